@@ -1,0 +1,43 @@
+# `make` lists the commands. Each one makes its own virtual environment when it is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test check bench serve format
+help:
+	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
+	@echo "make test    every test (installs what the tests need from the system when it is missing and allowed)"
+	@echo "make check   format, lint, types, import contract, unit and house tests: under a minute"
+	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
+	@echo "make serve   start the server on ./tripline-data"
+	@echo "make format  rewrite the sources in the house format"
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/tripline demo
+
+serve: $(STAMP)
+	$(BIN)/tripline serve
+
+test: $(STAMP)
+	./tests/support/install-system
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -n 2 tests/unit tests/house
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .

@@ -1,0 +1,1 @@
+"""Tripline: a self-hosted connected-fleet platform. ARCHITECTURE.md is the map."""

@@ -1,0 +1,130 @@
+"""Every setting: one frozen tree, each field with its meaning and default. Reading files and variables is here too.
+
+Order: TOML file (`--config`), then `TRIPLINE_<SECTION>_<NAME>` (top-level fields: `TRIPLINE_<NAME>`), then flags.
+Unknown keys refuse to start. Each part is handed only its own branch.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A branch of the tree."""
+
+
+class Store(Section, frozen=True):
+    """Where rows live."""
+
+    url: Annotated[str, Meta(description="store address; empty: SQLite in the data folder")] = ""
+    readers: Annotated[int, Meta(ge=1, le=64, description="threads that answer longer reads")] = 2
+
+
+class Tls(Section, frozen=True):
+    """Certificate of the device door and of HTTPS."""
+
+    cert: Annotated[str, Meta(description="PEM chain; empty: made on first start, with its own CA")] = ""
+    key: Annotated[str, Meta(description="PEM key of the certificate")] = ""
+
+
+class Tokens(Section, frozen=True):
+    """Access and refresh tokens."""
+
+    access_s: Annotated[int, Meta(ge=1, description="life of an access token, seconds")] = 9_000
+    refresh_s: Annotated[int, Meta(ge=1, description="life of a refresh token, seconds")] = 604_800
+    issuer: Annotated[str, Meta(description="`iss` of every token")] = "tripline"
+
+
+class Passwords(Section, frozen=True):
+    """argon2id cost and how many hashes run at once."""
+
+    memory_kib: Annotated[int, Meta(ge=8_192, description="argon2 memory, KiB")] = 19_456
+    passes: Annotated[int, Meta(ge=1, description="argon2 passes")] = 2
+    workers: Annotated[int, Meta(ge=1, le=64, description="hashes computed at the same time")] = 2
+    waiting: Annotated[int, Meta(ge=1, description="logins that may wait for a worker; more are answered 429")] = 64
+
+
+class Devices(Section, frozen=True):
+    """The device door (MQTT 3.1.1)."""
+
+    max_packet: Annotated[int, Meta(ge=1_024, description="largest publish body, bytes")] = 262_144
+    max_items: Annotated[int, Meta(ge=1, description="largest number of items in one aggregate")] = 1_000
+    connect_timeout_s: Annotated[float, Meta(gt=0, description="time to finish TLS and send CONNECT, seconds")] = 15.0
+    max_connections: Annotated[int, Meta(ge=1, description="open connections; more are closed at once")] = 20_000
+    max_unacknowledged: Annotated[
+        int, Meta(ge=1, description="frames of one connection under way before it is not read")
+    ] = 1_000
+    write_buffer: Annotated[
+        int, Meta(ge=4_096, description="bytes a slow reader may leave unread before it is closed")
+    ] = 65_536
+
+
+class Ingest(Section, frozen=True):
+    """Batches, trip life and the rejected-message log."""
+
+    commit_ms: Annotated[float, Meta(ge=0, description="how long frames wait for company before a commit, ms")] = 5.0
+    batch: Annotated[int, Meta(ge=1, description="frames in one commit at most")] = 2_000
+    backlog: Annotated[int, Meta(ge=1, description="queued frames above which connections are not read")] = 20_000
+    trip_gap_minutes: Annotated[float, Meta(gt=0, description="silence that ends a trip, minutes")] = 30.0
+    reopen_minutes: Annotated[
+        float, Meta(ge=0, description="how long a trip message may look back for its trip, minutes")
+    ] = 10.0
+    redelivery_minutes: Annotated[
+        float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
+    ] = 10.0
+    rejected_days: Annotated[float, Meta(gt=0, description="how long rejected messages are kept, days")] = 30.0
+
+
+class Scoring(Section, frozen=True):
+    """Thresholds and constants of the score (`docs/scoring.md`)."""
+
+    min_distance_m: Annotated[float, Meta(ge=0, description="shortest scored trip, metres")] = 3_000.0
+    max_median_s: Annotated[float, Meta(gt=0, description="median sample interval must be under this, seconds")] = 5.0
+    default_limit_kmh: Annotated[
+        float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
+    ] = 110.0
+    tolerance: Annotated[
+        Literal["factor", "kotsa", "plus15"],
+        Meta(description="overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)"),
+    ] = "factor"
+    harsh_weight: Annotated[float, Meta(ge=0, description="weight of one harsh event per km")] = 0.45
+    overspeed_weight: Annotated[float, Meta(ge=0, description="weight of one second of overspeed per km")] = 0.04
+    accumulate: Annotated[Literal["pooled", "trip_mean"], Meta(description="how trips add up")] = "pooled"
+    grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
+        0.0
+    )
+
+
+class Log(Section, frozen=True):
+    """Log lines."""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="least severity written")] = "info"
+    format: Annotated[Literal["text", "json"], Meta(description="text for people, json for machines")] = "text"
+
+
+class Config(Section, frozen=True):
+    """The whole tree."""
+
+    data: Annotated[Path, Meta(description="data folder, made with mode 0700")] = Path("tripline-data")
+    host: Annotated[str, Meta(description="address every door listens on")] = "127.0.0.1"
+    api_port: Annotated[Port, Meta(description="REST; 0: pick one")] = 8080
+    analytics_port: Annotated[Port, Meta(description="REST, second door; 0: pick one")] = 9901
+    device_port: Annotated[Port, Meta(description="MQTTS; 0: pick one")] = 9900
+    device_plain_port: Annotated[Port | None, Meta(description="MQTT without TLS, loopback only; unset: off")] = None
+    https: Annotated[bool | None, Meta(description="serve HTTPS; unset: only when the host is not loopback")] = None
+    behind_proxy: Annotated[bool, Meta(description="a proxy in front does HTTPS; allows plain HTTP on any host")] = (
+        False
+    )
+    time_zone: Annotated[str, Meta(description="zone of text times (startDt, endDt, eventDt)")] = "Asia/Seoul"
+    store: Store = msgspec.field(default_factory=Store)
+    tls: Tls = msgspec.field(default_factory=Tls)
+    tokens: Tokens = msgspec.field(default_factory=Tokens)
+    passwords: Passwords = msgspec.field(default_factory=Passwords)
+    devices: Devices = msgspec.field(default_factory=Devices)
+    ingest: Ingest = msgspec.field(default_factory=Ingest)
+    scoring: Scoring = msgspec.field(default_factory=Scoring)
+    log: Log = msgspec.field(default_factory=Log)

@@ -1,0 +1,94 @@
+"""Identifiers: their types, their form, and how new ones are made.
+
+Every id is a version 1 (time-based) UUID as canonical lower-case text, the form in which it is stored, compared and
+sent (`reference/client-surface.md` 4). Rows that arrive by the thousand are keyed by the same instant as a number:
+the UUID's 60-bit count of 100 ns ticks since 1582-10-15, which sorts by creation time and fits a signed 64-bit column.
+
+Not here: the `{"id": ...}` object that REST wraps around an id (`wire/rest.py`).
+"""
+
+import re
+import threading
+from collections.abc import Sequence
+from typing import Final, NewType
+
+CompanyId = NewType("CompanyId", str)
+UserId = NewType("UserId", str)
+VehicleId = NewType("VehicleId", str)
+SensorId = NewType("SensorId", str)
+TripId = NewType("TripId", str)
+RecordId = NewType("RecordId", str)
+"""Id of a microtrip, GPS event, device event or delegation."""
+
+RowNo = NewType("RowNo", int)
+"""Time-ordered number of a row: 100 ns ticks since 1582-10-15."""
+
+PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
+"""The version 1 UUID of epoch time 0: what an unset Id carries instead of null."""
+
+_EPOCH_TICKS: Final = 0x01B21DD213814000
+_TICKS_PER_MS: Final = 10_000
+_FORM: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+
+
+def canonical(text: str) -> str | None:
+    """The id in canonical lower-case form, or None when the text is not a UUID."""
+    lowered = text.lower()
+    return lowered if _FORM.fullmatch(lowered) else None
+
+
+def first_no(at_ms: int) -> RowNo:
+    """The smallest row number of the millisecond."""
+    return RowNo(at_ms * _TICKS_PER_MS + _EPOCH_TICKS)
+
+
+def ms_of_no(no: int) -> int:
+    """The creation instant (epoch ms) inside a row number."""
+    return (no - _EPOCH_TICKS) // _TICKS_PER_MS
+
+
+def no_of(record_id: str) -> RowNo:
+    """The row number inside a canonical version 1 UUID."""
+    return RowNo(int(record_id[15:18] + record_id[9:13] + record_id[:8], 16))
+
+
+def created_ms(record_id: str) -> int:
+    """The creation instant (epoch ms) inside a canonical version 1 UUID."""
+    return ms_of_no(no_of(record_id))
+
+
+class TimeIds:
+    """Makes ids: unique, ascending, each carrying the millisecond it was made for.
+
+    `node` is the 48-bit node field; `tail` the 14-bit clock sequence. Two makers with different nodes never make the
+    same id. When more than 10,000 ids are asked for one millisecond the surplus runs ahead into the next.
+    Safe to call from any thread.
+    """
+
+    def __init__(self, *, node: int, clock_sequence: int = 0) -> None:
+        # RFC 9562 5.1: the multicast bit marks a node that is random and not a hardware address.
+        self._suffix = f"{0x8000 | clock_sequence & 0x3FFF:04x}-{node & 0xFFFFFFFFFFFF | 1 << 40:012x}"
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def take(self, count: int, *, now_ms: int) -> RowNo:
+        """The first of `count` consecutive row numbers; `text` gives the id of each."""
+        tick = now_ms * _TICKS_PER_MS + _EPOCH_TICKS
+        with self._lock:
+            if tick <= self._last:
+                tick = self._last + 1
+            self._last = tick + count - 1
+        return RowNo(tick)
+
+    def text(self, no: int) -> str:
+        """The id that belongs to a row number of this maker."""
+        return f"{no & 0xFFFFFFFF:08x}-{no >> 32 & 0xFFFF:04x}-1{no >> 48:03x}-{self._suffix}"
+
+    def next(self, *, now_ms: int) -> str:
+        """One new id."""
+        return self.text(self.take(1, now_ms=now_ms))
+
+    def run(self, count: int, *, now_ms: int) -> Sequence[str]:
+        """`count` new ids in one run of consecutive ticks."""
+        first = self.take(count, now_ms=now_ms)
+        return [self.text(no) for no in range(first, first + count)]

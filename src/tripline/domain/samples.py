@@ -1,0 +1,20 @@
+"""The packed numeric form of driving samples: what the scorer reads instead of decoding JSON again.
+
+A microtrip row carries one record of this form for each item of its payload, in the order sent. The scorer views the
+joined bytes as an array (`services/scores/arrays.py` holds the same layout as a numpy dtype).
+"""
+
+import struct
+from typing import Final
+
+LAYOUT: Final = "<qdddhH"
+"""time_ms (epoch ms), lat, lon (degrees WGS84), speed_kmh (each NaN when absent or invalid), em (0..255, -1), flags."""
+
+RECORD: Final = struct.Struct(LAYOUT)
+
+FLAG_OWN_TIME: Final = 1
+"""The item has its own time, or is alone in its message: it may take part in scoring (T3, acceptance summary)."""
+FLAG_PARKING: Final = 2
+"""`try` is 2: stored, never scored."""
+NO_FLAGS: Final = -1
+"""`em` absent or unreadable (E1)."""

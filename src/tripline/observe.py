@@ -1,0 +1,68 @@
+"""The catalogue of everything observable: log events, metrics, signal subjects, and how logging is set up.
+
+A log event or metric that is not declared here does not exist. No tokens, passwords or positions in any of them.
+"""
+
+import logging
+import sys
+from typing import Final, TextIO
+
+import structlog
+from prometheus_client import Counter, Gauge, Histogram
+from structlog.typing import FilteringBoundLogger, Processor
+
+SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
+"""A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
+SIGNAL_SCORING_DUE: Final = "scoring.due"
+"""A trip was closed; the scorer looks for jobs."""
+
+EVENTS: Final[dict[str, str]] = {
+    "serve.ready": "every door is open",
+    "serve.stopping": "a stop was asked for; connections drain",
+    "serve.stopped": "everything accepted is committed and closed",
+    "device.connected": "a device was admitted",
+    "device.refused": "a CONNECT was answered with a refusal code",
+    "device.closed": "a device's connection ended, with the reason",
+    "ingest.reject": "a message could not be used; reason and sensor",
+    "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
+    "score.done": "trips were scored",
+    "score.failed": "a scoring job failed and will be tried again",
+    "account.login_failed": "wrong credentials",
+    "request.failed": "an unexpected error answered 500; a bug",
+}
+"""Log event names and when they are written."""
+
+FRAMES: Final = Counter("tripline_ingest_frames_total", "Device publishes taken in, by kind", ["kind"])
+REJECTS: Final = Counter("tripline_ingest_rejected_total", "Messages that could not be used, by reason", ["reason"])
+COMMIT_SECONDS: Final = Histogram("tripline_ingest_commit_seconds", "Duration of one group commit, seconds")
+DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
+CONNECTS: Final = Counter("tripline_device_connects_total", "CONNECT packets, by return code", ["code"])
+SCORED: Final = Counter("tripline_trips_scored_total", "Trips scored, by outcome", ["outcome"])
+REQUEST_SECONDS: Final = Histogram(
+    "tripline_http_request_seconds", "Duration of one request, seconds", ["route", "status"]
+)
+
+
+def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None) -> None:
+    """Send every log line to the stream (default stderr): key=value text for people, JSON lines for machines."""
+    renderer: Processor = (
+        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def logger(part: str) -> FilteringBoundLogger:
+    """The logger of a part of the program."""
+    bound: FilteringBoundLogger = structlog.get_logger(part=part)
+    return bound

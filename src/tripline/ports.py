@@ -1,0 +1,57 @@
+"""Every seam between Tripline and what can be replaced, on one page.
+
+An adapter is a file in `adapters/` (or `store/` for the store), named only in `app.py`, and passes the contract suite
+of its port in `tests/contract/`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from tripline.domain.ids import SensorId
+
+
+class Outage(Exception):  # noqa: N818  a state of the world, not an error of ours
+    """Something we need is away (store, bus, carrier). Retried, counted, 503; never a false acknowledgement."""
+
+
+class Clock(Protocol):
+    """Reads the time; only the rim holds one."""
+
+    def __call__(self) -> int:
+        """Now, epoch ms."""
+
+
+class Signals(Protocol):
+    """Hints between components (and, scaled out, between processes). State is in tables; a lost hint costs only time.
+
+    Subjects are the constants of `observe.py` (`SIGNAL_...`).
+    """
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        """Tell every subscriber of the subject; never blocks, never raises."""
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+
+
+class Source(Protocol):
+    """Where frames came from, and whom to tell when they are durable. Implemented by the gateway's connection."""
+
+    sensor_id: SensorId
+
+    def settled(self, tokens: list[int]) -> None:
+        """The frames with these tokens (in the order offered) are committed; called on the event loop."""
+
+    def abandoned(self) -> None:
+        """The store is away: nothing offered since the last `settled` is kept. Close without acknowledging."""
+
+
+class Intake(Protocol):
+    """The door of the ingest pipeline, offered to the gateway."""
+
+    def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
+        """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
+
+    @property
+    def crowded(self) -> bool:
+        """Whether sources should stop reading until their next `settled`."""

@@ -1,0 +1,126 @@
+"""The embedded store: one SQLite file, one writer thread, a few reader threads, one inline reader.
+
+WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the same
+time; writers wait for each other up to `BUSY_MS`.
+
+Not here: tables (`tables.py`), migrations (`migrate.py`).
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
+
+from tripline.ports import Outage
+from tripline.store.transactions import ReadTx, WriteTx
+
+T = TypeVar("T")
+BUSY_MS = 10_000
+
+
+def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
+    """An engine over exactly one driver connection, in autocommit mode: transactions are begun by hand."""
+    connection = sqlite3.connect(
+        str(path),
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=BUSY_MS / 1000,
+        cached_statements=512,
+    )
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    connection.execute("PRAGMA cache_size=-32768")
+    connection.execute("PRAGMA mmap_size=268435456")
+    if read_only:
+        connection.execute("PRAGMA query_only=ON")
+    return create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool, pool_reset_on_return=None)
+
+
+class _Lane:
+    """One connection and the transaction discipline on it."""
+
+    def __init__(self, path: Path | str, *, read_only: bool) -> None:
+        self._engine = open_engine(path, read_only=read_only)
+        self._begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
+        self.connection: Connection = self._engine.connect()
+        self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
+        self._tx = ReadTx(self.connection) if read_only else WriteTx(self.connection)
+
+    def work(self, work: Callable[[Any], T]) -> T:
+        """Run the work inside one transaction."""
+        try:
+            self.driver.execute(self._begin)
+            try:
+                result = work(self._tx)
+            except BaseException:
+                self.driver.rollback()
+                raise
+            self.driver.commit()
+        except (sqlite3.OperationalError, exc.OperationalError) as error:
+            if self.driver.in_transaction:
+                self.driver.rollback()
+            raise Outage(f"The store cannot be used: {getattr(error, 'orig', error)}") from error
+        return result
+
+    def close(self) -> None:
+        self.connection.close()
+        self.driver.close()
+
+
+class SqliteStore:
+    """The store of a single node. Open it on the event loop's thread."""
+
+    def __init__(self, path: Path, *, readers: int = 2) -> None:
+        self._path = path
+        self._writer = _Lane(path, read_only=False)
+        self._inline = _Lane(path, read_only=True)
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._local = threading.local()
+        self._read_lanes: list[_Lane] = []
+        self._version = self._data_version()
+
+    async def write(self, work: Callable[[WriteTx], T]) -> T:
+        """Run the work in one durable transaction on the writer thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._writer.work, work)
+
+    async def read(self, work: Callable[[ReadTx], T]) -> T:
+        """Run the work on one consistent view, on a reader thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._read_threads, self._read, work)
+
+    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+        """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
+        return self._inline.work(work)
+
+    def changed_elsewhere(self) -> bool:
+        """Whether another process committed since the last call."""
+        version = self._data_version()
+        changed = version != self._version
+        self._version = version
+        return changed
+
+    async def close(self) -> None:
+        """Finish queued work, then close every connection."""
+        await asyncio.to_thread(self._write_thread.shutdown)
+        await asyncio.to_thread(self._read_threads.shutdown)
+        for lane in (*self._read_lanes, self._inline, self._writer):
+            lane.close()
+
+    def _read(self, work: Callable[[ReadTx], T]) -> T:
+        lane: _Lane | None = getattr(self._local, "lane", None)
+        if lane is None:
+            lane = self._local.lane = _Lane(self._path, read_only=True)
+            self._read_lanes.append(lane)
+        return lane.work(work)
+
+    def _data_version(self) -> int:
+        # Asked on the writing connection, so our own commits do not count.
+        version: int = self._writer.driver.execute("PRAGMA data_version").fetchone()[0]
+        return version

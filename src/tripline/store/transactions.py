@@ -1,0 +1,90 @@
+"""What the rest of the program sees of a database: transactions, statements, and who opens them.
+
+Services take a `ReadTx` or `WriteTx` and never commit; the rim opens one per request or batch. Statements are
+SQLAlchemy Core; those on a hot path are wrapped in `Hot`, compiled once per dialect, and run on the driver's own connection with
+positional parameters.
+
+The SQLite adapter is `sqlite.py`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, Dialect, Row
+from sqlalchemy.sql import ClauseElement, Executable
+from sqlalchemy.sql.compiler import SQLCompiler
+
+T = TypeVar("T")
+
+
+class Hot:
+    """A statement compiled once per dialect; its parameters are given by position, in the order of `names`."""
+
+    def __init__(self, statement: ClauseElement, *names: str) -> None:
+        self._statement = statement
+        self._names = names
+        self._sql: dict[str, tuple[str, tuple[int, ...]]] = {}
+
+    def compiled(self, dialect: Dialect) -> tuple[str, tuple[int, ...]]:
+        """The SQL text and, for each placeholder in it, the position of its value among `names`."""
+        known = self._sql.get(dialect.name)
+        if known is None:
+            compiled = self._statement.compile(dialect=dialect)
+            assert isinstance(compiled, SQLCompiler)
+            order = tuple(self._names.index(name) for name in compiled.positiontup or ())
+            known = self._sql[dialect.name] = (str(compiled), order)
+        return known
+
+
+class ReadTx:
+    """A consistent view of the rows."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._driver: Any = connection.connection.driver_connection
+
+    def all(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
+        """Every row of the answer."""
+        return self.connection.execute(statement, parameters).all()
+
+    def one(self, statement: Executable, parameters: Any = None) -> Row[Any] | None:
+        """The only row of the answer, or None."""
+        return self.connection.execute(statement, parameters).one_or_none()
+
+    def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of a hot statement, as the driver gives them."""
+        sql, order = statement.compiled(self.connection.dialect)
+        rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple(values[i] for i in order)).fetchall()
+        return rows
+
+
+class WriteTx(ReadTx):
+    """A transaction that changes rows; commits when the work that got it returns."""
+
+    def run(self, statement: Executable, parameters: Any = None) -> int:
+        """Execute; the number of rows touched."""
+        return self.connection.execute(statement, parameters).rowcount
+
+    def run_sql(self, sql: str, values: Sequence[Any]) -> int:
+        """Execute driver SQL with positional values: the multi-row statements of `store/bulk.py`."""
+        count: int = self._driver.execute(sql, values).rowcount
+        return count
+
+
+class Store(Protocol):
+    """Opens transactions. Raises `ports.Outage` when the database is away or full."""
+
+    async def write(self, work: Callable[[WriteTx], T]) -> T:
+        """Run the work in one durable transaction: what it returns is committed."""
+
+    async def read(self, work: Callable[[ReadTx], T]) -> T:
+        """Run the work on one consistent view, off the event loop."""
+
+    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+        """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
+
+    def changed_elsewhere(self) -> bool:
+        """Whether another process committed since the last call: what is cached may be stale."""
+
+    async def close(self) -> None:
+        """Finish what is queued, then close every connection."""

@@ -1,0 +1,1 @@
+"""Builders, fakes and server starters: plain functions, no surprises."""
