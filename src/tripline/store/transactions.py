@@ -1,7 +1,8 @@
 """What the rest of the program sees of a database: transactions, statements, and who opens them.
 
 Services take a `ReadTx` or `WriteTx` and never commit; the rim opens one per request or batch. Statements are
-SQLAlchemy Core; those on a hot path are wrapped in `Hot`, compiled once per dialect, and run on the driver's own connection with
+SQLAlchemy Core; those on a hot path are wrapped in `Hot`, compiled once per dialect, and run on the driver's own
+connection with
 positional parameters.
 
 The SQLite adapter is `sqlite.py`.
