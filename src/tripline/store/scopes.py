@@ -1,0 +1,108 @@
+"""A scope as SQL: which vehicles, sensors, accounts, companies and trips are within somebody's reach.
+
+Every store function on customers' rows takes a `Scope` and uses the predicate of its noun:
+
+    select(vehicle, scopes.vehicles(scope.reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
+    tx.one(statement, {"id": vehicle_id, **scopes.values(scope)})
+
+A predicate depends on the reaches alone and names its values `scope_user` and `scope_company`, so that a statement is
+built (and, when hot, compiled) once for each set of reaches. A row is inside when any reach holds. Unset values are
+NULL in the rows and in the scope, and NULL equals nothing: an account without a company reaches no company's rows.
+
+Trips, scores and GPS events are read through the object in their address: a page of a vehicle asks `vehicles`, a page
+of a driver `accounts`, a single trip `trips`.
+
+Not here: which reaches a role has for an action (`domain/access.py`).
+"""
+
+from collections.abc import Callable
+
+from sqlalchemy import ColumnElement, bindparam, exists, false, or_, true
+
+from tripline.domain.access import Reach, Scope
+from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
+
+Reaches = frozenset[Reach]
+Column = ColumnElement[str]
+
+USER = "scope_user"
+COMPANY = "scope_company"
+
+
+def values(scope: Scope) -> dict[str, str | None]:
+    """What the predicates' named values are for this scope, as execution parameters."""
+    return {USER: scope.user_id, COMPANY: scope.company_id}
+
+
+def vehicles(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `vehicle` is inside."""
+    return _any_of(reaches, {**_owned(vehicle.c.company_id), **_on_vehicle(vehicle.c.id)})
+
+
+def sensors(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `sensor` is inside: by its company, or by the vehicle it is mounted on."""
+    return _any_of(reaches, {**_owned(sensor.c.company_id), **_on_vehicle(sensor.c.vehicle_id)})
+
+
+def accounts(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `account` is inside; what somebody drove is read through this too."""
+    return _any_of(
+        reaches,
+        {**_owned(account.c.company_id), Reach.SELF: lambda: account.c.id == bindparam(USER)},
+    )
+
+
+def companies(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `company` is inside."""
+    return _any_of(
+        reaches,
+        {
+            Reach.OWN_COMPANY: lambda: company.c.id == bindparam(COMPANY),
+            Reach.SERVICE_TYPE: lambda: company.c.master_id == bindparam(COMPANY),
+        },
+    )
+
+
+def trips(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `trip` is inside: by its company, by its vehicle, or by who drove."""
+    return _any_of(
+        reaches,
+        {
+            **_owned(trip.c.company_id),
+            **_on_vehicle(trip.c.vehicle_id),
+            Reach.SELF: lambda: trip.c.user_id == bindparam(USER),
+        },
+    )
+
+
+Test = Callable[[], ColumnElement[bool]]
+
+
+def _any_of(reaches: Reaches, tests: dict[Reach, Test]) -> ColumnElement[bool]:
+    if Reach.ANY in reaches:
+        return true()
+    # In the order of `Reach`, so that the same reaches always give the same SQL text.
+    return or_(false(), *(tests[reach]() for reach in Reach if reach in reaches and reach in tests))
+
+
+def _owned(company_id: Column) -> dict[Reach, Test]:
+    """Tests on the company that owns the row. Only an operator is anybody's master."""
+    under = company.alias("under")
+    return {
+        Reach.OWN_COMPANY: lambda: company_id == bindparam(COMPANY),
+        Reach.SERVICE_TYPE: lambda: exists().where(under.c.id == company_id, under.c.master_id == bindparam(COMPANY)),
+    }
+
+
+def _on_vehicle(vehicle_id: Column) -> dict[Reach, Test]:
+    """Tests on the vehicle that the row is, or hangs on."""
+    managed = vehicle.alias("managed")
+    return {
+        Reach.DELEGATED_COMPANY: lambda: exists().where(
+            vehicle_company.c.vehicle_id == vehicle_id, vehicle_company.c.to_company_id == bindparam(COMPANY)
+        ),
+        Reach.MANAGED: lambda: exists().where(managed.c.id == vehicle_id, managed.c.director_id == bindparam(USER)),
+        Reach.USER_RIGHT: lambda: exists().where(
+            vehicle_user.c.vehicle_id == vehicle_id, vehicle_user.c.user_id == bindparam(USER)
+        ),
+    }
