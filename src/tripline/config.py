@@ -1,7 +1,7 @@
-"""Every setting: one frozen tree, each field with its meaning and default. Reading files and variables is here too.
+"""Every setting: one frozen tree, each field with its meaning and default.
 
 Order: TOML file (`--config`), then `TRIPLINE_<SECTION>_<NAME>` (top-level fields: `TRIPLINE_<NAME>`), then flags.
-Unknown keys refuse to start. Each part is handed only its own branch.
+Unknown keys refuse to start. Each part is handed only its own branch. Reading all that is in `config_files.py`.
 """
 
 from pathlib import Path
@@ -22,6 +22,12 @@ class Store(Section, frozen=True):
 
     url: Annotated[str, Meta(description="store address; empty: SQLite in the data folder")] = ""
     readers: Annotated[int, Meta(ge=1, le=64, description="threads that answer longer reads")] = 2
+
+
+class Bus(Section, frozen=True):
+    """Customers' message bus."""
+
+    url: Annotated[str, Meta(description="bus address; this version has no bus and refuses to start when set")] = ""
 
 
 class Tls(Section, frozen=True):
@@ -121,6 +127,7 @@ class Config(Section, frozen=True):
     )
     time_zone: Annotated[str, Meta(description="zone of text times (startDt, endDt, eventDt)")] = "Asia/Seoul"
     store: Store = msgspec.field(default_factory=Store)
+    bus: Bus = msgspec.field(default_factory=Bus)
     tls: Tls = msgspec.field(default_factory=Tls)
     tokens: Tokens = msgspec.field(default_factory=Tokens)
     passwords: Passwords = msgspec.field(default_factory=Passwords)

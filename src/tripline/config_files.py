@@ -1,0 +1,237 @@
+"""How settings are read and shown: a TOML file, `TRIPLINE_*` variables and flags become one `config.Config`.
+
+The order is file, then variables, then flags; the last one that names a setting decides. What is not known refuses to
+start with one line that names the nearest known. Contradictions between settings are found here too (`verify`).
+
+Not here: the settings themselves, their defaults and meanings (`config.py`).
+"""
+
+import difflib
+import ipaddress
+import tomllib
+import types
+import typing
+import zoneinfo
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tripline.config import Config, Section
+
+PREFIX: Final = "TRIPLINE_"
+
+
+class WrongSettingError(Exception):
+    """A setting is unknown, unreadable or contradicts another one; the text is the one line to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One leaf of the tree: `name` as in `store.url`, `variable` as in `TRIPLINE_STORE_URL`."""
+
+    name: str
+    variable: str
+    kind: Any
+    default: Any
+    description: str
+    bounds: str
+
+
+def settings() -> list[Setting]:
+    """Every setting, in the order of the tree: the top level first, then section by section."""
+    return [*_leaves(Config, ""), *(leaf for name, section in sections() for leaf in _leaves(section, f"{name}."))]
+
+
+def sections() -> list[tuple[str, type[Section]]]:
+    """Name and type of every section."""
+    return [(field.name, field.type) for field in msgspec.structs.fields(Config) if _is_section(field.type)]
+
+
+def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """The settings in force. `flags` maps names of settings (`store.url`) to values; None means not given.
+
+    Raises `WrongSettingError`.
+    """
+    known = {setting.name: setting for setting in settings()}
+    values: dict[str, Any] = {}
+    for name, value, origin in _given(file, variables, flags, known):
+        try:
+            values[name] = msgspec.convert(value, known[name].kind, strict=False, dec_hook=_path)
+        except msgspec.ValidationError as error:
+            raise WrongSettingError(f"{origin}: {error}") from error
+    tree = msgspec.convert(_nested(values), Config, dec_hook=_path)
+    verify(tree)
+    return tree
+
+
+def verify(config: Config) -> None:
+    """Raise `WrongSettingError` when settings contradict each other or ask for what this version does not have."""
+    if config.bus.url:
+        raise WrongSettingError("bus.url is set, but this version has no message bus; unset it (TRIPLINE_BUS_URL).")
+    if config.store.url:
+        raise WrongSettingError(
+            "store.url is set, but this version stores in SQLite in the data folder; unset it (TRIPLINE_STORE_URL)."
+        )
+    if bool(config.tls.cert) != bool(config.tls.key):
+        raise WrongSettingError("tls.cert and tls.key belong together: set both or neither.")
+    if config.https is False and not is_loopback(config.host) and not config.behind_proxy:
+        raise WrongSettingError(
+            f"Plain HTTP on {config.host} would send passwords in clear text: "
+            "use HTTPS, a loopback host, or --behind-proxy when a proxy in front does HTTPS."
+        )
+    try:
+        zoneinfo.ZoneInfo(config.time_zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
+        raise WrongSettingError(f"time_zone: there is no time zone named {config.time_zone!r}.") from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def uses_https(config: Config) -> bool:
+    """Whether the HTTP doors speak HTTPS: as set, otherwise exactly when the host is not loopback."""
+    if config.https is None:
+        return not is_loopback(config.host)
+    return config.https
+
+
+def default_file() -> str:
+    """The commented default file, made from the live defaults; reading it back gives the defaults."""
+    blocks = ["# Tripline's settings with their defaults. Flags and TRIPLINE_* variables win over this file."]
+    blocks += [_toml(leaf) for leaf in _leaves(Config, "")]
+    for name, section in sections():
+        opening = (section.__doc__ or "").strip()
+        blocks.append(f"[{name}]\n# {opening}")
+        blocks += [_toml(leaf) for leaf in _leaves(section, f"{name}.")]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _given(
+    file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any], known: Mapping[str, Setting]
+) -> Iterator[tuple[str, Any, str]]:
+    """Name, value and origin of everything that was set, the strongest last."""
+    if file is not None:
+        for name, value in _flat(_read(file)):
+            if name not in known:
+                raise WrongSettingError(f"{file}: unknown setting `{name}`{_nearest(name, known)}.")
+            yield name, value, f"{file}: {name}"
+    by_variable = {setting.variable: setting.name for setting in known.values()}
+    for variable in sorted(name for name in variables if name.startswith(PREFIX)):
+        if variable not in by_variable:
+            raise WrongSettingError(f"Unknown variable {variable}{_nearest(variable, by_variable)}.")
+        yield by_variable[variable], variables[variable], variable
+    for name, value in flags.items():
+        if value is not None:
+            yield name, str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongSettingError(f"The settings file {file} cannot be read: {error}.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise WrongSettingError(f"{file} is not TOML: {error}") from error
+
+
+def _flat(tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    names = {name for name, _ in sections()}
+    for key, value in tree.items():
+        if key in names and isinstance(value, dict):
+            for inner, leaf in value.items():
+                yield f"{key}.{inner}", leaf
+        else:
+            yield key, value
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        section, dot, key = name.partition(".")
+        if dot:
+            tree.setdefault(section, {})[key] = value
+        else:
+            tree[name] = value
+    return tree
+
+
+def _leaves(section: type[Section], prefix: str) -> list[Setting]:
+    hints = typing.get_type_hints(section, include_extras=True)
+    found = []
+    for field in msgspec.structs.fields(section):
+        if _is_section(field.type):
+            continue
+        metas = [part for part in _metas(hints[field.name]) if isinstance(part, msgspec.Meta)]
+        name = prefix + field.name
+        found.append(
+            Setting(
+                name=name,
+                variable=PREFIX + name.replace(".", "_").upper(),
+                kind=hints[field.name],
+                default=field.default,
+                description=next((meta.description for meta in metas if meta.description), ""),
+                bounds=", ".join(_bounds(metas, hints[field.name])),
+            )
+        )
+    return found
+
+
+def _metas(hint: Any) -> Iterator[Any]:
+    """Everything said in `Annotated`, the inner levels (`Port | None`) included."""
+    for part in getattr(hint, "__metadata__", ()):
+        yield part
+    inner = getattr(hint, "__origin__", None) if hasattr(hint, "__metadata__") else None
+    for part in (inner,) if inner is not None else typing.get_args(hint):
+        yield from _metas(part)
+
+
+def _bounds(metas: list[msgspec.Meta], hint: Any) -> Iterator[str]:
+    for sign, key in ((">=", "ge"), (">", "gt"), ("<=", "le"), ("<", "lt")):
+        for meta in metas:
+            bound = getattr(meta, key)
+            if bound is not None:
+                yield f"{sign} {bound}"
+    bare = getattr(hint, "__origin__", hint)
+    if typing.get_origin(bare) is typing.Literal:
+        yield "one of " + ", ".join(typing.get_args(bare))
+
+
+def _toml(setting: Setting) -> str:
+    key = setting.name.rpartition(".")[2]
+    bounds = f" ({setting.bounds})" if setting.bounds else ""
+    comment = f"# {setting.description}{bounds} [{setting.variable}]"
+    if setting.default is None:
+        return f"{comment}\n# {key} ="
+    return f"{comment}\n{key} = {written(setting.default)}"
+
+
+def written(value: Any) -> str:
+    """A default as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    return msgspec.json.encode(str(value)).decode()
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    return f"; the nearest known is {near[0]}" if near else ""
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and not isinstance(kind, types.GenericAlias) and issubclass(kind, Section)
+
+
+def _path(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value)
+    raise NotImplementedError(kind)
