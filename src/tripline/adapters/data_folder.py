@@ -1,0 +1,64 @@
+"""The data folder: made private, proved writable, and held by at most one server at a time.
+
+The lock is the kernel's (`flock`), so it ends with the process that held it, however that ended. Commands other than
+`serve` take no lock; the database lets them work beside a server.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+DATABASE: Final = "tripline.db"
+LOCK: Final = "serve.lock"
+
+
+class DataFolderError(Exception):
+    """The folder cannot be used; the text is the one line to show."""
+
+
+def prepare(folder: Path) -> Path:
+    """Make the folder (mode 0700) when it is missing and prove that files can be made in it; its absolute path."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise DataFolderError(f"The data folder {folder} is a file.") from error
+    except OSError as error:
+        raise DataFolderError(f"The data folder {folder} cannot be made: {error.strerror}.") from error
+    probe = folder / ".writable"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise DataFolderError(f"The data folder {folder} cannot be written to: {error.strerror}.") from error
+    return folder.resolve()
+
+
+def existing(folder: Path) -> Path:
+    """The absolute path of a folder some server has used. Raises `DataFolderError` when there is none."""
+    if not (folder / DATABASE).exists():
+        raise DataFolderError(
+            f"There is no Tripline data in {folder}; `tripline serve` or `tripline migrate` makes it."
+        )
+    return folder.resolve()
+
+
+class Hold:
+    """The exclusive hold of a running server on its data folder. Released by `release` or the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(self._descriptor, 32).decode().strip()
+            os.close(self._descriptor)
+            raise DataFolderError(
+                f"The data folder {folder} is in use by another server (process {holder or 'unknown'})."
+            ) from None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next server have the folder."""
+        os.close(self._descriptor)

@@ -1,0 +1,36 @@
+"""Signals inside one process: a hint reaches every listener of its subject on the event loop's next turn.
+
+Not here: hints between processes, which need a store that can carry them.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+from tripline import observe
+
+_log = observe.logger("signals")
+
+
+class LocalSignals:
+    """Implements `ports.Signals`. Made on the event loop; `notify` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._listeners: dict[str, list[Callable[[str], None]]] = defaultdict(list)
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        """Tell every subscriber of the subject; never blocks, never raises."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._deliver, subject, detail)
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+        self._listeners[subject].append(listener)
+
+    def _deliver(self, subject: str, detail: str) -> None:
+        for listener in self._listeners[subject]:
+            try:
+                listener(detail)
+            except Exception:  # noqa: BLE001  one listener's bug must not cost the others their hint
+                _log.exception("signal.failed", subject=subject)
