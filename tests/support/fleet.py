@@ -1,0 +1,90 @@
+"""Registers a company with vehicles and sensors over a running server's REST, as a company would."""
+
+import secrets
+import string
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+PASSWORD = "a long pass phrase"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One vehicle and the sensor mounted in it."""
+
+    vehicle_id: str
+    vehicle_no: str
+    sensor_id: str
+    token: str
+
+
+def device_token() -> str:
+    """A fresh credentialsId: 20 letters and digits."""
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
+
+
+def grant(data: Path, email: str, password: str = PASSWORD) -> None:
+    """A granted service account, made by the command an operator uses."""
+    subprocess.run(
+        [sys.executable, "-m", "tripline", "admin", "grant", "--data", str(data), "--email", email, "--password-stdin"],
+        input=password.encode(),
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+
+
+class Company:
+    """An operator company's administrator, logged in."""
+
+    def __init__(self, api: str, data: Path, *, service_type: str = "test-fleet") -> None:
+        self.http = httpx.Client(base_url=api, timeout=20)
+        email = f"admin@{service_type}.example"
+        grant(data, email)
+        self._login(email, PASSWORD)
+        self.record = self.post(
+            "/api/tre/v1/company",
+            {
+                "name": service_type,
+                "serviceType": service_type,
+                "picName": "Admin",
+                "picEmail": email,
+                "picPasswd": PASSWORD,
+            },
+        )
+        self._login(email, PASSWORD)
+
+    def _login(self, email: str, password: str) -> None:
+        self.http.headers.pop("X-Authorization", None)
+        answer = self.post("/api/auth/login", {"username": email, "password": password})
+        self.http.headers["X-Authorization"] = f"Bearer {answer['token']}"
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """POST that must succeed."""
+        answer = self.http.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+        record: dict[str, Any] = answer.json()
+        return record
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """GET that must succeed."""
+        answer = self.http.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        record: dict[str, Any] = answer.json()
+        return record
+
+    def vehicle_with_sensor(self, number: int, *, sensor_type: str = "GPS") -> Registered:
+        """Register a vehicle and a sensor and mount it."""
+        vehicle = self.post("/api/tre/v1/vehicle", {"vehicleNo": f"{number:02d}A{number:04d}", "mileage": 1000})
+        token = device_token()
+        sensor = self.post(
+            "/api/tre/v1/sensor", {"serialNo": f"SN-{number:06d}", "type": sensor_type, "credentialsId": token}
+        )
+        vehicle_id, sensor_id = vehicle["id"]["id"], sensor["id"]["id"]
+        self.post(f"/api/tre/v1/sensor/{sensor_id}/vehicle/{vehicle_id}")
+        return Registered(vehicle_id, vehicle["vehicleNo"], sensor_id, token)
