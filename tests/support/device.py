@@ -37,7 +37,7 @@ def publish_packet(topic: str, body: bytes, packet_id: int, *, duplicate: bool =
     return bytes([0x3A if duplicate else 0x32]) + _remaining_length(len(inside)) + inside
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """CONNACK carried a return code other than 0."""
 
 
@@ -74,7 +74,7 @@ class CarefulDevice:
                 writer.write(connect_packet(self.token))
                 connack = await asyncio.wait_for(reader.readexactly(4), 5)
                 if connack[3]:
-                    raise Refused(connack[3])
+                    raise RefusedError(connack[3])
                 again = list(waiting.values())
                 waiting.clear()
                 self.resent += len(again)

@@ -59,6 +59,12 @@ class Company:
         )
         self._login(email, PASSWORD)
 
+    def __enter__(self) -> "Company":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
     def _login(self, email: str, password: str) -> None:
         self.http.headers.pop("X-Authorization", None)
         answer = self.post("/api/auth/login", {"username": email, "password": password})
