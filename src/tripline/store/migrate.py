@@ -1,0 +1,116 @@
+"""Bringing a database file to the present schema, and saying in one line why it cannot be used.
+
+All steps of an upgrade run in one exclusive transaction: a crash leaves the old schema, and a second process waits and
+then finds nothing to do. There is no way down; a newer database is refused.
+
+Not here: the steps (`migrations/versions/`), the tables (`tables.py`).
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, exc
+
+from tripline.store import sqlite
+
+FOLDER: Final = Path(__file__).parent / "migrations"
+VERSION_TABLE: Final = "schema_version"
+QUICK_CHECK_LIMIT: Final = 256 * 2**20
+"""Bytes up to which a start reads the whole file for damage (about a second); `tripline doctor` always does."""
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the text is the one line to show."""
+
+
+def upgrade(path: Path) -> str:
+    """Bring the database to the present schema, making it when missing; the schema version it now has.
+
+    Raises `DatabaseError` when the file is damaged, no database, newer than this program, or cannot be written.
+    """
+    try:
+        return _upgraded(path)
+    except (sqlite3.Error, exc.DBAPIError) as error:
+        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+
+
+def version_of(path: Path) -> str | None:
+    """The schema version of the database, None when it has none yet. Raises `DatabaseError`."""
+    try:
+        with _opened(path, read_only=True) as (connection, _):
+            return _version(connection)
+    except (sqlite3.Error, exc.DBAPIError) as error:
+        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+
+
+def newest() -> str:
+    """The schema version this program works with."""
+    head = ScriptDirectory(FOLDER).get_current_head()
+    assert head is not None
+    return head
+
+
+def damage(path: Path) -> list[str]:
+    """What SQLite finds wrong with the file's structure; empty when sound. Reads the whole file."""
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=sqlite.BUSY_MS / 1000)
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return [str(error)]
+    return [] if found == ["ok"] else found
+
+
+def _upgraded(path: Path) -> str:
+    if path.exists() and 0 < path.stat().st_size <= QUICK_CHECK_LIMIT and (found := damage(path)):
+        raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")
+    with _opened(path) as (connection, driver):
+        driver.execute("BEGIN IMMEDIATE")
+        version = _version(connection)
+        if version is not None and version not in _known():
+            raise DatabaseError(
+                f"The database {path} has schema {version}, newer than this program's {newest()}; "
+                "use the program that wrote it or a later one."
+            )
+        if version != newest():
+            command.upgrade(alembic_config(connection), "head")
+        driver.execute("COMMIT")
+    return newest()
+
+
+@contextlib.contextmanager
+def _opened(path: Path, *, read_only: bool = False) -> Iterator[tuple[Connection, sqlite3.Connection]]:
+    """The database as SQLAlchemy sees it and as the driver does; what was not committed is rolled back at the end."""
+    connection = sqlite.open_engine(path, read_only=read_only).connect()
+    driver: Any = connection.connection.driver_connection
+    try:
+        yield connection, driver
+    finally:
+        connection.close()
+        driver.close()
+
+
+def alembic_config(connection: Connection) -> Config:
+    """What an Alembic command needs to work on the connection's database; nothing is read from files."""
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _version(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
+
+
+def _known() -> set[str]:
+    return {step.revision for step in ScriptDirectory(FOLDER).walk_revisions()}
