@@ -23,6 +23,7 @@ EVENTS: Final[dict[str, str]] = {
     "device.connected": "a device was admitted",
     "device.refused": "a CONNECT was answered with a refusal code",
     "device.closed": "a device's connection ended, with the reason",
+    "device.error": "an unexpected error while a device's bytes were handled; its connection was closed; a bug",
     "ingest.reject": "a message could not be used; reason and sensor",
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "score.done": "trips were scored",

@@ -52,6 +52,14 @@ class Intake(Protocol):
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
 
+    def refuse(
+        self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
+    ) -> None:
+        """Keep a frame the gateway could not take in: `head` is the first KiB of its `size` bytes.
+
+        It goes to the rejected-message log with the reason and is settled in order, like a frame.
+        """
+
     @property
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
