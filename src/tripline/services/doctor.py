@@ -1,0 +1,107 @@
+"""Is this installation well? What `tripline doctor` says about a data folder, beside a running server or without one.
+
+The caller measures what lies outside the database (disk, certificate, damage); the verdicts are made here.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tripline.store import inspection
+from tripline.store.transactions import ReadTx
+
+_MS_PER_DAY: Final = 86_400_000
+LATE_MS: Final = 300_000
+"""A scoring job this long overdue means that no scorer works."""
+LEAST_FREE_BYTES: Final = 512 * 2**20
+CERTIFICATE_DAYS: Final = 14
+"""A made certificate is renewed 30 days ahead at each start; below this someone has to act."""
+NEWEST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was measured outside the database."""
+
+    schema: str | None
+    newest_schema: str
+    damage: list[str]
+    free_bytes: int
+    certificate_end_ms: int | None
+    """None: no certificate was made yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    subject: str
+    well: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The findings, and the rejected-message log in numbers and by its newest entries."""
+
+    findings: list[Finding]
+    rejected: dict[str, int]
+    newest: list[inspection.Rejected]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing has to be mended. Rejected messages are the devices' affair and do not count."""
+        return all(finding.well for finding in self.findings)
+
+
+def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
+    """The findings that need no look into the tables."""
+    return [_schema(surroundings), _damage(surroundings), _disk(surroundings), _certificate(surroundings, now_ms)]
+
+
+def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
+    """The whole report of a database of the present schema."""
+    return Report(
+        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms)],
+        inspection.rejected_by_reason(tx),
+        inspection.newest_rejected(tx, limit=NEWEST),
+    )
+
+
+def _schema(seen: Surroundings) -> Finding:
+    if seen.schema == seen.newest_schema:
+        return Finding("schema", True, f"version {seen.schema}, the newest")
+    return Finding(
+        "schema", False, f"version {seen.schema or 'none'}, not {seen.newest_schema}; run `tripline migrate`"
+    )
+
+
+def _damage(seen: Surroundings) -> Finding:
+    if not seen.damage:
+        return Finding("database", True, "sound")
+    return Finding("database", False, f"damaged: {seen.damage[0]}; restore it from a backup")
+
+
+def _disk(seen: Surroundings) -> Finding:
+    free = f"{seen.free_bytes / 2**30:.1f} GiB free"
+    if seen.free_bytes < LEAST_FREE_BYTES:
+        return Finding("disk", False, f"{free}; make room before the store stops")
+    return Finding("disk", True, free)
+
+
+def _certificate(seen: Surroundings, now_ms: int) -> Finding:
+    if seen.certificate_end_ms is None:
+        return Finding("certificate", True, "none yet; the first start makes one")
+    days = (seen.certificate_end_ms - now_ms) // _MS_PER_DAY
+    if days < 0:
+        return Finding("certificate", False, f"ended {-days} days ago; devices refuse to connect")
+    if days < CERTIFICATE_DAYS:
+        return Finding("certificate", False, f"ends in {days} days; a restart renews one that was made here")
+    return Finding("certificate", True, f"ends in {days} days")
+
+
+def _jobs(tx: ReadTx, now_ms: int) -> Finding:
+    jobs = inspection.jobs(tx, due_before_ms=now_ms - LATE_MS)
+    error = f"; last error: {jobs.last_error}" if jobs.last_error else ""
+    if jobs.overdue:
+        return Finding("scoring", False, f"{jobs.waiting} jobs wait, {jobs.overdue} of them too long{error}")
+    return Finding("scoring", True, f"{jobs.waiting} jobs wait{error}")
