@@ -1,0 +1,38 @@
+"""The REST application: every family's handlers, the error table, and what surrounds each request.
+
+Handlers are collected from the modules beside this one; each exports `handlers`.
+"""
+
+from typing import Any, Final
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException
+
+from tripline.api import auth, errors, health
+from tripline.api.rim import Rim
+from tripline.domain.refusals import Refusal
+from tripline.ports import Outage
+
+BODY_MAX: Final = 1_048_576
+"""Bytes of a request body (G35)."""
+
+FAMILIES: Final = (health, auth)
+
+
+def create_app(rim: Rim) -> Litestar:
+    """The application over these parts; the same one serves every HTTP door."""
+    handlers: list[Any] = [handler for family in FAMILIES for handler in family.handlers]
+    return Litestar(
+        handlers,
+        state=State({"rim": rim}),
+        exception_handlers={
+            Refusal: errors.on_refusal,
+            Outage: errors.on_outage,
+            HTTPException: errors.on_http,
+            Exception: errors.on_bug,
+        },
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=BODY_MAX,
+    )

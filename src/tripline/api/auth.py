@@ -1,0 +1,82 @@
+"""Log-in, refresh, and who am I (client-surface 1 and 2).
+
+The body is JSON whatever its Content-Type: a client in use sends it as a form, with `! ' ( ) *` percent-encoded inside
+the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a password
+that really holds `%21` works too.
+
+Not here: changing a password.
+"""
+
+import re
+from typing import Any, Final
+
+from litestar import post
+from litestar.types import ASGIApp
+
+from tripline.api import answers, parameters
+from tripline.api.rim import Call, Rim, rim_of
+from tripline.domain.refusals import BadParameter
+from tripline.services.accounts import login
+from tripline.services.tokens import Pair
+from tripline.wire.rest_accounts import TokenPair
+
+_FORM: Final = "application/x-www-form-urlencoded"
+_FORM_ESCAPES: Final = re.compile(rb"%(21|27|28|29|2[aA])")
+
+
+@post("/api/auth/login")
+async def log_in(request: Call) -> ASGIApp:
+    """Tokens for a username (the e-mail address) and password."""
+    rim = rim_of(request)
+    body = await request.body()
+    try:
+        pair = await _log_in(rim, body)
+    except login.WrongCredentials:
+        plain = _FORM_ESCAPES.sub(lambda escape: bytes.fromhex(escape[1].decode()), body)
+        if plain == body or not _is_form(request):
+            raise
+        pair = await _log_in(rim, plain)
+    return _tokens(pair)
+
+
+@post("/api/auth/token")
+async def refresh(request: Call) -> ASGIApp:
+    """New tokens for a refresh token; no other header is needed."""
+    rim = rim_of(request)
+    body = await parameters.json_object(request)
+    token = _text(body, "refreshToken")
+    pair = await login.refresh(rim.store, refresh_token=token, tokens=rim.tokens, now_ms=rim.clock())
+    return _tokens(pair)
+
+
+async def _log_in(rim: Rim, body: bytes) -> Pair:
+    values = parameters.object_in(body)
+    return await login.log_in(
+        rim.store,
+        username=_text(values, "username"),
+        password=_text(values, "password"),
+        passwords=rim.passwords,
+        tokens=rim.tokens,
+        now_ms=rim.clock(),
+    )
+
+
+def _is_form(request: Call) -> bool:
+    kind: str = request.headers.get("content-type", "")
+    return kind.split(";")[0].strip().lower() == _FORM
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    if value is None or value == "":
+        raise BadParameter.missing(name)
+    if not isinstance(value, str):
+        raise BadParameter(f"Parameter '{name}' must be a string.")
+    return value
+
+
+def _tokens(pair: Pair) -> ASGIApp:
+    return answers.ok(TokenPair(pair.token, pair.refresh_token))
+
+
+handlers: Final[list[Any]] = [log_in, refresh]

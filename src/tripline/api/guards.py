@@ -1,0 +1,44 @@
+"""Who asks: the account behind a request's `X-Authorization` header.
+
+The scheme word may have any letter case and any number of blanks may follow it (client-surface 1). The account is read
+at each request: a disabled or deleted one is refused although its token is good, and a company gained since the log-in
+counts at once.
+
+Not here: what the account may do (`domain/access.py`), the token's form (`services/tokens.py`).
+"""
+
+import re
+from typing import Final
+
+from tripline.api.rim import Call, Rim, rim_of
+from tripline.domain.access import Actor
+from tripline.services.tokens import TokenUnreadable
+from tripline.store import accounts
+from tripline.store.transactions import ReadTx
+
+_HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
+
+
+def actor_in(tx: ReadTx, rim: Rim, request: Call) -> Actor:
+    """The account that asks, looked up in this transaction. Raises refusals of errorCode 10 and 11."""
+    user_id = rim.tokens.user_of_access(_token(request), now_ms=rim.clock())
+    actor = accounts.actor(tx, user_id)
+    if actor is None:
+        raise TokenUnreadable("The account of this token does not exist or is disabled.")
+    return actor
+
+
+async def actor_of(request: Call) -> Actor:
+    """The account that asks. Raises refusals of errorCode 10 and 11."""
+    rim = rim_of(request)
+    return await rim.store.read_short(lambda tx: actor_in(tx, rim, request))
+
+
+def _token(request: Call) -> str:
+    header = request.headers.get("x-authorization")
+    if header is None:
+        raise TokenUnreadable("The header X-Authorization is missing; log in and send 'Bearer <token>'.")
+    found = _HEADER.fullmatch(header)
+    if found is None:
+        raise TokenUnreadable("The header X-Authorization must have the form 'Bearer <token>'.")
+    return found.group(1)

@@ -1,0 +1,57 @@
+"""Health and metrics, for the machine's own operator: answered to loopback peers that no proxy stands for, else 404.
+
+`/health/live`: the process answers. `/health/ready`: every door is open. `/metrics`: Prometheus text.
+"""
+
+import ipaddress
+from typing import Any, Final
+
+from litestar import get
+from litestar.exceptions import NotFoundException
+from litestar.response import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from tripline.api.rim import Call, rim_of
+
+_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+def _only_from_here(request: Call) -> None:
+    peer = request.scope.get("client")
+    if any(name in request.headers for name in _FORWARDED) or not (peer and _is_loopback(peer[0])):
+        raise NotFoundException
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+@get("/health/live")
+async def live(request: Call) -> Response[dict[str, str]]:
+    """200 while the event loop turns."""
+    _only_from_here(request)
+    return Response({"status": "live"})
+
+
+@get("/health/ready")
+async def ready(request: Call) -> Response[dict[str, str]]:
+    """200 when every door is open, else 503."""
+    _only_from_here(request)
+    if rim_of(request).ready():
+        return Response({"status": "ready"})
+    return Response({"status": "starting"}, status_code=503)
+
+
+@get("/metrics")
+async def metrics(request: Call) -> Response[bytes]:
+    """Every metric of `observe.py`."""
+    _only_from_here(request)
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+handlers: Final[list[Any]] = [live, ready, metrics]

@@ -1,0 +1,114 @@
+"""Pages: what a list request asks for, and the answer with its link to the next page (client-surface 5).
+
+A store function is asked for `page.limit + 1` rows after the offset; the surplus row only tells that more follow.
+Unknown query parameters are ignored.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from tripline.api import parameters
+from tripline.api.rim import Call
+from tripline.domain.refusals import BadParameter
+from tripline.wire.rest import Page, TextLink, TimeLink
+
+R = TypeVar("R")
+
+LIMIT_MAX: Final = 1_000
+SECONDS_BELOW: Final = 10**11
+"""A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
+_TIME_MAX: Final = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class TimePage:
+    """A page of a list ordered by time; times are epoch ms, inclusive."""
+
+    limit: int
+    start_ms: int | None
+    end_ms: int | None
+    ascending: bool
+    after_id: str | None
+    """The id of the item before the page's first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """A page of a list ordered by a name, then id."""
+
+    limit: int
+    search: str | None
+    """Beginning of the name, in any letter case."""
+    after_text: str | None
+    after_id: str | None
+
+
+def time_page(request: Call) -> TimePage:
+    """What the query asks of a list ordered by time. Raises `BadParameter`."""
+    return TimePage(
+        limit=_limit(request),
+        start_ms=_time(request, "startTime"),
+        end_ms=_time(request, "endTime"),
+        ascending=bool(parameters.query_flag(request, "ascOrder")),
+        after_id=parameters.query_id(request, "idOffset"),
+    )
+
+
+def text_page(request: Call) -> TextPage:
+    """What the query asks of a list ordered by a name. Raises `BadParameter`."""
+    return TextPage(
+        limit=_limit(request),
+        search=parameters.query_text(request, "textSearch"),
+        after_text=parameters.query_text(request, "textOffset"),
+        after_id=parameters.query_id(request, "idOffset"),
+    )
+
+
+def time_answer(page: TimePage, rows: Sequence[R], *, record: Callable[[R], Any], id_of: Callable[[R], str]) -> Page:
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for."""
+    shown = rows[: page.limit]
+    link = None
+    if len(rows) > page.limit:
+        link = TimeLink(page.limit, page.start_ms, page.end_ms, page.ascending, id_of(shown[-1]))
+    return Page([record(row) for row in shown], link, link is not None)
+
+
+def text_answer(
+    page: TextPage, rows: Sequence[R], *, record: Callable[[R], Any], name_and_id: Callable[[R], tuple[str, str]]
+) -> Page:
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for."""
+    shown = rows[: page.limit]
+    link = None
+    if len(rows) > page.limit:
+        last_name, last_id = name_and_id(shown[-1])
+        bound = None if page.search is None else page.search + "\uffff"
+        link = TextLink(page.limit, page.search, bound, last_name, last_id)
+    return Page([record(row) for row in shown], link, link is not None)
+
+
+def _limit(request: Call) -> int:
+    text = parameters.query_text(request, "limit")
+    if text is None:
+        raise BadParameter.missing("limit")
+    limit = _integer("limit", text)
+    if limit < 1:
+        raise BadParameter("Parameter 'limit' must be at least 1.")
+    return min(limit, LIMIT_MAX)
+
+
+def _time(request: Call, name: str) -> int | None:
+    text = parameters.query_text(request, name)
+    if text is None:
+        return None
+    value = _integer(name, text)
+    if not -_TIME_MAX <= value <= _TIME_MAX:
+        raise BadParameter(f"Parameter '{name}' must be a time in ms or seconds since 1970.")
+    return value * 1000 if value < SECONDS_BELOW else value
+
+
+def _integer(name: str, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        raise BadParameter(f"Parameter '{name}' must be an integer.")
+    return int(text)

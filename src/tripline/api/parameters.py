@@ -1,0 +1,68 @@
+"""What a handler takes from a request: ids in the path, values of the query, the JSON object in the body.
+
+Checks run in the order of client-surface 3.3: token, role, path ids, ownership, body. Content-Type is never looked at.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tripline.api.rim import Call
+from tripline.domain import ids
+from tripline.domain.refusals import BadParameter
+
+
+def path_id(request: Call, name: str) -> str:
+    """The id in the path as canonical text. Raises `BadParameter` when it is not a UUID."""
+    return uuid_of(request.path_params[name], name)
+
+
+def uuid_of(text: str, name: str) -> str:
+    """The canonical form of an id in either letter case. Raises `BadParameter` when it is not a UUID."""
+    known = ids.canonical(text)
+    if known is None:
+        raise BadParameter(f"Parameter '{name}' must be a UUID.")
+    return known
+
+
+def query_text(request: Call, name: str) -> str | None:
+    """A value of the query; None when absent or empty."""
+    value: str | None = request.query_params.get(name)
+    return value or None
+
+
+def query_id(request: Call, name: str) -> str | None:
+    """An id in the query as canonical text; None when absent or empty."""
+    value = query_text(request, name)
+    return None if value is None else uuid_of(value, name)
+
+
+def query_flag(request: Call, name: str, *, default: bool | None = None) -> bool | None:
+    """`true` or `false` in any letter case; the default when absent or empty."""
+    value = query_text(request, name)
+    if value is None:
+        return default
+    known = {"true": True, "false": False}.get(value.lower())
+    if known is None:
+        raise BadParameter(f"Parameter '{name}' must be true or false.")
+    return known
+
+
+async def json_object(request: Call) -> dict[str, Any]:
+    """The body as a JSON object, whatever its Content-Type. Raises `BadParameter`; 413 above 1 MiB."""
+    return object_in(await request.body())
+
+
+def object_in(body: bytes) -> dict[str, Any]:
+    """The JSON object in these bytes. Raises `BadParameter`."""
+    if not body.strip():
+        raise BadParameter("The body must be a JSON object; it is empty.")
+    try:
+        value = msgspec.json.decode(body)
+    except msgspec.DecodeError as error:
+        raise BadParameter(f"The body must be a JSON object: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise BadParameter("The body must be UTF-8 text.") from error
+    if not isinstance(value, dict):
+        raise BadParameter("The body must be a JSON object, in braces.")
+    return value

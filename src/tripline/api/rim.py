@@ -1,0 +1,42 @@
+"""What every handler works with: the parts of the program that REST needs, and the shapes of a request and an answer.
+
+Handlers are `async def f(call: Call) -> Answer`, and begin with `rim = rim_of(request)`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+from litestar import Request
+
+from tripline.domain.ids import TimeIds
+from tripline.ports import Clock, Signals
+from tripline.services.passwords import Passwords
+from tripline.services.tokens import Tokens
+from tripline.store.transactions import Store
+
+Call: TypeAlias = Request[Any, Any, Any]
+"""One HTTP request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rim:
+    """The parts that handlers call, wired by `app.py`."""
+
+    store: Store
+    ids: TimeIds
+    clock: Clock
+    signals: Signals
+    tokens: Tokens
+    passwords: Passwords
+    time_zone: ZoneInfo
+    """Zone of text times (startDt, endDt, eventDt)."""
+    ready: Callable[[], bool]
+    """Whether every door of the program is open."""
+
+
+def rim_of(request: Call) -> Rim:
+    """The parts of the program that serves this request."""
+    rim: Rim = request.app.state.rim
+    return rim

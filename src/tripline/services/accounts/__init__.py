@@ -1,0 +1,1 @@
+"""Accounts: new ones (`registry`), log-in and refresh (`login`)."""

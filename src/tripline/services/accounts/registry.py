@@ -1,0 +1,84 @@
+"""New accounts. The password is hashed before the transaction (`services/passwords.py`).
+
+Not here: which fields a registration may hold (`domain/people.py`), who may register whom (`domain/access.py`).
+"""
+
+from tripline.domain import people
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.store import accounts
+from tripline.store.transactions import WriteTx
+
+
+def create(
+    tx: WriteTx,
+    *,
+    company_id: CompanyId | None,
+    authority: Authority,
+    name: str,
+    email: str,
+    phone: str | None,
+    password_hash: str,
+    ids: TimeIds,
+    now_ms: int,
+    division: str | None = None,
+    email_field: str = "email",
+) -> UserId:
+    """The id of a new, enabled account.
+
+    Raises `people.EmailTaken` when another one logs in with the same e-mail address; `email_field` is the name that the
+    sender gave the address.
+    """
+    if accounts.credentials(tx, email) is not None:
+        raise people.email_taken(email_field, email)
+    user_id = UserId(ids.next(now_ms=now_ms))
+    accounts.add(
+        tx,
+        {
+            "id": user_id,
+            "created_ms": now_ms,
+            "company_id": company_id,
+            "authority": authority.value,
+            "name": name,
+            "email": email,
+            "phone": phone,
+            "division": division,
+            "password_hash": password_hash,
+            "password_updated_ms": now_ms,
+            "enabled": True,
+        },
+    )
+    return user_id
+
+
+def create_platform_admin(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
+    """A platform administrator, who registers operator companies. Raises `people.EmailTaken`."""
+    return create(
+        tx,
+        company_id=None,
+        authority=Authority.SYS_ADMIN,
+        name=email,
+        email=email,
+        phone=None,
+        password_hash=password_hash,
+        ids=ids,
+        now_ms=now_ms,
+    )
+
+
+def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
+    """A company administrator without a company yet, who may register its operator company.
+
+    Raises `people.EmailTaken`.
+    """
+    return create(
+        tx,
+        company_id=None,
+        authority=Authority.COMPANY_ADMIN,
+        name=email,
+        email=email,
+        phone=None,
+        password_hash=password_hash,
+        ids=ids,
+        now_ms=now_ms,
+    )

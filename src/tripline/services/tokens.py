@@ -1,0 +1,124 @@
+"""Access and refresh tokens: JWT signed with HS512, as client-surface 2 says.
+
+A token is verified once and then known until it expires. Whether its account still exists and is enabled is asked of
+the store at every request (`api/guards.py`), so a token says who asks and never what the account may do.
+
+Not here: log in and refresh (`services/accounts/login.py`).
+"""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from tripline import config
+from tripline.domain.ids import UserId
+from tripline.domain.refusals import Kind, Refusal
+
+_REFRESH: Final = "REFRESH_TOKEN"
+_KNOWN_MAX: Final = 10_000
+_LONGEST: Final = 4_096
+"""Characters of a token that is worth decoding; ours have under 700."""
+
+
+class TokenUnreadable(Refusal):
+    """The token is missing, damaged, signed by another key, or of the other sort."""
+
+    code = "token.unreadable"
+    kind = Kind.AUTHENTICATION
+
+
+class TokenExpired(Refusal):
+    """The token was good once."""
+
+    code = "token.expired"
+    kind = Kind.TOKEN_EXPIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a log-in answers."""
+
+    token: str
+    refresh_token: str
+
+
+class Tokens:
+    """Makes and verifies tokens under one signing key."""
+
+    def __init__(self, *, key: bytes, settings: config.Tokens) -> None:
+        self._key = OctKey.import_key(key)
+        self._settings = settings
+        self._known: dict[str, tuple[UserId, int]] = {}
+
+    def issue(self, *, user_id: UserId, email: str, authority: str, now_ms: int) -> Pair:
+        """A new pair. Never equal to an earlier one: each carries an id of its own (`jti`)."""
+        return Pair(
+            token=self._sign(user_id, email, authority, now_ms, self._settings.access_s),
+            refresh_token=self._sign(user_id, email, _REFRESH, now_ms, self._settings.refresh_s),
+        )
+
+    def user_of_access(self, token: str, *, now_ms: int) -> UserId:
+        """Whose access token this is. Raises `TokenUnreadable`, `TokenExpired`."""
+        known = self._known.get(token)
+        if known is None:
+            claims = self._claims(token)
+            if _REFRESH in claims["scopes"]:
+                raise TokenUnreadable("This is a refresh token; send the access token.")
+            known = (claims["userId"], claims["exp"])
+            self._remember(token, known)
+        user_id, expires_s = known
+        _check_life(expires_s, now_ms)
+        return user_id
+
+    def user_of_refresh(self, token: str, *, now_ms: int) -> UserId:
+        """Whose refresh token this is. Raises `TokenUnreadable`, `TokenExpired`."""
+        claims = self._claims(token)
+        if _REFRESH not in claims["scopes"]:
+            raise TokenUnreadable("This is an access token; send the refresh token.")
+        _check_life(claims["exp"], now_ms)
+        return UserId(claims["userId"])
+
+    def _sign(self, user_id: UserId, email: str, scope: str, now_ms: int, life_s: int) -> str:
+        issued_s = now_ms // 1000
+        claims = {
+            "sub": email,
+            "scopes": [scope],
+            "userId": user_id,
+            "enabled": True,
+            "iss": self._settings.issuer,
+            "iat": issued_s,
+            "exp": issued_s + life_s,
+            "jti": str(uuid.uuid4()),
+        }
+        return jwt.encode({"alg": "HS512"}, claims, self._key, algorithms=["HS512"], default_type=None)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        """The claims of a token that carries our signature and every claim that is read here."""
+        unreadable = TokenUnreadable("The token cannot be read; log in again.")
+        if len(token) > _LONGEST:
+            raise unreadable
+        try:
+            claims = jwt.decode(token, self._key, algorithms=["HS512"]).claims
+        except (JoseError, ValueError) as error:
+            raise unreadable from error
+        if not (
+            isinstance(claims.get("userId"), str)
+            and isinstance(claims.get("exp"), int)
+            and isinstance(claims.get("scopes"), list)
+        ):
+            raise unreadable
+        return claims
+
+    def _remember(self, token: str, known: tuple[UserId, int]) -> None:
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.pop(next(iter(self._known)))
+        self._known[token] = known
+
+
+def _check_life(expires_s: int, now_ms: int) -> None:
+    if now_ms >= expires_s * 1000:
+        raise TokenExpired("The token has expired; log in again or use the refresh token.")

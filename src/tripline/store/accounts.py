@@ -1,0 +1,68 @@
+"""Accounts as log-in and tokens see them: who an id or an e-mail address is, new accounts.
+
+These look-ups happen before there is an actor, so they take no scope: they answer about one key and are never shown to
+anybody but its owner. Records of people, under a scope: `store/people.py`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select
+
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, UserId
+from tripline.store.tables import account
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_ACTOR = Hot(
+    select(account.c.authority, account.c.company_id).where(account.c.id == bindparam("id"), account.c.enabled),
+    "id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a log-in is compared with."""
+
+    user_id: UserId
+    email: str
+    authority: Authority
+    password_hash: str
+    enabled: bool
+
+
+def login_form(email: str) -> str:
+    """The e-mail address in the form in which two are compared: without blanks around it, in one letter case."""
+    return email.strip().casefold()
+
+
+def actor(tx: ReadTx, user_id: UserId) -> Actor | None:
+    """The enabled account with this id."""
+    rows = tx.hot(_ACTOR, user_id)
+    if not rows:
+        return None
+    authority, company_id = rows[0]
+    return Actor(user_id, Authority(authority), None if company_id is None else CompanyId(company_id))
+
+
+def credentials(tx: ReadTx, email: str) -> Credentials | None:
+    """The account that logs in with this e-mail address."""
+    return _credentials(tx, account.c.login == login_form(email))
+
+
+def credentials_of(tx: ReadTx, user_id: UserId) -> Credentials | None:
+    """The account with this id, enabled or not."""
+    return _credentials(tx, account.c.id == user_id)
+
+
+def add(tx: WriteTx, row: dict[str, Any]) -> None:
+    """Keep a new account; `row` names every column that is not null, without `login`."""
+    tx.run(insert(account).values(login=login_form(row["email"]), **row))
+
+
+def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
+    columns = (account.c.id, account.c.email, account.c.authority, account.c.password_hash, account.c.enabled)
+    row = tx.one(select(*columns).where(condition))
+    if row is None:
+        return None
+    return Credentials(row.id, row.email, Authority(row.authority), row.password_hash, row.enabled)
