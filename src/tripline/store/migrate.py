@@ -30,13 +30,13 @@ class DatabaseError(Exception):
     """The database cannot be used; the text is the one line to show."""
 
 
-def upgrade(path: Path) -> str:
-    """Bring the database to the present schema, making it when missing; the schema version it now has.
+def upgrade(path: Path, *, to: str | None = None) -> str:
+    """Bring the database to a schema (the present one), making it when missing; the schema version it now has.
 
     Raises `DatabaseError` when the file is damaged, no database, newer than this program, or cannot be written.
     """
     try:
-        return _upgraded(path)
+        return _upgraded(path, to or newest())
     except (sqlite3.Error, exc.DBAPIError) as error:
         raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
 
@@ -57,6 +57,11 @@ def newest() -> str:
     return head
 
 
+def steps() -> list[str]:
+    """Every schema version this program knows, the oldest first."""
+    return [step.revision for step in ScriptDirectory(FOLDER).walk_revisions()][::-1]
+
+
 def damage(path: Path) -> list[str]:
     """What SQLite finds wrong with the file's structure; empty when sound. Reads the whole file."""
     try:
@@ -70,21 +75,21 @@ def damage(path: Path) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-def _upgraded(path: Path) -> str:
+def _upgraded(path: Path, target: str) -> str:
     if path.exists() and 0 < path.stat().st_size <= QUICK_CHECK_LIMIT and (found := damage(path)):
         raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")
     with _opened(path) as (connection, driver):
         driver.execute("BEGIN IMMEDIATE")
         version = _version(connection)
-        if version is not None and version not in _known():
+        if version is not None and version not in steps():
             raise DatabaseError(
                 f"The database {path} has schema {version}, newer than this program's {newest()}; "
                 "use the program that wrote it or a later one."
             )
-        if version != newest():
-            command.upgrade(alembic_config(connection), "head")
+        if version != target:
+            command.upgrade(alembic_config(connection), target)
         driver.execute("COMMIT")
-    return newest()
+    return target
 
 
 @contextlib.contextmanager
@@ -110,7 +115,3 @@ def alembic_config(connection: Connection) -> Config:
 
 def _version(connection: Connection) -> str | None:
     return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
-
-
-def _known() -> set[str]:
-    return {step.revision for step in ScriptDirectory(FOLDER).walk_revisions()}

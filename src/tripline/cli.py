@@ -1,0 +1,208 @@
+"""The commands: what each one takes, prints and exits with. What they do is elsewhere (`app.py`, `demo.py`, services).
+
+Exit codes: 0 done, 1 failed (one line on stderr), 2 wrong use (unknown flag, setting or value).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import uvloop
+from cyclopts import App, Parameter
+from cyclopts.exceptions import CycloptsError
+from rich.console import Console
+
+from tripline import app as program
+from tripline import config_files
+from tripline.config import Config
+from tripline.services import doctor as doctors
+
+OK: Final = 0
+FAILED: Final = 1
+WRONG_USE: Final = 2
+
+commands = App(
+    name="tripline",
+    help="Self-hosted connected-fleet platform: devices over MQTTS, trips, safety scores, REST.",
+    version=lambda: metadata.version("tripline"),
+    help_format="plaintext",
+    help_epilogue="Example: tripline serve --data /srv/tripline",
+)
+admin = App(
+    name="admin",
+    help="Make the accounts that no other account can make.",
+    help_epilogue="Example: tripline admin create --email root@example.com --password-stdin < password.txt",
+)
+commands.command(admin)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which installation a command works on."""
+
+    config: Annotated[Path | None, Parameter(help="TOML file of settings; `tripline config` prints one")] = None
+    data: Annotated[Path | None, Parameter(help="data folder (default ./tripline-data)")] = None
+
+
+@commands.command(help_epilogue="Example: tripline serve --data /srv/tripline --host 0.0.0.0")
+def serve(
+    *,
+    place: Place | None = None,
+    host: Annotated[str | None, Parameter(help="address every door listens on (default 127.0.0.1)")] = None,
+    api_port: Annotated[int | None, Parameter(help="REST; 0 picks one (default 8080)")] = None,
+    analytics_port: Annotated[int | None, Parameter(help="REST, second door; 0 picks one (default 9901)")] = None,
+    device_port: Annotated[int | None, Parameter(help="MQTTS; 0 picks one (default 9900)")] = None,
+    device_plain_port: Annotated[int | None, Parameter(help="MQTT without TLS, loopback only (default off)")] = None,
+    store: Annotated[str | None, Parameter(help="store address (default: SQLite in the data folder)")] = None,
+    bus: Annotated[str | None, Parameter(help="customers' message bus (default: none)")] = None,
+    https: Annotated[
+        bool | None, Parameter(negative="--http", help="HTTPS or plain HTTP (default: plain only on loopback)")
+    ] = None,
+    behind_proxy: Annotated[
+        bool | None, Parameter(negative=(), help="a proxy in front does HTTPS; allows --http on any host")
+    ] = None,
+    role: Annotated[
+        list[Literal["all", "api", "gateway", "worker"]] | None,
+        Parameter(negative=(), help="part of the work this process does (default all)"),
+    ] = None,
+) -> int:
+    """Run the server until it is told to stop."""
+    if role and set(role) != {"all"}:
+        raise config_files.WrongSettingError("This version runs every role in one process; --role accepts only `all`.")
+    config = _settings(
+        place,
+        {
+            "host": host,
+            "api_port": api_port,
+            "analytics_port": analytics_port,
+            "device_port": device_port,
+            "device_plain_port": device_plain_port,
+            "store.url": store,
+            "bus.url": bus,
+            "https": https,
+            "behind_proxy": behind_proxy,
+        },
+    )
+    uvloop.run(program.serve(config, announce=_line))
+    return OK
+
+
+@commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")
+def show_config() -> int:
+    """Print the commented default settings file."""
+    print(config_files.default_file(), end="")
+    return OK
+
+
+@commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
+def migrate(*, place: Place | None = None) -> int:
+    """Bring the database to this version's schema; `serve` does the same when it starts."""
+    _line(f"schema {program.migrated(_settings(place, {}))}")
+    return OK
+
+
+@commands.command(help_epilogue="Example: tripline doctor --data /srv/tripline")
+def doctor(*, place: Place | None = None) -> int:
+    """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
+    report = uvloop.run(program.examined(_settings(place, {})))
+    for finding in report.findings:
+        _line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
+    _print_rejected(report)
+    return OK if report.well else FAILED
+
+
+@admin.command(help_epilogue="Example: tripline admin create --email root@example.com --password-stdin < password.txt")
+def create(
+    *,
+    email: Annotated[str, Parameter(help="login of the account")],
+    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
+    place: Place | None = None,
+) -> int:
+    """Make a platform administrator, who registers operator companies."""
+    password = _password(password_stdin)
+    user = uvloop.run(program.administrator_made(_settings(place, {}), email=email, password=password))
+    _line(f"platform administrator {email} created, id {user}")
+    return OK
+
+
+@admin.command(help_epilogue="Example: tripline admin grant --email ops@example.com --password-stdin < password.txt")
+def grant(
+    *,
+    email: Annotated[str, Parameter(help="login of the account")],
+    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
+    place: Place | None = None,
+) -> int:
+    """Make a granted service account, which registers its own operator company."""
+    password = _password(password_stdin)
+    user = uvloop.run(program.grant_made(_settings(place, {}), email=email, password=password))
+    _line(f"service account {email} granted, id {user}")
+    return OK
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and end the process with its exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    try:
+        code = commands(
+            None if arguments is None else list(arguments),
+            error_console=errors,
+            exit_on_error=False,
+            print_error=True,
+            result_action="return_value",
+        )
+    except (CycloptsError, config_files.WrongSettingError) as error:
+        if not isinstance(error, CycloptsError):
+            print(f"tripline: {error}", file=sys.stderr)
+        return WRONG_USE
+    except program.TROUBLES as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader of our output has enough; what Python would still flush goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return FAILED
+    return code if isinstance(code, int) else OK
+
+
+def _settings(place: Place | None, flags: dict[str, Any]) -> Config:
+    where = place or Place()
+    return config_files.load(file=where.config, variables=os.environ, flags={"data": where.data, **flags})
+
+
+def _password(from_stdin: bool) -> str:
+    if not from_stdin:
+        raise config_files.WrongSettingError("A password is read from standard input only: add --password-stdin.")
+    password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise config_files.WrongSettingError("Standard input held no password.")
+    return password
+
+
+def _print_rejected(report: doctors.Report) -> None:
+    _line(f"rejected messages kept: {sum(report.rejected.values())}")
+    for reason, count in report.rejected.items():
+        _line(f"  {count:>9} {reason}")
+    if report.newest:
+        _line("newest rejected messages (UTC):")
+    for message in report.newest:
+        detail = f" ({message.detail})" if message.detail else ""
+        who = f"sensor {message.sensor}" if message.sensor else "no sensor"
+        text = f"{program.utc_text(message.at_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
+        # Topics come from devices: nothing in them may steer the terminal.
+        _line("  " + "".join(char if char.isprintable() else "?" for char in text))
+
+
+def _line(text: str) -> None:
+    print(text, flush=True)

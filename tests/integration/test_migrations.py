@@ -1,0 +1,138 @@
+"""Schema: what the steps make is what the tables say; damage and strangers are told in one line."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from tests.support import stores
+
+from tripline.store import migrate, sqlite, tables
+
+FIRST = "0001"
+
+
+def schema(path: Path) -> set[tuple[str, str, str]]:
+    connection = sqlite3.connect(path)
+    try:
+        rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema").fetchall()
+    finally:
+        connection.close()
+    return {(kind, name, " ".join(sql.split())) for kind, name, sql in rows if migrate.VERSION_TABLE not in name}
+
+
+def columns(path: Path) -> dict[str, list[tuple]]:
+    connection = sqlite3.connect(path)
+    try:
+        return {
+            table.name: connection.execute(f"PRAGMA table_xinfo({table.name})").fetchall()
+            for table in tables.metadata.sorted_tables
+        }
+    finally:
+        connection.close()
+
+
+def test_upgraded_database_has_the_tables_of_the_metadata(tmp_path):
+    migrate.upgrade(tmp_path / "steps.db")
+
+    engine = sqlite.open_engine(tmp_path / "steps.db")
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        options = {"version_table": migrate.VERSION_TABLE, "compare_server_default": True, "compare_type": True}
+        differences = compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata)
+    driver.close()
+    assert differences == []
+
+
+def test_upgraded_database_equals_one_made_from_the_tables(tmp_path):
+    migrate.upgrade(tmp_path / "steps.db")
+    made = stores.fresh_file(tmp_path)
+
+    assert columns(tmp_path / "steps.db") == columns(made)
+    kinds = [
+        {(kind, name) for kind, name, _ in schema(path) if not name.startswith("sqlite_")}
+        for path in (tmp_path / "steps.db", made)
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def test_partial_indexes_keep_their_condition(tmp_path):
+    migrate.upgrade(tmp_path / "steps.db")
+    made = stores.fresh_file(tmp_path)
+
+    indexes = [
+        {(name, sql) for kind, name, sql in schema(path) if kind == "index"} for path in (tmp_path / "steps.db", made)
+    ]
+    assert indexes[0] == indexes[1]
+
+
+def test_upgrade_again_changes_nothing(tmp_path):
+    path = tmp_path / "twice.db"
+    assert migrate.upgrade(path) == migrate.newest()
+    before = schema(path)
+
+    assert migrate.upgrade(path) == migrate.newest()
+
+    assert schema(path) == before
+
+
+def test_database_of_every_earlier_step_upgrades_and_keeps_its_rows(tmp_path):
+    for step in migrate.steps():
+        path = tmp_path / f"{step}.db"
+        migrate.upgrade(path, to=step)
+        connection = sqlite3.connect(path)
+        connection.execute("INSERT INTO secret (name, value) VALUES ('node', x'010203')")
+        connection.commit()
+        connection.close()
+
+        migrate.upgrade(path)
+
+        connection = sqlite3.connect(path)
+        assert connection.execute("SELECT name, value FROM secret").fetchall() == [("node", b"\x01\x02\x03")]
+        connection.close()
+        assert migrate.version_of(path) == migrate.newest()
+
+
+def test_first_step_is_where_databases_begin():
+    assert migrate.steps()[0] == FIRST
+
+
+def test_file_that_is_no_database_is_told_in_one_line(tmp_path):
+    path = tmp_path / "tripline.db"
+    path.write_bytes(b"not a database" * 1_000)
+
+    with pytest.raises(migrate.DatabaseError) as caught:
+        migrate.upgrade(path)
+    assert str(caught.value) == (f"The database {path} is damaged: file is not a database. Restore it from a backup.")
+
+
+def test_damaged_page_is_found(tmp_path):
+    path = tmp_path / "tripline.db"
+    migrate.upgrade(path)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    body = bytearray(path.read_bytes())
+    body[4096 * 2 : 4096 * 4] = b"\xff" * 8192
+    path.write_bytes(body)
+
+    with pytest.raises(migrate.DatabaseError, match="is damaged"):
+        migrate.upgrade(path)
+
+
+def test_newer_schema_is_refused(tmp_path):
+    path = tmp_path / "tripline.db"
+    migrate.upgrade(path)
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE {migrate.VERSION_TABLE} SET version_num = '9999'")
+    connection.commit()
+    connection.close()
+
+    with pytest.raises(migrate.DatabaseError, match="has schema 9999, newer than this program's"):
+        migrate.upgrade(path)
+    assert migrate.version_of(path) == "9999"
+
+
+def test_new_file_has_no_version(tmp_path):
+    assert migrate.version_of(tmp_path / "tripline.db") is None

@@ -1,0 +1,174 @@
+"""Settings: where they come from, which one decides, and what refuses to start."""
+
+from pathlib import Path
+
+import pytest
+
+from tripline import config, config_files
+
+
+def load(toml: str | None = None, tmp_path: Path | None = None, **given) -> config.Config:
+    file = None
+    if toml is not None:
+        assert tmp_path is not None
+        file = tmp_path / "tripline.toml"
+        file.write_text(toml, "utf-8")
+    return config_files.load(file=file, variables=given.get("variables", {}), flags=given.get("flags", {}))
+
+
+def refusal(toml: str | None = None, tmp_path: Path | None = None, **given) -> str:
+    with pytest.raises(config_files.WrongSettingError) as caught:
+        load(toml, tmp_path, **given)
+    line = str(caught.value)
+    assert "\n" not in line
+    return line
+
+
+def test_settings_without_any_source_are_the_defaults():
+    assert load() == config.Config()
+
+
+def test_default_file_read_back_gives_the_defaults(tmp_path):
+    assert load(config_files.default_file(), tmp_path) == config.Config()
+
+
+def test_default_file_names_every_setting_with_its_variable():
+    text = config_files.default_file()
+
+    assert [s.name for s in config_files.settings() if f"[{s.variable}]" not in text] == []
+
+
+def test_every_setting_has_a_meaning():
+    assert [s.name for s in config_files.settings() if not s.description] == []
+
+
+def test_fixed_variables_reach_their_settings():
+    variables = {
+        "TRIPLINE_DATA": "/srv/tripline",
+        "TRIPLINE_HOST": "::1",
+        "TRIPLINE_API_PORT": "1",
+        "TRIPLINE_ANALYTICS_PORT": "2",
+        "TRIPLINE_DEVICE_PORT": "3",
+        "TRIPLINE_DEVICE_PLAIN_PORT": "4",
+        "TRIPLINE_STORE_URL": "",
+        "TRIPLINE_BUS_URL": "",
+        "TRIPLINE_HTTPS": "true",
+        "TRIPLINE_TLS_CERT": "/c.pem",
+        "TRIPLINE_TLS_KEY": "/k.pem",
+    }
+
+    assert load(variables=variables) == config.Config(
+        data=Path("/srv/tripline"),
+        host="::1",
+        api_port=1,
+        analytics_port=2,
+        device_port=3,
+        device_plain_port=4,
+        https=True,
+        tls=config.Tls(cert="/c.pem", key="/k.pem"),
+    )
+
+
+def test_flags_win_over_variables_and_variables_over_the_file(tmp_path):
+    loaded = load(
+        "api_port = 1\nanalytics_port = 1\ndevice_port = 1\n[ingest]\nbatch = 7\n",
+        tmp_path,
+        variables={"TRIPLINE_ANALYTICS_PORT": "2", "TRIPLINE_DEVICE_PORT": "2"},
+        flags={"device_port": 3, "data": None},
+    )
+
+    assert loaded == config.Config(api_port=1, analytics_port=2, device_port=3, ingest=config.Ingest(batch=7))
+
+
+def test_other_programs_variables_are_not_read():
+    assert load(variables={"PATH": "/bin", "MY_TRIPLINE_HOST": "x"}) == config.Config()
+
+
+def test_unknown_key_names_the_nearest(tmp_path):
+    assert refusal("api_prot = 1", tmp_path) == (
+        f"{tmp_path}/tripline.toml: unknown setting `api_prot`; the nearest known is api_port."
+    )
+
+
+def test_unknown_key_of_a_section_names_the_nearest(tmp_path):
+    assert refusal("[ingest]\nbatsch = 1", tmp_path) == (
+        f"{tmp_path}/tripline.toml: unknown setting `ingest.batsch`; the nearest known is ingest.batch."
+    )
+
+
+def test_unknown_section_refuses(tmp_path):
+    assert "unknown setting `ingset`" in refusal("[ingset]\nbatch = 1", tmp_path)
+
+
+def test_section_written_as_a_value_refuses(tmp_path):
+    assert "unknown setting `ingest`" in refusal("ingest = 3", tmp_path)
+
+
+def test_unknown_variable_names_the_nearest():
+    assert refusal(variables={"TRIPLINE_API_PRT": "1"}) == (
+        "Unknown variable TRIPLINE_API_PRT; the nearest known is TRIPLINE_API_PORT."
+    )
+
+
+@pytest.mark.parametrize(("port", "fits"), [("-1", False), ("0", True), ("65535", True), ("65536", False)])
+def test_port_is_between_0_and_65535(port, fits):
+    variables = {"TRIPLINE_API_PORT": port}
+
+    if fits:
+        assert load(variables=variables).api_port == int(port)
+    else:
+        assert refusal(variables=variables).startswith("TRIPLINE_API_PORT: ")
+
+
+def test_value_of_the_wrong_sort_names_its_origin(tmp_path):
+    assert refusal(variables={"TRIPLINE_HTTPS": "maybe"}).startswith("TRIPLINE_HTTPS: ")
+    assert refusal('[store]\nreaders = "many"', tmp_path).startswith(f"{tmp_path}/tripline.toml: store.readers: ")
+    assert refusal(flags={"api_port": 70_000}).startswith("--api-port: ")
+
+
+def test_file_that_is_missing_refuses(tmp_path):
+    with pytest.raises(config_files.WrongSettingError, match=r"none.toml cannot be read"):
+        config_files.load(file=tmp_path / "none.toml", variables={}, flags={})
+
+
+def test_file_that_is_not_toml_refuses(tmp_path):
+    assert "is not TOML" in refusal("api_port", tmp_path)
+
+
+def test_bus_address_refuses_until_there_is_a_bus():
+    assert "no message bus" in refusal(variables={"TRIPLINE_BUS_URL": "kafka://127.0.0.1:9092"})
+
+
+def test_other_store_than_sqlite_refuses():
+    assert "SQLite" in refusal(flags={"store.url": "postgresql://127.0.0.1/tripline"})
+
+
+@pytest.mark.parametrize("tls", [{"tls.cert": "/c"}, {"tls.key": "/k"}])
+def test_half_a_certificate_refuses(tls):
+    assert "belong together" in refusal(flags=tls)
+
+
+def test_unknown_time_zone_refuses():
+    assert "no time zone named 'Asia/Nowhere'" in refusal(flags={"time_zone": "Asia/Nowhere"})
+
+
+@pytest.mark.parametrize(
+    ("flags", "https"),
+    [
+        ({}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "127.8.9.10"}, False),
+        ({"host": "::1"}, False),
+        ({"https": True}, True),
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "fleet.example.com"}, True),
+        ({"host": "0.0.0.0", "behind_proxy": True}, True),
+        ({"host": "0.0.0.0", "behind_proxy": True, "https": False}, False),
+    ],
+)
+def test_https_follows_the_host(flags, https):
+    assert config_files.uses_https(load(flags=flags)) is https
+
+
+def test_plain_http_beyond_loopback_refuses():
+    assert "--behind-proxy" in refusal(flags={"host": "0.0.0.0", "https": False})
