@@ -1,0 +1,103 @@
+"""`tripline serve` as a process of its own, on ports that it picks; read, asked and stopped like an operator would.
+
+Only the process started here is ever signalled, by its id.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices=(?P<devices>\S+) ca=(?P<ca>\S+)\n")
+STOP_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server whose doors are open."""
+
+    process: subprocess.Popen[str]
+    data: Path
+    api: str
+    analytics: str
+    device_host: str
+    device_port: int
+    ca: Path
+
+    def stop(self, *, with_signal: signal.Signals = signal.SIGTERM) -> int:
+        """Ask the process to end; its exit code."""
+        self.process.send_signal(with_signal)
+        return self.process.wait(STOP_S)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        self.process.kill()
+        self.process.wait(STOP_S)
+
+
+def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without Tripline's variables, with the given ones."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIPLINE_")}
+    return {**kept, "PYTHONWARNINGS": "error", **(variables or {})}
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of a Tripline command under this Python."""
+    return [sys.executable, "-m", "tripline", *arguments]
+
+
+def run(
+    *arguments: str, stdin: str = "", variables: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; what it printed and its exit code."""
+    return subprocess.run(
+        command(*arguments),
+        input=stdin,
+        env=environment(variables),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Running:
+    """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself."""
+    errors = data.parent / f"{data.name}.stderr"
+    arguments = ["serve", "--data", str(data), *(f"--{door}-port=0" for door in ("api", "analytics", "device")), *flags]
+    with errors.open("a") as log:
+        process = subprocess.Popen(
+            command(*arguments), env=environment(variables), stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    assert process.stdout is not None
+    # A server that fails ends by itself, so this line always arrives; the test's own time-out guards against a hang.
+    line = process.stdout.readline()
+    found = READY.fullmatch(line)
+    if found is None:
+        process.kill()
+        process.wait(STOP_S)
+        raise AssertionError(f"no ready line but {line!r}; stderr: {errors.read_text()}")
+    host, _, port = found["devices"].rpartition(":")
+    return Running(process, data, found["api"], found["analytics"], host.strip("[]"), int(port), Path(found["ca"]))
+
+
+@contextlib.contextmanager
+def serving(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """A server for the length of a `with` block."""
+    server = start(data, *flags, variables=variables)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.terminate()
+            try:
+                server.process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                server.kill()
+        if server.process.stdout is not None:
+            server.process.stdout.close()
