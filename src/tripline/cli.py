@@ -198,8 +198,10 @@ def _print_rejected(report: doctors.Report) -> None:
         _line("newest rejected messages (UTC):")
     for message in report.newest:
         detail = f" ({message.detail})" if message.detail else ""
-        who = f"sensor {message.sensor}" if message.sensor else "no sensor"
-        text = f"{program.utc_text(message.at_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
+        who = f"sensor {message.sensor_id}" if message.sensor_id else "no sensor"
+        text = (
+            f"{program.utc_text(message.received_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
+        )
         # Topics come from devices: nothing in them may steer the terminal.
         _line("  " + "".join(char if char.isprintable() else "?" for char in text))
 

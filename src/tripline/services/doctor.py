@@ -6,7 +6,8 @@ The caller measures what lies outside the database (disk, certificate, damage); 
 from dataclasses import dataclass
 from typing import Final
 
-from tripline.store import inspection
+from tripline.domain.access import Scope
+from tripline.store import inspection, rejected
 from tripline.store.transactions import ReadTx
 
 _MS_PER_DAY: Final = 86_400_000
@@ -45,7 +46,7 @@ class Report:
 
     findings: list[Finding]
     rejected: dict[str, int]
-    newest: list[inspection.Rejected]
+    newest: list[rejected.Refused]
 
     @property
     def well(self) -> bool:
@@ -60,10 +61,11 @@ def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
 
 def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
     """The whole report of a database of the present schema."""
+    everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
         [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms)],
-        inspection.rejected_by_reason(tx),
-        inspection.newest_rejected(tx, limit=NEWEST),
+        rejected.counts(tx, everything, since_ms=0),
+        rejected.newest(tx, everything, limit=NEWEST),
     )
 
 
