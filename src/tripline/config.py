@@ -93,6 +93,10 @@ class Scoring(Section, frozen=True):
     default_limit_kmh: Annotated[
         float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
     ] = 110.0
+    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 500
+    overspeed_cap_ms: Annotated[
+        int, Meta(ge=1, description="longest time one sample over the limit stands for, ms")
+    ] = 5_000
     tolerance: Annotated[
         Literal["factor", "kotsa", "plus15"],
         Meta(description="overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)"),
@@ -103,6 +107,48 @@ class Scoring(Section, frozen=True):
     grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
         0.0
     )
+
+
+ByCategory = tuple[float, float, float]
+"""One value each for cars (taxis and unknown vehicles too), buses and trucks."""
+
+
+class Harsh(Section, frozen=True):
+    """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
+
+    start: Annotated[ByCategory, Meta(description="sudden start from standing, km/h per second")] = (10.0, 8.0, 6.0)
+    acceleration_to_10: Annotated[
+        ByCategory, Meta(description="sudden acceleration from up to 10 km/h, km/h per second")
+    ] = (12.0, 8.0, 7.0)
+    acceleration_to_20: Annotated[
+        ByCategory, Meta(description="sudden acceleration from 10-20 km/h, km/h per second")
+    ] = (10.0, 7.0, 6.0)
+    acceleration_above_20: Annotated[
+        ByCategory, Meta(description="sudden acceleration from above 20 km/h, km/h per second")
+    ] = (8.0, 6.0, 5.0)
+    deceleration_to_30: Annotated[
+        ByCategory, Meta(description="sudden deceleration from up to 30 km/h, km/h per second")
+    ] = (14.0, 9.0, 8.0)
+    deceleration_to_50: Annotated[
+        ByCategory, Meta(description="sudden deceleration from 30-50 km/h, km/h per second")
+    ] = (15.0, 10.0, 8.0)
+    deceleration_above_50: Annotated[
+        ByCategory, Meta(description="sudden deceleration from above 50 km/h, km/h per second")
+    ] = (15.0, 12.0, 8.0)
+    stop: Annotated[ByCategory, Meta(description="sudden stop, km/h per second")] = (14.0, 9.0, 8.0)
+    standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
+        5.0
+    )
+    ignored_fixes: Annotated[int, Meta(ge=0, description="first fixes of a trip that give no rate")] = 3
+    rate_min_ms: Annotated[int, Meta(ge=1, description="shortest interval that gives a rate, ms")] = 500
+    rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
+    rate_limit_kmh_s: Annotated[float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per s")] = 36.0
+    full_threshold_ms: Annotated[
+        int, Meta(ge=1, description="over longer intervals the threshold shrinks in proportion, ms")
+    ] = 1_500
+    speed_window: Annotated[
+        int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
+    ] = 5
 
 
 class Log(Section, frozen=True):
@@ -134,4 +180,5 @@ class Config(Section, frozen=True):
     devices: Devices = msgspec.field(default_factory=Devices)
     ingest: Ingest = msgspec.field(default_factory=Ingest)
     scoring: Scoring = msgspec.field(default_factory=Scoring)
+    harsh: Harsh = msgspec.field(default_factory=Harsh)
     log: Log = msgspec.field(default_factory=Log)

@@ -58,8 +58,10 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
     known = {setting.name: setting for setting in settings()}
     values: dict[str, Any] = {}
     for name, value, origin in _given(file, variables, flags, known):
+        several = isinstance(value, str) and isinstance(known[name].default, tuple)
+        given = value.split(",") if several else value
         try:
-            values[name] = msgspec.convert(value, known[name].kind, strict=False, dec_hook=_path)
+            values[name] = msgspec.convert(given, known[name].kind, strict=False, dec_hook=_path)
         except msgspec.ValidationError as error:
             raise WrongSettingError(f"{origin}: {error}") from error
     tree = msgspec.convert(_nested(values), Config, dec_hook=_path)
@@ -219,6 +221,8 @@ def written(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
     return msgspec.json.encode(str(value)).decode()
 
 

@@ -1,0 +1,117 @@
+"""The kernel's input: the samples of many trips in flat arrays. Here too: one instant, one sample (O2, O4).
+
+Not here: reading rows into these arrays (`services/scores/arrays.py`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drives:
+    """Trips 0..n-1; the samples of trip k are elements `starts[k]` to `starts[k + 1] - 1` of the flat arrays."""
+
+    starts: Ints
+    """Shape n + 1, ascending; the last is the number of samples."""
+    time_ms: Ints
+    lat: Floats
+    """Degrees WGS84, always valid; `lon` the same."""
+    lon: Floats
+    speed_kmh: Floats
+    """NaN where the device gave none."""
+    em: NDArray[np.int16] | None
+    """Manoeuvre bits, 0..255; -1 where absent. None: absent everywhere."""
+    limit_kmh: Floats | None
+    """Speed limit of the road; NaN where unknown. None: unknown everywhere."""
+    column: NDArray[np.int8]
+    """Shape n, `rules.Column`."""
+    obd: Flags
+    """Shape n: whether `em` may replace the speed for harsh events."""
+    stated_m: Floats
+    """Shape n: distance from the trip message or the matched road, metres; NaN: sum the steps."""
+
+    def __len__(self) -> int:
+        """The number of trips."""
+        return self.starts.size - 1
+
+    def part(self, first: int, last: int) -> "Drives":
+        """Trips first..last-1 as views."""
+        a, b = int(self.starts[first]), int(self.starts[last])
+        return Drives(
+            starts=self.starts[first : last + 1] - a,
+            time_ms=self.time_ms[a:b],
+            lat=self.lat[a:b],
+            lon=self.lon[a:b],
+            speed_kmh=self.speed_kmh[a:b],
+            em=None if self.em is None else self.em[a:b],
+            limit_kmh=None if self.limit_kmh is None else self.limit_kmh[a:b],
+            column=self.column[first:last],
+            obd=self.obd[first:last],
+            stated_m=self.stated_m[first:last],
+        )
+
+    def at(self, samples: Ints) -> Ints:
+        """The trip of each of these samples."""
+        trips: Ints = np.searchsorted(self.starts, samples, side="right") - 1
+        return trips
+
+
+def intervals_ms(drives: Drives, *, between: int) -> Ints:
+    """Time from each sample to the next; `between` where the next sample belongs to another trip."""
+    intervals: Ints = np.diff(drives.time_ms)
+    if len(drives) > 1:
+        intervals[seams(drives.starts)] = between
+    return intervals
+
+
+def seams(starts: Ints) -> Ints:
+    """Indexes of the intervals that are not one: from a trip's last sample to the first of the next trip."""
+    inner = starts[1:-1]
+    found: Ints = inner[(inner > 0) & (inner < starts[-1])] - 1
+    return found
+
+
+def instants(drives: Drives, *, instant_ms: int) -> Drives:
+    """The same trips in order of time (O2: stable), with samples closer than `instant_ms` made one: the last (O4).
+
+    Kept samples lie at least `instant_ms` apart: from the end of a trip backwards, each kept sample swallows those
+    closer before it.
+    """
+    order = np.lexsort((drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
+    keep = _spaced(drives.time_ms[order], drives.starts, instant_ms)
+    counts = np.add.reduceat(np.append(keep, False), drives.starts[:-1], dtype=np.int64)
+    counts[np.diff(drives.starts) == 0] = 0  # reduceat gives an empty slice the element it begins at
+    chosen = order[keep]
+    return replace(
+        drives,
+        starts=np.concatenate(([0], np.cumsum(counts))),
+        time_ms=drives.time_ms[chosen],
+        lat=drives.lat[chosen],
+        lon=drives.lon[chosen],
+        speed_kmh=drives.speed_kmh[chosen],
+        em=None if drives.em is None else drives.em[chosen],
+        limit_kmh=None if drives.limit_kmh is None else drives.limit_kmh[chosen],
+    )
+
+
+def _spaced(time_ms: Ints, starts: Ints, instant_ms: int) -> Flags:
+    """Which of the sorted samples to keep."""
+    gaps = np.diff(time_ms)
+    gaps[seams(starts)] = instant_ms
+    near = gaps < instant_ms
+    keep = np.append(~near, True)[: time_ms.size]
+    # A sample that is not near its next ends a chain. Chains of two are decided; in longer ones walk back from the end.
+    for end in np.flatnonzero(near & keep[1:] & np.append(False, near[:-1])[: near.size]) + 1:
+        kept = int(time_ms[end])
+        sample = int(end) - 1
+        while sample >= 0 and near[sample]:
+            keep[sample] = kept - time_ms[sample] >= instant_ms
+            kept = int(time_ms[sample]) if keep[sample] else kept
+            sample -= 1
+    return keep
