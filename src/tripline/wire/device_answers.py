@@ -1,0 +1,76 @@
+"""What REST answers and pushes show of a stored payload: as sent, with documented keys in their documented kind.
+
+Numeric keys sent as text become numbers (V1), text keys sent as numbers or booleans become text (V2), unknown keys and
+`em` stay byte for byte (V5, V6). Published clients format a few keys without looking at them
+(client-surface 6); of these, null and what is no number are left out: the stored payload keeps them.
+
+Not here: the tables (`device_tables.py`), the envelope of the answer (`rest_trips.py`).
+"""
+
+import functools
+import re
+from typing import Final
+
+import msgspec
+
+from tripline.wire import device_tables, device_values
+from tripline.wire.device_tables import Table
+
+FORMATTED: Final = frozenset({"lat", "lon", "sp", "el", "vv", "ctp"})
+"""Keys that must be finite numbers when present: real clients call number functions on them."""
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_VALUE = msgspec.json.Decoder()
+_LEFT_OUT: Final = b""
+
+
+def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
+    """The JSON to answer with: the same bytes when every documented key already has its kind.
+
+    `payload` is a stored object or array of objects, `ty` and `device_type` those of its record.
+    """
+    table, suspicious = _reader(ty, device_type)
+    if suspicious is None or suspicious.search(payload) is None:
+        return payload
+    if payload.lstrip()[:1] == b"[":
+        return b"[" + b",".join(_coerced_object(bytes(element), table) for element in _ARRAY.decode(payload)) + b"]"
+    return _coerced_object(payload, table)
+
+
+@functools.lru_cache(maxsize=256)
+def _reader(ty: int, device_type: str) -> tuple[Table, re.Pattern[bytes] | None]:
+    """The table, and a pattern that every payload matches which may need a change: reading most payloads costs
+    one search. Escapes match too, because a key may be written with them.
+    """
+    table = device_tables.table_of(ty, device_type)
+    numeric = "|".join(key for key, kind in table.items() if kind is device_tables.NUMERIC)
+    text = "|".join(key for key, kind in table.items() if kind is device_tables.TEXT)
+    wrong = [rf'(?:{keys})"\s*:\s*[{starts}]' for keys, starts in ((numeric, '"tfn'), (text, "-0-9tf")) if keys]
+    return table, re.compile(rf'"(?:{"|".join(wrong)})|\\'.encode()) if wrong else None
+
+
+def _coerced_object(text: bytes, table: Table) -> bytes:
+    if text.lstrip()[:1] != b"{":
+        return text
+    sent = {key: bytes(raw) for key, raw in _OBJECT.decode(text).items()}
+    shown = {key: _shown(key, raw, table) for key, raw in sent.items()}
+    if shown == sent:
+        return text
+    return msgspec.json.encode({key: msgspec.Raw(value) for key, value in shown.items() if value != _LEFT_OUT})
+
+
+def _shown(key: str, raw: bytes, table: Table) -> bytes:
+    kind = table.get(key)
+    if kind is device_tables.NUMERIC:
+        return _as_number(key, raw)
+    return b'"%b"' % raw if kind is device_tables.TEXT and raw[:1] in b"-0123456789tf" else raw
+
+
+def _as_number(key: str, raw: bytes) -> bytes:
+    if raw[:1] in b"-0123456789":
+        return raw
+    number = device_values.number(_VALUE.decode(raw)) if raw[:1] == b'"' else None
+    if number is None:
+        return _LEFT_OUT if key in FORMATTED else raw
+    return msgspec.json.encode(number)

@@ -1,0 +1,112 @@
+"""The bytes of a device's publish as one decoded object, and the JSON text of the parts that are stored.
+
+JSON is read strictly (D23), with two things mended that are valid JSON but that no reader can hold: numbers beyond the
+range of doubles become null, halves of surrogate pairs become U+FFFD. MessagePack (device-messages 8) becomes the JSON
+object it stands for. Whatever passes decodes again later: the store holds no payload that an answer cannot carry.
+
+Not here: what the object means (`device.py`).
+"""
+
+import json
+import math
+from typing import Any, Final
+
+import msgspec
+
+from tripline.wire import device_msgpack, device_reasons, topics
+
+MAX_DEPTH: Final = 64
+"""Deepest nesting accepted. Documented payloads have two levels; readers of the store decode far down the stack."""
+
+
+class Body(msgspec.Struct, gc=False):
+    """A decoded publish. `text` is the same as JSON."""
+
+    fields: dict[str, Any]
+    text: bytes
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    pld: msgspec.Raw
+
+
+_ANY = msgspec.json.Decoder()
+_PAYLOAD = msgspec.json.Decoder(_Envelope)
+_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def decode(topic: str, body: bytes) -> Body | str:
+    """The object in the body, or the reason why there is none (`device_reasons`)."""
+    if device_msgpack.is_map(body):
+        return _from_msgpack(body)
+    if topic == topics.TRE_MSGPACK and body.lstrip()[:1] != b"{":
+        return _from_msgpack(device_msgpack.unhexed(body))
+    return _from_json(body)
+
+
+def payload_text(body: Body) -> bytes:
+    """The JSON of `pld`, byte for byte as it stands in the body."""
+    return bytes(_PAYLOAD.decode(body.text).pld)
+
+
+def element_texts(payload: bytes) -> list[bytes]:
+    """The JSON of each element of an array."""
+    return [bytes(element) for element in _ELEMENTS.decode(payload)]
+
+
+def _from_msgpack(packed: bytes) -> Body | str:
+    try:
+        fields = device_msgpack.decode(packed, MAX_DEPTH)
+    except device_msgpack.NotAMap:
+        return device_reasons.NOT_MSGPACK
+    return Body(fields, msgspec.json.encode(fields))
+
+
+def _from_json(body: bytes) -> Body | str:
+    text = body
+    try:
+        value = _ANY.decode(body)
+    except RecursionError:
+        return device_reasons.TOO_DEEP
+    except ValueError:
+        try:
+            value = _mended(json.loads(body.decode(), parse_constant=_refuse, parse_int=_bounded, parse_float=_finite))
+        except (ValueError, RecursionError):
+            return device_reasons.NOT_JSON
+        text = msgspec.json.encode(value)
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deep(value):
+        return device_reasons.TOO_DEEP
+    return Body(value, text) if isinstance(value, dict) else device_reasons.NOT_OBJECT
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inside = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [element for elements in inside for element in elements if isinstance(element, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _bounded(digits: str) -> int | None:
+    return int(digits) if len(digits) <= 310 else None
+
+
+def _finite(numeral: str) -> float | None:
+    value = float(numeral)
+    return value if math.isfinite(value) else None
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_mended(element) for element in value]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(element) for key, element in value.items()}
+    return value

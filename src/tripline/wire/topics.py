@@ -1,0 +1,27 @@
+"""The MQTT topics of a device. `me` is a literal: the sensor is the one whose credentials id opened the connection.
+
+Source: device-messages 1.1, rpc.md 1. Not here: who may publish or subscribe (`gateway/`).
+"""
+
+from typing import Final
+
+TRE: Final = "v1/sensors/me/tre"
+"""Trips, microtrips and events with their header, as JSON."""
+TRE_MSGPACK: Final = "v1/sensors/me/mp/tre"
+"""The same object as MessagePack."""
+TELEMETRY: Final = "v1/sensors/me/telemetry"
+"""Events of class Time Series without header; withdrawn from the documents, still used by devices."""
+ATTRIBUTES: Final = "v1/sensors/me/attributes"
+"""Events of class Attributes without header; likewise."""
+
+DATA: Final = frozenset({TRE, TRE_MSGPACK, TELEMETRY, ATTRIBUTES})
+"""Every topic whose bodies `wire/device.py` reads."""
+HEADERLESS: Final = frozenset({TELEMETRY, ATTRIBUTES})
+
+RPC_REQUEST: Final = "v1/sensors/me/rpc/request/"
+"""Platform to device; the request id follows. A device subscribes to this prefix and `+`."""
+RPC_REQUESTS: Final = RPC_REQUEST + "+"
+RPC_RESPONSE: Final = "v1/sensors/me/rpc/response/"
+"""Device to platform: acknowledgement; the request id follows."""
+RPC_RESULT: Final = "v1/sensors/me/rpc/result/"
+"""Device to platform: result; the request id follows."""
