@@ -5,12 +5,14 @@ anybody but its owner. Records of people, under a scope: `store/people.py`.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select
 
-from tripline.domain.access import Actor, Authority
+from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
+from tripline.store import scopes
 from tripline.store.tables import account
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -66,3 +68,15 @@ def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
     if row is None:
         return None
     return Credentials(row.id, row.email, Authority(row.authority), row.password_hash, row.enabled)
+
+
+def inside(tx: ReadTx, scope: Scope, user_id: UserId) -> bool | None:
+    """Whether the account is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), user_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.accounts(reaches)).where(account.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)

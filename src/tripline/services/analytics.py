@@ -1,0 +1,74 @@
+"""Who may read which scores, and what is answered when there is none.
+
+Pages are read straight from `store/analytics.py` once `admit_...` let the caller pass. Not here: how a score is made
+(`services/scores`, `scoring/`).
+"""
+
+from typing import Final
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.store import accounts, analytics, journeys, vehicles
+from tripline.store.transactions import ReadTx
+
+WHY_NOT: Final = {
+    "too_short": "it is shorter than the least scored distance",
+    "sparse": "its samples are too far apart",
+    "no_position": "its samples have no position",
+    "device_type": "devices of its type are not scored",
+    "parking": "it is a parking record",
+    "unmapped": "its sensor was not mounted on a vehicle",
+    "no_samples": "it has no samples",
+}
+"""A sentence for each reason that is kept with a trip."""
+
+
+class NoScoreYet(NotFound):
+    """There is no score to show; the text says why."""
+
+    code = "score.none"
+
+
+def admit_to_vehicle(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> None:
+    """Let pass who may read what the vehicle drove. Raises `NotFound`, `Forbidden`."""
+    _admit(vehicles.inside(tx, scope, VehicleId(vehicle_id)), f"There is no vehicle {vehicle_id}.")
+
+
+def admit_to_driver(tx: ReadTx, *, scope: Scope, user_id: str) -> None:
+    """Let pass who may read what the person drove. Raises `NotFound`, `Forbidden`."""
+    _admit(accounts.inside(tx, scope, UserId(user_id)), f"There is no driver {user_id}.")
+
+
+def trip_score(tx: ReadTx, *, scope: Scope, trip_id: str) -> analytics.Score:
+    """The score of a trip. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
+    _admit(journeys.trip_inside(tx, scope, TripId(trip_id)), f"There is no trip {trip_id}.")
+    found = analytics.score_of_trip(tx, trip_id)
+    if found is None:
+        state, reason = analytics.why_no_score(tx, trip_id)
+        raise NoScoreYet(_why(state, reason))
+    return found
+
+
+def vehicle_total(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> analytics.Total:
+    """The accumulated score of a vehicle. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
+    admit_to_vehicle(tx, scope=scope, vehicle_id=vehicle_id)
+    found = analytics.total_of_vehicle(tx, vehicle_id)
+    if found is None:
+        raise NoScoreYet("No trip of this vehicle has a score yet.")
+    return found
+
+
+def _admit(inside: bool | None, unknown: str) -> None:
+    if inside is None:
+        raise NotFound(unknown)
+    if not inside:
+        raise Forbidden("This belongs to somebody else.")
+
+
+def _why(state: str, reason: str | None) -> str:
+    if reason is not None:
+        return f"The trip is not scored: {WHY_NOT.get(reason, 'it cannot be judged')} ({reason})."
+    if state == "OPEN":
+        return "The trip has no score yet: it has not ended."
+    return "The trip has no score yet: it is waiting to be judged."

@@ -1,0 +1,182 @@
+"""Scores, GPS events and accumulated scores as they are read: pages by key, compiled once, one statement a page.
+
+A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
+costs what the first costs. The caller has asked before whether the owner is inside the scope (`vehicles.inside`,
+`accounts.inside`, `journeys.trip_inside`).
+
+Not here: writing them (`store/scores.py`).
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache
+from typing import Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal_column, select, tuple_
+
+from tripline.domain.refusals import BadParameter
+from tripline.store.journeys import Span
+from tripline.store.tables import driving_score, gps_event, trip, vehicle_score
+from tripline.store.transactions import Hot, ReadTx
+
+_NO_MAX: Final = 2**63 - 1
+
+
+class UnknownOffset(BadParameter):
+    """The offset of a page is not an item of the list."""
+
+    code = "page.unknown_offset"
+
+
+class Owner(Enum):
+    """Whose scores or events: the column that names them."""
+
+    VEHICLE = "vehicle_id"
+    DRIVER = "user_id"
+
+
+class Score(NamedTuple):
+    """One row of `driving_score`."""
+
+    trip_id: str
+    created_ms: int
+    vehicle_id: str
+    user_id: str | None
+    score: float
+    accel: int
+    de_accel: int
+    distance_m: float
+    over_speed: int
+
+
+class Event(NamedTuple):
+    """One row of `gps_event`."""
+
+    id: str
+    created_ms: int
+    vehicle_id: str
+    trip_id: str
+    event_ms: int
+    event_type: int
+    info: str
+    device_type: str
+    speed_mh: float
+    user_id: str | None
+    lat: float
+    lon: float
+
+
+class Total(NamedTuple):
+    """One row of `vehicle_score`."""
+
+    vehicle_id: str
+    created_ms: int
+    user_id: str | None
+    trips: int
+    """Number of scored trips."""
+    score: float
+    distance_m: float
+
+
+def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[Score]:
+    """Scores of the owner by time of analysis, then trip. Raises `UnknownOffset`."""
+    place = _place(tx, driving_score, owner, owner_id, span)
+    rows = tx.hot(_page(driving_score, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
+    return [Score._make(row) for row in rows]
+
+
+def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[Event]:
+    """GPS events of the owner by time of analysis, then time of the event. Raises `UnknownOffset`."""
+    place = _place(tx, gps_event, owner, owner_id, span)
+    rows = tx.hot(_page(gps_event, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
+    return [Event._make(row) for row in rows]
+
+
+def score_of_trip(tx: ReadTx, trip_id: str) -> Score | None:
+    """The trip's score."""
+    rows = tx.hot(_TRIP_SCORE, trip_id)
+    return Score._make(rows[0]) if rows else None
+
+
+def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
+    """The vehicle's accumulated score."""
+    rows = tx.hot(_TOTAL, vehicle_id)
+    return Total._make(rows[0]) if rows else None
+
+
+def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
+    """The state of a trip that exists, and the reason kept with it when it is not scored."""
+    state, reason = tx.hot(_TRIP_STATE, trip_id)[0]
+    return state, reason
+
+
+_ORDER: Final = {driving_score: ("created_ms", "trip_no"), gps_event: ("created_ms", "event_ms", "no")}
+"""What a list is ordered by, after its owner: the rest of the index."""
+_KEY: Final = {driving_score: driving_score.c.trip_id, gps_event: gps_event.c.id}
+"""What an offset names."""
+_FIELDS: Final = {driving_score: Score._fields, gps_event: Event._fields}
+_PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
+_NO_OFFSET: Final = literal_column("0", Integer)
+"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
+
+_TRIP_SCORE: Final = Hot(
+    select(*(driving_score.c[name] for name in Score._fields)).where(driving_score.c.trip_id == bindparam("id")), "id"
+)
+_TOTAL: Final = Hot(
+    select(
+        vehicle_score.c.vehicle_id,
+        vehicle_score.c.created_ms,
+        vehicle_score.c.user_id,
+        vehicle_score.c["count"],
+        vehicle_score.c.score,
+        vehicle_score.c.distance_m,
+    ).where(vehicle_score.c.vehicle_id == bindparam("id")),
+    "id",
+)
+_TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
+
+
+def _place(tx: ReadTx, table: Table, owner: Owner, owner_id: str, span: Span) -> Sequence[int]:
+    """The place right before the page's first row, in the order of the list: of the offset, or of the nearer bound."""
+    width = len(_ORDER[table])
+    if span.ascending:
+        bound = (span.first_ms - 1, *[_NO_MAX] * (width - 1))
+    else:
+        bound = (span.last_ms + 1, *[-1] * (width - 1))
+    if span.after is None:
+        return bound
+    rows = tx.hot(_offset(table, owner), span.after, owner_id)
+    if not rows:
+        raise UnknownOffset("Parameter 'idOffset' does not name an item of this list.")
+    return max(bound, rows[0]) if span.ascending else min(bound, rows[0])
+
+
+def _far_end(span: Span) -> int:
+    return span.last_ms if span.ascending else span.first_ms
+
+
+@cache
+def _offset(table: Table, owner: Owner) -> Hot:
+    place = [table.c[name] for name in _ORDER[table]]
+    statement = select(*place).where(_KEY[table] == bindparam("id"), table.c[owner.value] == bindparam("owner"))
+    return Hot(statement, "id", "owner")
+
+
+@cache
+def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
+    order: list[ColumnElement[int]] = [table.c[name] for name in _ORDER[table]]
+    names = _PLACE_NAMES[: len(order)]
+    here, place = tuple_(*order), tuple_(*(bindparam(name, type_=Integer) for name in names))
+    created = table.c.created_ms
+    statement = (
+        select(*(table.c[name] for name in _FIELDS[table]))
+        .where(
+            table.c[owner.value] == bindparam("owner"),
+            here > place if ascending else here < place,
+            created <= bindparam("far") if ascending else created >= bindparam("far"),
+        )
+        .order_by(*(order if ascending else [column.desc() for column in order]))
+        .limit(bindparam("limit"))
+        .offset(_NO_OFFSET)
+    )
+    return Hot(statement, "owner", *names, "far", "limit")
