@@ -9,9 +9,12 @@ Follows `reference/client-surface.md` 9 and the interface specification's delega
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import TypeVar
 
 from tripline.domain.ids import CompanyId, UserId
-from tripline.domain.refusals import Forbidden
+from tripline.domain.refusals import Forbidden, NotFound
+
+T = TypeVar("T")
 
 
 class Authority(StrEnum):
@@ -77,7 +80,8 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DRIVER: frozenset({Reach.USER_RIGHT}),
     },
     Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
-    Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _DIRECTOR},
+    # A sensor hangs on its vehicle. Drivers are left out: the record holds the device's access token.
+    Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTOR},
     Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
     Action.DIRECTOR_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
     Action.DRIVER_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
@@ -125,3 +129,28 @@ def scope_of(actor: Actor, action: Action) -> Scope:
     if reaches is None:
         raise Forbidden(f"An account with the role {actor.authority} may not do this.")
     return Scope(action.value, reaches, actor.user_id, actor.company_id)
+
+
+def company_of(actor: Actor) -> CompanyId:
+    """The actor's company. Raises `Forbidden` for an account that has none (yet)."""
+    if actor.company_id is None:
+        raise Forbidden("This account belongs to no company; register the company first.")
+    return actor.company_id
+
+
+def admit(inside: bool | None, thing: str) -> None:
+    """Let pass what is inside a scope. None stands for an unknown object: `NotFound`; False raises `Forbidden`.
+
+    What exists elsewhere is never called unknown (client-surface 3.3).
+    """
+    if inside is None:
+        raise NotFound(f"There is no {thing} with this id.")
+    if not inside:
+        raise Forbidden(f"This {thing} is outside your reach.")
+
+
+def admitted(found: tuple[T, bool] | None, thing: str) -> T:
+    """The object of a look-up that says whether it is inside; else as `admit`."""
+    admit(None if found is None else found[1], thing)
+    assert found is not None
+    return found[0]

@@ -1,0 +1,173 @@
+"""A company: what its registration may say, which service type it gets, where its device tokens begin.
+
+An operator is the master company of a service type; a partner joins the operator's. Follows the interface
+specification (Company), rules 1 and 6, gaps G5, G31, G32, H2, H5, push N1 to N3 and client-surface 8.5.
+
+Not here: who may register which kind (`access`), the administrator's account (`people`), rows
+(`store/companies.py`), JSON (`wire/rest_fleet.py`).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from tripline.domain import fields
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+PREFIX_LENGTH: Final = 5
+_PREFIX_DIGITS: Final = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Digits and capitals without I and O, which are read as 1 and 0."""
+PREFIXES: Final = len(_PREFIX_DIGITS) ** PREFIX_LENGTH
+"""How many token prefixes there are: 45 million."""
+
+MessageTypes = str | int | float | list[str | int | float]
+"""`notifyMsgType` as sent: comma-separated text, a number, or an array of either (N2)."""
+
+
+class ServiceTypeTaken(BadParameter):
+    """Another operator has this service type."""
+
+    code = "company.service_type_taken"
+
+
+class ForeignServiceType(BadParameter):
+    """A partner was to be registered under a service type that is not its registrar's (G32)."""
+
+    code = "company.foreign_service_type"
+
+
+class OneCompanyOnly(Refusal):
+    """A granted account has registered its company already."""
+
+    code: ClassVar[str] = "company.one_only"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a company's record keeps of its registration."""
+
+    name: str
+    region: str | None
+    pic_name: str
+    pic_phone: str | None
+    pic_email: str
+    pic_division: str | None
+    provider_manager_name: str | None
+    provider_manager_email: str | None
+    cooperation_task: str | None
+    description: str | None
+    notify_host: str | None
+    notify_msg_type: MessageTypes | None
+    rpc_notify_host: str | None
+    rpc_notify_port: int | None
+    rpc_notify_base_path: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a registration says, checked; the password is for the administrator's account and goes nowhere else."""
+
+    details: Details
+    service_type: str | None
+    """None: to be filled in from the registrar's company."""
+    pic_passwd: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Company(Details):
+    """A registered company."""
+
+    id: CompanyId
+    created_ms: int
+    service_type: str
+    master: bool
+    """Whether it is an operator."""
+    master_id: CompanyId
+    """The operator: of a partner's partner too (H2)."""
+    registered_by_id: CompanyId | None
+    token_prefix: str
+
+
+def registration(
+    *,
+    name: str | None = None,
+    region: str | None = None,
+    service_type: str | None = None,
+    pic_name: str | None = None,
+    pic_phone: str | None = None,
+    pic_email: str | None = None,
+    pic_passwd: str | None = None,
+    pic_division: str | None = None,
+    provider_manager_name: str | None = None,
+    provider_manager_email: str | None = None,
+    cooperation_task: str | None = None,
+    description: str | None = None,
+    notify_host: str | None = None,
+    notify_msg_type: MessageTypes | None = None,
+    rpc_notify_host: str | None = None,
+    rpc_notify_port: int | None = None,
+    rpc_notify_base_path: str | None = None,
+) -> Registration:
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+
+    Operators and partners may send either set of notify fields (older operators sent `rpcNotify*`).
+    """
+    return Registration(
+        details=Details(
+            name=fields.required("name", name),
+            region=fields.text("region", region),
+            pic_name=fields.required("picName", pic_name),
+            pic_phone=fields.text("picPhone", pic_phone),
+            pic_email=fields.email("picEmail", pic_email),
+            pic_division=fields.text("picDivision", pic_division),
+            provider_manager_name=fields.text("providerManagerName", provider_manager_name),
+            provider_manager_email=_optional_email("providerManagerEmail", provider_manager_email),
+            cooperation_task=fields.long_text("cooperationTask", cooperation_task),
+            description=fields.long_text("description", description),
+            notify_host=fields.text("notifyHost", notify_host),
+            notify_msg_type=_message_types(notify_msg_type),
+            rpc_notify_host=fields.text("rpcNotifyHost", rpc_notify_host),
+            rpc_notify_port=fields.port("rpcNotifyPort", rpc_notify_port),
+            rpc_notify_base_path=fields.text("rpcNotifyBasePath", rpc_notify_base_path),
+        ),
+        service_type=fields.text("serviceType", service_type),
+        pic_passwd=fields.required("picPasswd", pic_passwd),
+    )
+
+
+def operator_service_type(asked: str | None) -> str:
+    """The service type of a new operator, which it must name itself."""
+    return fields.required("serviceType", asked)
+
+
+def partner_service_type(asked: str | None, *, registrar: str) -> str:
+    """The service type of a new partner: always the registrar's. Raises `ForeignServiceType` when another was sent."""
+    if asked and asked != registrar:
+        raise ForeignServiceType(f"Parameter 'serviceType' must be {registrar}, the one of the registering company.")
+    return registrar
+
+
+def service_type_taken(service_type: str) -> ServiceTypeTaken:
+    """The refusal of a second operator."""
+    return ServiceTypeTaken(f"Parameter 'serviceType': {service_type} already has an operator company.")
+
+
+def prefix_of(number: int) -> str:
+    """The token prefix (5 capitals and digits) with this number, 0 to `PREFIXES` - 1."""
+    digits = []
+    for _ in range(PREFIX_LENGTH):
+        number, digit = divmod(number, len(_PREFIX_DIGITS))
+        digits.append(_PREFIX_DIGITS[digit])
+    return "".join(reversed(digits))
+
+
+def _optional_email(name: str, value: str | None) -> str | None:
+    return fields.email(name, value) if value else value
+
+
+def _message_types(sent: MessageTypes | None) -> MessageTypes | None:
+    """The value as sent; its comma-separated form (N2) is bounded like any other text."""
+    parts = sent if isinstance(sent, list) else [sent]
+    fields.text("notifyMsgType", ",".join(str(part) for part in parts if part is not None))
+    return sent

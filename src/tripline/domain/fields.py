@@ -1,0 +1,112 @@
+"""What a field of a registration may hold: lengths, forms, ranges, allowed words. The refusal names the field.
+
+A field is given by the name that the sender used (`vehicleNo`), because the sentence is for the sender. Values are
+data: nothing in them is interpreted, escaped or trimmed. Bounds follow gaps G5, required fields client-surface 8.5.
+
+Not here: which fields a record has and what unset ones become (`companies`, `vehicles`, `sensors`, `people`); JSON
+types (`wire/rest_fleet.py`).
+"""
+
+import math
+import re
+from collections.abc import Collection
+from typing import Final
+
+from tripline.domain.refusals import BadParameter
+
+TEXT_MAX: Final = 255
+LONG_TEXT_MAX: Final = 4096
+PORT_MAX: Final = 65535
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_IN_PROSE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
+
+
+class TooLong(BadParameter):
+    """A text has more characters than its field may hold."""
+
+    code = "parameter.too_long"
+
+
+class Unprintable(BadParameter):
+    """A text holds NUL or another control character."""
+
+    code = "parameter.unprintable"
+
+
+class WrongForm(BadParameter):
+    """A value does not have the form of its field."""
+
+    code = "parameter.wrong_form"
+
+
+class OutOfRange(BadParameter):
+    """A number lies outside the range of its field."""
+
+    code = "parameter.out_of_range"
+
+
+class NotAllowed(BadParameter):
+    """A word is not among the allowed values of its field."""
+
+    code = "parameter.not_allowed"
+
+
+def text(name: str, value: str | None) -> str | None:
+    """An optional line of text: at most 255 characters, none of them a control character."""
+    return _printable(name, value, TEXT_MAX, _CONTROL)
+
+
+def long_text(name: str, value: str | None) -> str | None:
+    """Optional prose: at most 4096 characters; tabs and line ends are the only control characters."""
+    return _printable(name, value, LONG_TEXT_MAX, _CONTROL_IN_PROSE)
+
+
+def required(name: str, value: str | None) -> str:
+    """A line of text that must hold something besides blanks."""
+    checked = text(name, value)
+    if checked is None or not checked.strip():
+        raise BadParameter.missing(name)
+    return checked
+
+
+def email(name: str, value: str | None) -> str:
+    """A required e-mail address: one `@` with text on both sides, no blanks."""
+    checked = required(name, value)
+    if not _EMAIL.fullmatch(checked):
+        raise WrongForm(f"Parameter '{name}' must be an e-mail address.")
+    return checked
+
+
+def one_of(name: str, value: str | None, allowed: Collection[str]) -> str | None:
+    """An optional word out of a list."""
+    if value is not None and value not in allowed:
+        raise NotAllowed(f"Parameter '{name}' must be one of {', '.join(allowed)}.")
+    return value
+
+
+def port(name: str, value: int | None) -> int | None:
+    """An optional port number, 1 to 65535."""
+    if value is not None and not 1 <= value <= PORT_MAX:
+        raise OutOfRange(f"Parameter '{name}' must be between 1 and {PORT_MAX}.")
+    return value
+
+
+def amount(name: str, value: float | None) -> float:
+    """A finite number of at least 0; 0 when it was not sent."""
+    if value is None:
+        return 0.0
+    if not math.isfinite(value) or value < 0:
+        raise OutOfRange(f"Parameter '{name}' must be a finite number of at least 0.")
+    return value
+
+
+def _printable(name: str, value: str | None, longest: int, control: re.Pattern[str]) -> str | None:
+    if value is None:
+        return None
+    if len(value) > longest:
+        raise TooLong(f"Parameter '{name}' must have at most {longest} characters.")
+    if control.search(value):
+        raise Unprintable(f"Parameter '{name}' must not contain control characters.")
+    return value

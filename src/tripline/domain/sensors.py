@@ -1,0 +1,153 @@
+"""A sensor (the device's record): what its registration may say, its states, when it may be mounted on a vehicle.
+
+Follows the interface specification (Sensor, States), rpc 6.2, gaps G8, G11, G12, H5 and device-messages D29.
+
+Not here: who may register, read or mount one (`access`), its rows (`store/sensors.py`), its JSON
+(`wire/rest_fleet.py`).
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from typing import ClassVar, Final
+
+from tripline.domain import fields, vehicles
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+CREDENTIALS_LENGTH: Final = 20
+_CREDENTIALS: Final = re.compile(r"[!-~]{20}", re.ASCII)
+_CREDENTIALS_FORBIDDEN: Final = re.compile(r"[/+#]")
+
+
+class Status(StrEnum):
+    """Published states of a sensor (G8)."""
+
+    DEACTIVATED = "DEACTIVATED"
+    """The state at creation: not on a vehicle."""
+    ACTIVATED = "ACTIVATED"
+    """Mounted on a vehicle."""
+
+
+class Event(Enum):
+    """What moves a sensor from state to state."""
+
+    MOUNT = auto()
+
+
+NEXT: Final = {(Status.DEACTIVATED, Event.MOUNT): Status.ACTIVATED}
+"""Every transition; a pair that is not here is refused."""
+
+
+class SerialTaken(BadParameter):
+    """Another sensor of the service type has this serial number (H5)."""
+
+    code = "sensor.serial_taken"
+
+
+class CredentialsTaken(BadParameter):
+    """Another sensor has this access token (H5)."""
+
+    code = "sensor.credentials_taken"
+
+
+class AlreadyMounted(BadParameter):
+    """The sensor is on another vehicle."""
+
+    code = "sensor.already_mounted"
+
+
+class NeedsActivation(Refusal):
+    """The sensor asks for activation over RPC, which this server does not do: it is not mounted."""
+
+    code: ClassVar[str] = "sensor.needs_activation"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a registration says about a sensor, checked."""
+
+    serial_no: str
+    credentials_id: str
+    vendor: str | None
+    type: str
+    activation_required: bool
+    mission_type: str | None
+    additional_info: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensor(Registration):
+    """A registered sensor; unset ids are None."""
+
+    id: SensorId
+    created_ms: int
+    company_id: CompanyId
+    service_type: str
+    status: Status
+    director_id: UserId | None = None
+    vehicle_id: VehicleId | None = None
+    vehicle_no: str | None = None
+    last_trip_msg_type: str | None = None
+
+
+def registration(
+    *,
+    serial_no: str | None = None,
+    credentials_id: str | None = None,
+    vendor: str | None = None,
+    type: str | None = None,
+    activation_required: bool | None = None,
+    mission_type: str | None = None,
+    additional_info: str | None = None,
+) -> Registration:
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
+    return Registration(
+        serial_no=fields.required("serialNo", serial_no),
+        credentials_id=_credentials(credentials_id),
+        vendor=fields.text("vendor", vendor),
+        type=fields.required("type", type),
+        activation_required=bool(activation_required),
+        mission_type=fields.one_of("missionType", mission_type, vehicles.MISSION_TYPES),
+        additional_info=fields.long_text("additionalInfo", additional_info),
+    )
+
+
+def serial_taken(serial_no: str) -> SerialTaken:
+    """The refusal of a second sensor with the serial number."""
+    return SerialTaken(f"Parameter 'serialNo': a sensor with the serial number {serial_no} is already registered.")
+
+
+def credentials_taken() -> CredentialsTaken:
+    """The refusal of a second sensor with the access token; the sentence does not repeat the token."""
+    return CredentialsTaken("Parameter 'credentialsId': a sensor with this access token is already registered.")
+
+
+def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
+    """The state after mounting the sensor on the vehicle, or None when it is there already.
+
+    Raises `AlreadyMounted` when it is on another vehicle, `NeedsActivation` when the device must be activated first.
+    """
+    if sensor.vehicle_id == vehicle_id:
+        return None
+    after = NEXT.get((sensor.status, Event.MOUNT))
+    if after is None:
+        raise AlreadyMounted("Parameter 'sensorId': the sensor is mounted on another vehicle; unmount it there first.")
+    if sensor.activation_required:
+        raise NeedsActivation(
+            "This sensor is registered with activationRequired, and this server does not activate devices: "
+            "register it without activationRequired to mount it."
+        )
+    return after
+
+
+def _credentials(value: str | None) -> str:
+    """An access token: it is the device's user name and may stand in a topic, so no `/`, `+`, `#` or blank (D29)."""
+    checked = fields.required("credentialsId", value)
+    if not _CREDENTIALS.fullmatch(checked) or _CREDENTIALS_FORBIDDEN.search(checked):
+        raise fields.WrongForm(
+            f"Parameter 'credentialsId' must be exactly {CREDENTIALS_LENGTH} printable ASCII characters "
+            "without '/', '+', '#' and blank."
+        )
+    return checked
