@@ -1,0 +1,147 @@
+"""Trips and microtrips as they are read back: pages by key, newest first or oldest first.
+
+A page of a vehicle's trips or of a trip's microtrips is one statement, compiled once for each of its shapes. The
+caller has asked before whether the vehicle or trip is inside the scope (`vehicles.inside`, `trip_inside`).
+
+Not here: writing them (`store/driving.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Final
+
+from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select, tuple_
+
+from tripline.domain import ids
+from tripline.domain.access import Scope
+from tripline.domain.ids import TripId, VehicleId
+from tripline.domain.journeys import StoredMicrotrip, StoredTrip
+from tripline.store import scopes
+from tripline.store.tables import microtrip, trip
+from tripline.store.transactions import Hot, ReadTx
+
+_EVER_MS: Final = 253_402_300_800_000
+"""The year 10000: later than any instant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Which part of a time-ordered list is asked for: `limit` rows, created within the bounds (inclusive)."""
+
+    limit: int
+    ascending: bool = False
+    start_ms: int | None = None
+    end_ms: int | None = None
+    after: str | None = None
+    """Id of the last row of the page before; the page starts behind it."""
+
+    @property
+    def first_ms(self) -> int:
+        """The lower bound, or one before everything."""
+        return 0 if self.start_ms is None else max(self.start_ms, 0)
+
+    @property
+    def last_ms(self) -> int:
+        """The upper bound, or one after everything."""
+        return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
+
+
+def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
+    """Whether the trip is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_trip_inside(scope.reaches), trip_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
+    """Trips of the vehicle, by creation."""
+    statement = _trip_page(span.ascending, span.after is not None)
+    return [
+        StoredTrip(*row) for row in tx.hot(statement, vehicle_id, span.first_ms, span.last_ms, span.after, span.limit)
+    ]
+
+
+def microtrips_of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
+    """Microtrips of the trip, by creation."""
+    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    if span.after is not None and span.ascending:
+        first = max(first, ids.RowNo(ids.no_of(span.after) + 1))
+    elif span.after is not None:
+        end = min(end, ids.no_of(span.after))
+    rows = tx.hot(_microtrip_page(span.ascending), trip_id, first, end, span.limit)
+    return [StoredMicrotrip(*row) for row in rows]
+
+
+def latest_microtrip(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | None:
+    """The newest microtrip of the vehicle's newest trip that has one."""
+    rows = tx.hot(_LATEST_MICROTRIP, vehicle_id)
+    return StoredMicrotrip(*rows[0]) if rows else None
+
+
+_TRIP: Final = [trip.c[field.name] for field in fields(StoredTrip)]
+_OF_MICROTRIP: Final = ("no", "id", "ts", "ty", "payload")
+_MICROTRIP: Final = [
+    *(microtrip.c[name] for name in _OF_MICROTRIP),
+    trip.c.id.label("trip_id"),
+    *(trip.c[field.name] for field in fields(StoredMicrotrip)[len(_OF_MICROTRIP) + 1 :]),
+]
+_NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
+"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
+_JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
+
+_LATEST_MICROTRIP: Final = Hot(
+    select(*_MICROTRIP)
+    .select_from(_JOINED)
+    .where(trip.c.vehicle_id == bindparam("vehicle"))
+    .order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
+    .limit(literal_column("1"))
+    .offset(_NO_OFFSET),
+    "vehicle",
+)
+
+
+@cache
+def _trip_inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _trip_page(ascending: bool, continued: bool) -> Hot:
+    statement: Select[tuple[object, ...]] = select(*_TRIP).where(
+        trip.c.vehicle_id == bindparam("vehicle"),
+        trip.c.created_ms >= bindparam("first_ms"),
+        trip.c.created_ms <= bindparam("last_ms"),
+    )
+    place = tuple_(trip.c.created_ms, trip.c.no)
+    if continued:
+        last = trip.alias("last")
+        its_place = select(last.c.created_ms, last.c.no).where(last.c.id == bindparam("after")).scalar_subquery()
+        statement = statement.where(place > its_place if ascending else place < its_place)
+    order = (trip.c.created_ms, trip.c.no) if ascending else (trip.c.created_ms.desc(), trip.c.no.desc())
+    return Hot(
+        statement.order_by(*order).limit(bindparam("limit")).offset(_NO_OFFSET),
+        "vehicle",
+        "first_ms",
+        "last_ms",
+        "after",
+        "limit",
+    )
+
+
+@cache
+def _microtrip_page(ascending: bool) -> Hot:
+    order = microtrip.c.no if ascending else microtrip.c.no.desc()
+    statement = (
+        select(*_MICROTRIP)
+        .select_from(_JOINED)
+        .where(
+            trip.c.id == bindparam("trip"),
+            microtrip.c.no >= bindparam("first"),
+            microtrip.c.no < bindparam("end"),
+        )
+        .order_by(order)
+        .limit(bindparam("limit"))
+        .offset(_NO_OFFSET)
+    )
+    return Hot(statement, "trip", "first", "end", "limit")

@@ -1,0 +1,54 @@
+"""Records of people: administrators, directors, drivers; and how an account joins the company it registers.
+
+Not here: log-in, tokens and new accounts (`accounts.py`).
+"""
+
+from dataclasses import fields
+from typing import Final
+
+from sqlalchemy import Row, bindparam, select, update
+
+from tripline.domain.access import Authority, Scope
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.people import User
+from tripline.store import scopes
+from tripline.store.tables import account
+from tripline.store.transactions import ReadTx, WriteTx
+
+_COLUMNS: Final = [account.c[field.name] for field in fields(User)]
+
+
+def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
+    """The account and whether it is inside the scope, or None when there is none with this id."""
+    statement = select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(account.c.id == bindparam("id"))
+    row = tx.one(statement, {"id": user_id, **scopes.values(scope)})
+    return None if row is None else (_user(row), bool(row.inside))
+
+
+def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
+    """Make the account, which is the actor's own, one of the company; False when it belongs to a company already."""
+    without = update(account).where(account.c.id == user_id, account.c.company_id.is_(None))
+    return tx.run(without.values(company_id=company_id)) == 1
+
+
+def introduce(
+    tx: WriteTx,
+    user_id: UserId,
+    *,
+    name: str,
+    phone: str | None,
+    division: str | None,
+    password_hash: str,
+    now_ms: int,
+) -> None:
+    """Write what a registration says about the actor into its own account."""
+    tx.run(
+        update(account)
+        .where(account.c.id == user_id)
+        .values(name=name, phone=phone, division=division, password_hash=password_hash, password_updated_ms=now_ms)
+    )
+
+
+def _user(row: Row[tuple[object, ...]]) -> User:
+    values = {column.name: row._mapping[column.name] for column in _COLUMNS}
+    return User(**{**values, "authority": Authority(row.authority)})

@@ -1,0 +1,81 @@
+"""Rows of vehicles, and of the companies they are lent to."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, insert, select
+
+from tripline.domain import vehicles
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, RecordId, VehicleId
+from tripline.domain.vehicles import Vehicle
+from tripline.store import listing, scopes, uniqueness
+from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_user
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_COUNTED: Final[dict[str, ColumnElement[int]]] = {
+    "sensor_count": select(func.count()).where(sensor.c.vehicle_id == vehicle.c.id).scalar_subquery(),
+    "delegate_user_count": select(func.count()).where(vehicle_user.c.vehicle_id == vehicle.c.id).scalar_subquery(),
+}
+"""Counted when read, so that they are never wrong."""
+_STORED: Final = [field.name for field in fields(Vehicle) if field.name not in _COUNTED]
+
+
+def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
+    """The vehicle and whether it is inside the scope, or None when there is none with this id."""
+    statement = _select(scopes.vehicles(scope.reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
+    row = tx.one(statement, {"id": vehicle_id, **scopes.values(scope)})
+    return None if row is None else (_vehicle(row), bool(row.inside))
+
+
+def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
+    """Whether the vehicle is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
+    """The company's own vehicles inside the scope, by number."""
+    statement = _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(scope.reaches))
+    statement = listing.windowed(statement, vehicle.c.vehicle_no, vehicle.c.id, window)
+    return [_vehicle(row) for row in tx.all(statement, {"company": company_id, **scopes.values(scope)})]
+
+
+def insert_new(tx: WriteTx, new: Vehicle) -> None:
+    """Keep a new vehicle. Raises `vehicles.NumberTaken` when the service type has one with this number."""
+    row = asdict(new)
+    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(new.vehicle_no))):
+        tx.run(insert(vehicle), {name: row[name] for name in _STORED})
+
+
+def lend(tx: WriteTx, new: Vehicle, *, delegation_id: RecordId, to: CompanyId, automatic: bool, now_ms: int) -> None:
+    """Keep that a vehicle is lent to a company."""
+    tx.run(
+        insert(vehicle_company),
+        {
+            "id": delegation_id,
+            "created_ms": now_ms,
+            "vehicle_id": new.id,
+            "from_company_id": new.company_id,
+            "to_company_id": to,
+            "automatic": automatic,
+        },
+    )
+
+
+def _select(*more: ColumnElement[Any]) -> Select[Any]:
+    counted = [count.label(name) for name, count in _COUNTED.items()]
+    return select(*(vehicle.c[name] for name in _STORED), *counted, *more)
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+def _vehicle(row: Row[Any]) -> Vehicle:
+    values = {name: row._mapping[name] for name in (*_STORED, *_COUNTED)}
+    return Vehicle(**{**values, "status": vehicles.Status(row.status)})
