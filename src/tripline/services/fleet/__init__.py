@@ -1,0 +1,1 @@
+"""Use cases of the fleet: companies, vehicles, sensors, people, and the trips that are read back."""

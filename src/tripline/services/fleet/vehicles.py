@@ -1,0 +1,50 @@
+"""Registering and reading vehicles."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from tripline.domain import access, vehicles
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import CompanyId, RecordId, TimeIds, VehicleId
+from tripline.domain.vehicles import Registration, Vehicle
+from tripline.services.fleet import companies
+from tripline.store import listing
+from tripline.store import vehicles as rows
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Vehicle:
+    """The new vehicle of the actor's company, DEACTIVATED.
+
+    A director becomes its managing director (rule 2); a partner's vehicle is lent to the operator at once (rule 3, H3).
+    Raises `vehicles.NumberTaken`.
+    """
+    access.scope_of(actor, Action.VEHICLE_CREATE)
+    company = companies.own(tx, actor=actor)
+    new = Vehicle(
+        **asdict(registration),
+        id=VehicleId(ids.next(now_ms=now_ms)),
+        created_ms=now_ms,
+        company_id=company.id,
+        service_type=company.service_type,
+        status=vehicles.Status.DEACTIVATED,
+        director_id=actor.user_id if actor.authority is Authority.DIRECTOR else None,
+    )
+    rows.insert_new(tx, new)
+    if not company.master:
+        delegation_id = RecordId(ids.next(now_ms=now_ms))
+        rows.lend(tx, new, delegation_id=delegation_id, to=company.master_id, automatic=True, now_ms=now_ms)
+    return new
+
+
+def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    return access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+
+
+def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
+    """The company's own vehicles that the actor may see, by number. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    companies.require(tx, actor=actor, company_id=company_id)
+    return rows.of_company(tx, scope, company_id, window)
