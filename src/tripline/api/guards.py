@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from tripline.api.rim import Call, Rim, rim_of
-from tripline.domain.access import Actor
+from tripline.domain import access
+from tripline.domain.access import Action, Actor
 from tripline.services.tokens import TokenUnreadable
 from tripline.store import accounts
 from tripline.store.transactions import ReadTx
@@ -32,6 +33,16 @@ async def actor_of(request: Call) -> Actor:
     """The account that asks. Raises refusals of errorCode 10 and 11."""
     rim = rim_of(request)
     return await rim.store.read_short(lambda tx: actor_in(tx, rim, request))
+
+
+async def permitted(request: Call, action: Action) -> Actor:
+    """The account that asks, whose role may do the action on some rows: the checks that come before any other.
+
+    Raises refusals of errorCode 10 and 11, and `Forbidden`.
+    """
+    actor = await actor_of(request)
+    access.scope_of(actor, action)
+    return actor
 
 
 def _token(request: Call) -> str:

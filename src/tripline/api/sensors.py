@@ -1,0 +1,91 @@
+"""Registering, finding, listing and mounting sensors (client-surface 7.4)."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar import get, post
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.rim import Call, rim_of
+from tripline.domain import access, sensors
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.refusals import BadParameter
+from tripline.services.fleet import sensors as service
+from tripline.wire import rest_fleet
+
+
+@post("/api/tre/v1/sensor")
+async def register(request: Call) -> ASGIApp:
+    """A sensor of the caller's company, on no vehicle yet."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request, Action.SENSOR_CREATE)
+    access.company_of(actor)
+    sent = rest_fleet.read(await parameters.json_object(request), rest_fleet.SensorRequest)
+    registration = sensors.registration(**msgspec.structs.asdict(sent))
+    now_ms = rim.clock()
+    new = await rim.store.write(
+        lambda tx: service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+    )
+    return answers.ok(rest_fleet.sensor_record(new))
+
+
+@post("/api/tre/v1/sensor/{sensorId:str}/vehicle/{vehicleId:str}")
+async def mount(request: Call) -> ASGIApp:
+    """Mount the sensor on the vehicle; any body is ignored (G11)."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request, Action.SENSOR_MOUNT)
+    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    mounted, changed = await rim.store.write(
+        lambda tx: service.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+    )
+    if changed:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok(rest_fleet.sensor_record(mounted))
+
+
+@get("/api/tre/v1/sensor")
+async def find(request: Call) -> ASGIApp:
+    """The sensor with a serial number, in the caller's service type."""
+    actor = await guards.permitted(request, Action.SENSOR_READ)
+    serial_no = parameters.query_text(request, "serialNo")
+    if serial_no is None:
+        raise BadParameter.missing("serialNo")
+    found = await rim_of(request).store.read_short(
+        lambda tx: service.read_by_serial(tx, actor=actor, serial_no=serial_no)
+    )
+    return answers.ok(rest_fleet.sensor_record(found))
+
+
+@get("/api/tre/v1/sensor/{sensorId:str}")
+async def read(request: Call) -> ASGIApp:
+    """A sensor."""
+    actor = await guards.permitted(request, Action.SENSOR_READ)
+    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, sensor_id=sensor_id))
+    return answers.ok(rest_fleet.sensor_record(found))
+
+
+@get("/api/tre/v1/sensors")
+async def list_sensors(request: Call) -> ASGIApp:
+    """The sensors of a company (the caller's when none is named), by serial number."""
+    actor = await guards.permitted(request, Action.SENSOR_READ)
+    asked = parameters.query_id(request, "companyId")
+    company_id = access.company_of(actor) if asked is None else CompanyId(asked)
+    page = pages.text_page(request)
+    found = await reading.page(
+        rim_of(request),
+        page,
+        lambda tx: service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page)),
+    )
+    return answers.ok(
+        pages.text_answer(
+            page, found, record=rest_fleet.sensor_record, name_and_id=lambda sensor: (sensor.serial_no, sensor.id)
+        )
+    )
+
+
+handlers: Final[list[Any]] = [register, mount, find, read, list_sensors]
