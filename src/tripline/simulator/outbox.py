@@ -1,0 +1,61 @@
+"""What a careful device still has to send: messages in order, each kept until it is acknowledged, then never again.
+
+Pure: it neither sends nor waits. Not here: the connection (`link.py`).
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How far a replay is. `sent` counts every publish, `resent` those of them that had been sent before."""
+
+    total: int
+    sent: int = 0
+    acknowledged: int = 0
+    resent: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to send or to wait for."""
+        return self.acknowledged == self.total
+
+
+class Outbox:
+    """Numbers of messages (0 to total - 1): waiting, under way, or acknowledged."""
+
+    def __init__(self, total: int) -> None:
+        self.tally = Tally(total)
+        self._waiting = deque(range(total))
+        self._under_way: dict[int, None] = {}
+        self._never_sent = 0
+
+    @property
+    def next(self) -> int | None:
+        """The message that is to be sent next; None when all are under way or acknowledged."""
+        return self._waiting[0] if self._waiting else None
+
+    @property
+    def under_way(self) -> int:
+        """How many messages wait for their acknowledgement."""
+        return len(self._under_way)
+
+    def sending(self) -> int:
+        """Take the next message; it is under way from now on."""
+        number = self._waiting.popleft()
+        self._under_way[number] = None
+        again = number < self._never_sent
+        self._never_sent = max(self._never_sent, number + 1)
+        self.tally = replace(self.tally, sent=self.tally.sent + 1, resent=self.tally.resent + again)
+        return number
+
+    def acknowledged(self, number: int) -> None:
+        """The platform has the message for good."""
+        del self._under_way[number]
+        self.tally = replace(self.tally, acknowledged=self.tally.acknowledged + 1)
+
+    def connection_lost(self) -> None:
+        """Nobody will acknowledge what was under way: it waits again, in its order, before everything later."""
+        self._waiting.extendleft(sorted(self._under_way, reverse=True))
+        self._under_way.clear()

@@ -1,0 +1,59 @@
+"""What waits, what is under way, what is done."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tripline.simulator.outbox import Outbox, Tally
+
+
+def test_outbox_without_trouble_sends_each_message_once_in_order() -> None:
+    outbox = Outbox(3)
+
+    sent = [outbox.sending(), outbox.sending(), outbox.sending()]
+    for number in sent:
+        outbox.acknowledged(number)
+
+    assert sent == [0, 1, 2]
+    assert outbox.next is None
+    assert outbox.tally == Tally(3, sent=3, acknowledged=3, resent=0)
+    assert outbox.tally.complete
+
+
+def test_outbox_connection_lost_sends_again_in_order_only_what_was_not_acknowledged() -> None:
+    outbox = Outbox(4)
+    for _ in range(3):
+        outbox.sending()
+    outbox.acknowledged(1)
+
+    outbox.connection_lost()
+
+    assert [outbox.sending(), outbox.sending(), outbox.sending()] == [0, 2, 3]
+    assert outbox.tally == Tally(4, sent=6, acknowledged=1, resent=2)
+
+
+def test_outbox_empty_is_complete_at_once() -> None:
+    outbox = Outbox(0)
+
+    assert (outbox.next, outbox.tally.complete) == (None, True)
+
+
+@given(total=st.integers(1, 30), steps=st.lists(st.integers(0, 2), max_size=200))
+def test_outbox_whatever_happens_every_message_is_acknowledged_once_and_never_sent_after(
+    total: int, steps: list[int]
+) -> None:
+    outbox, under_way, done = Outbox(total), list[int](), list[int]()
+    for step in [*steps, 2, *[0] * total, *[1] * total]:
+        if step == 0 and outbox.next is not None:
+            number = outbox.sending()
+            assert number not in done
+            under_way.append(number)
+        elif step == 1 and under_way:
+            done.append(under_way.pop(0))
+            outbox.acknowledged(done[-1])
+        elif step == 2:
+            outbox.connection_lost()
+            under_way.clear()
+        assert outbox.under_way == len(under_way)
+
+    assert sorted(done) == list(range(total))
+    assert outbox.tally.sent - outbox.tally.resent == total
