@@ -9,7 +9,7 @@ from litestar import Litestar
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 
-from tripline.api import analytics, auth, errors, health
+from tripline.api import analytics, auth, companies, errors, health, sensors, trips, users, vehicles
 from tripline.api.rim import Rim
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
@@ -17,7 +17,7 @@ from tripline.ports import Outage
 BODY_MAX: Final = 1_048_576
 """Bytes of a request body (G35)."""
 
-FAMILIES: Final = (health, auth, analytics)
+FAMILIES: Final = (health, auth, companies, vehicles, sensors, users, trips, analytics)
 
 
 def create_app(rim: Rim) -> Litestar:
