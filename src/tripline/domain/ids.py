@@ -90,5 +90,13 @@ class TimeIds:
 
     def run(self, count: int, *, now_ms: int) -> Sequence[str]:
         """`count` new ids in one run of consecutive ticks."""
-        first = self.take(count, now_ms=now_ms)
-        return [self.text(no) for no in range(first, first + count)]
+        return self.texts(self.take(count, now_ms=now_ms), count)
+
+    def texts(self, first: int, count: int) -> list[str]:
+        """The ids of a run of row numbers; several times faster than `text` for each."""
+        last = first + count - 1
+        if first >> 32 != last >> 32:
+            return [self.text(no) for no in range(first, first + count)]
+        tail = self.text(first)[8:]
+        low = first & 0xFFFFFFFF
+        return [f"{no:08x}{tail}" for no in range(low, low + count)]

@@ -86,10 +86,11 @@ class SqliteStore:
         self._local = threading.local()
         self._read_lanes: list[_Lane] = []
         self._version = self._data_version()
+        self._foreign_commits = 0
 
     async def write(self, work: Callable[[WriteTx], T]) -> T:
         """Run the work in one durable transaction on the writer thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._writer.work, work)
+        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._write, work)
 
     async def read(self, work: Callable[[ReadTx], T]) -> T:
         """Run the work on one consistent view, on a reader thread."""
@@ -99,12 +100,10 @@ class SqliteStore:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
         return self._inline.work(work)
 
-    def changed_elsewhere(self) -> bool:
-        """Whether another process committed since the last call."""
-        version = self._data_version()
-        changed = version != self._version
-        self._version = version
-        return changed
+    @property
+    def foreign_commits(self) -> int:
+        """How often another process was seen to commit; looked at with the write lock in hand, at every write."""
+        return self._foreign_commits
 
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
@@ -112,6 +111,16 @@ class SqliteStore:
         await asyncio.to_thread(self._read_threads.shutdown)
         for lane in (*self._read_lanes, self._inline, self._writer):
             lane.close()
+
+    def _write(self, work: Callable[[WriteTx], T]) -> T:
+        def noticing(tx: WriteTx) -> T:
+            version = self._data_version()
+            if version != self._version:
+                self._version = version
+                self._foreign_commits += 1
+            return work(tx)
+
+        return self._writer.work(noticing)
 
     def _read(self, work: Callable[[ReadTx], T]) -> T:
         lane: _Lane | None = getattr(self._local, "lane", None)

@@ -217,6 +217,8 @@ trip = Table(
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
+Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
+Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)
 Index("ix_trip_open", trip.c.no, sqlite_where=text("state = 'OPEN'"), postgresql_where=text("state = 'OPEN'"))
 
 microtrip = Table(

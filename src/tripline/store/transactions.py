@@ -24,16 +24,20 @@ class Hot:
     def __init__(self, statement: ClauseElement, *names: str) -> None:
         self._statement = statement
         self._names = names
-        self._sql: dict[str, tuple[str, tuple[int, ...]]] = {}
+        self._sql: dict[str, tuple[str, tuple[int, ...], tuple[Any, ...]]] = {}
 
-    def compiled(self, dialect: Dialect) -> tuple[str, tuple[int, ...]]:
-        """The SQL text and, for each placeholder in it, the position of its value among `names`."""
+    def compiled(self, dialect: Dialect) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
+        """The SQL text; for each placeholder in it, the position of its value among `names` and what follows them;
+        and what follows them: the statement's own constants."""
         known = self._sql.get(dialect.name)
         if known is None:
             compiled = self._statement.compile(dialect=dialect)
             assert isinstance(compiled, SQLCompiler)
-            order = tuple(self._names.index(name) for name in compiled.positiontup or ())
-            known = self._sql[dialect.name] = (str(compiled), order)
+            own = [name for name in compiled.positiontup or () if name not in self._names]
+            names = [*self._names, *own]
+            order = tuple(names.index(name) for name in compiled.positiontup or ())
+            constants = tuple(compiled.params[name] for name in own)
+            known = self._sql[dialect.name] = (str(compiled), order, constants)
         return known
 
 
@@ -54,8 +58,9 @@ class ReadTx:
 
     def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
         """Every row of a hot statement, as the driver gives them."""
-        sql, order = statement.compiled(self.connection.dialect)
-        rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple(values[i] for i in order)).fetchall()
+        sql, order, constants = statement.compiled(self.connection.dialect)
+        values += constants
+        rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple([values[i] for i in order])).fetchall()
         return rows
 
 
@@ -84,8 +89,10 @@ class Store(Protocol):
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
 
-    def changed_elsewhere(self) -> bool:
-        """Whether another process committed since the last call: what is cached may be stale."""
+    @property
+    def foreign_commits(self) -> int:
+        """How often another process was seen to commit. Read inside `write`'s work it is exact: while it equals the
+        number seen when something was cached from rows, that still holds."""
 
     async def close(self) -> None:
         """Finish what is queued, then close every connection."""

@@ -214,6 +214,8 @@ def upgrade() -> None:
         postgresql_where=sa.text("state = 'OPEN'"),
     )
     op.create_index("ix_trip_sensor", "trip", ["sensor_id", "no"], unique=False)
+    op.create_index("ix_trip_ended", "trip", ["sensor_id", "closed_ms"], unique=False)
+    op.create_index("ix_trip_message", "trip", ["sensor_id", "message_key"], unique=False)
     op.create_index("ix_trip_user", "trip", ["user_id", "created_ms", "no"], unique=False)
     op.create_index("ix_trip_vehicle", "trip", ["vehicle_id", "created_ms", "no"], unique=False)
     op.create_table(

@@ -1,0 +1,160 @@
+"""The life of a trip: its states, what a microtrip or trip message does to it, its times, and whether it is scored.
+
+A sensor has at most one open trip. Microtrips open and extend it; a trip message, silence, another trip number or a new
+mounting of the sensor ends it (device-messages 4.2 T5, 4.4 I1-I6). The bus door uses the same states and decisions.
+
+Not here: who asks (`services/ingest/placing.py`), rows (`store/driving.py`), the rules of the score that need the
+samples (`scoring/policy.py`).
+"""
+
+import hashlib
+from enum import Enum, StrEnum, auto
+from typing import Final
+
+from tripline.domain.ids import RowNo, TripId, UserId, VehicleId
+
+
+class State(StrEnum):
+    """Where a trip is in its life."""
+
+    OPEN = "OPEN"
+    """Microtrips may join it."""
+    LAPSED = "LAPSED"
+    """Ended without a trip message; for a short while a late one may still complete it."""
+    COMPLETE = "COMPLETE"
+    """Ended by its trip message."""
+
+
+class Cause(Enum):
+    """What moves a trip."""
+
+    SAMPLE = auto()
+    """A microtrip that belongs to no open trip."""
+    MESSAGE = auto()
+    """Its trip message."""
+    GAP = auto()
+    """A microtrip of the sensor that does not belong to it."""
+    SILENCE = auto()
+    """No microtrip received for the length of the gap."""
+    REMOUNTED = auto()
+    """The sensor was mapped to another vehicle, or to none."""
+
+
+NEXT: Final[dict[tuple[State | None, Cause], State]] = {
+    (None, Cause.SAMPLE): State.OPEN,
+    (None, Cause.MESSAGE): State.COMPLETE,
+    (State.OPEN, Cause.MESSAGE): State.COMPLETE,
+    (State.OPEN, Cause.GAP): State.LAPSED,
+    (State.OPEN, Cause.SILENCE): State.LAPSED,
+    (State.OPEN, Cause.REMOUNTED): State.LAPSED,
+    (State.LAPSED, Cause.MESSAGE): State.COMPLETE,
+}
+"""Every move there is; None is "no such trip yet"."""
+
+SCORED_DEVICE_TYPES: Final = frozenset({"GPS", "OBD", "BLACKBOX"})
+MICROTRIP: Final = "MICROTRIP"
+TRIP: Final = "TRIP"
+"""Values of `lastTripMsgType` of vehicles and sensors."""
+
+
+class LiveTrip:
+    """What placing needs to know of a trip. Instants are epoch ms; the object changes as samples join."""
+
+    __slots__ = ("closed_ms", "device_type", "first_ms", "id", "last_ms", "no", "parking", "state", "tid", "user_id",
+                 "vehicle_id")  # fmt: skip
+
+    def __init__(
+        self,
+        no: RowNo,
+        id: TripId,
+        *,
+        state: State,
+        tid: int | None,
+        device_type: str,
+        parking: bool,
+        vehicle_id: VehicleId | None,
+        user_id: UserId | None,
+        first_ms: int,
+        last_ms: int,
+        closed_ms: int | None = None,
+    ) -> None:
+        self.no = no
+        self.id = id
+        self.state = state
+        self.tid = tid
+        self.device_type = device_type
+        self.parking = parking
+        self.vehicle_id = vehicle_id
+        self.user_id = user_id
+        self.first_ms = first_ms
+        """Earliest sample time."""
+        self.last_ms = last_ms
+        """Latest sample time."""
+        self.closed_ms = closed_ms
+
+
+def move(state: State | None, cause: Cause) -> State:
+    """The state that follows. A missing entry of `NEXT` is a bug of the caller: `KeyError`."""
+    return NEXT[state, cause]
+
+
+def belongs(trip: LiveTrip, tid: int | None, device_type: str, parking: bool, sample_ms: int, gap_ms: float) -> bool:
+    """Whether a microtrip is part of the open trip: same or missing number, no silence longer than the gap (I1), and
+    for a black box no change between driving and parking (I6)."""
+    return (
+        (tid == trip.tid or tid is None)
+        and sample_ms - trip.last_ms <= gap_ms
+        and (parking == trip.parking or device_type != "BLACKBOX")
+    )
+
+
+def is_about(trip: LiveTrip, tid: int | None) -> bool:
+    """Whether a trip message or event with this number is about the trip: a missing one on either side fits (I2)."""
+    return tid is None or trip.tid is None or tid == trip.tid
+
+
+def may_complete(trip: LiveTrip, tid: int | None, *, now_ms: int, reopen_ms: float) -> bool:
+    """Whether a trip message completes this trip, which ended without one: same number, ended less than `reopen_ms`
+    ago by the platform's clock (I2)."""
+    return (
+        trip.state is State.LAPSED
+        and is_about(trip, tid)
+        and trip.closed_ms is not None
+        and now_ms - trip.closed_ms < reopen_ms
+    )
+
+
+def start_ms(*, said_ms: int | None, first_ms: int | None, header_ms: int | None, received_ms: int) -> int:
+    """Start of a trip: `stt`, else its first sample, else the trip message's header time (T5), else its receipt."""
+    return next(ms for ms in (said_ms, first_ms, header_ms, received_ms) if ms is not None)
+
+
+def end_ms(*, said_ms: int | None, last_ms: int | None, header_ms: int | None, received_ms: int) -> int:
+    """End of a trip: `edt` or the message's `clt`, else its last sample, else the header time (T5), else receipt."""
+    return next(ms for ms in (said_ms, last_ms, header_ms, received_ms) if ms is not None)
+
+
+def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: bool) -> str | None:
+    """The reason why a trip is not even given to the scorer, in the order of scoring 1; None when it is."""
+    if device_type not in SCORED_DEVICE_TYPES:
+        return "device_type"
+    if vehicle_id is None:
+        return "unmapped"
+    return "parking" if parking else None
+
+
+def message_key(
+    *, tid: int | None, start_ms: int | None, end_ms: int | None, ts: int | None, payload: bytes
+) -> tuple[str, bool]:
+    """What two deliveries of one trip message share, and whether it holds for ever.
+
+    Number, start and end do (I3). A message that says neither start nor end (every ADAS trip) is recognised by its
+    header time and content, for as long as an equal microtrip is (O3).
+    """
+    if start_ms is None and end_ms is None:
+        return f"{_text(tid)}={_text(ts)}={hashlib.blake2b(payload, digest_size=8).hexdigest()}", False
+    return f"{_text(tid)}:{_text(start_ms)}:{_text(end_ms)}", True
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)

@@ -1,0 +1,36 @@
+"""What time does by itself: trips end by silence, the rejected-message log stays bounded.
+
+Which trips are silent is asked of the rows, not of the tracks, so it is the same after a restart.
+
+Not here: what ends with a trip (`placing.py`), when it is asked (`intake.py`).
+"""
+
+from typing import Final
+
+from tripline.config import Ingest
+from tripline.domain.ids import SensorId
+from tripline.services.ingest.tracks import SCOPE
+from tripline.store import rejected, tracks
+from tripline.store.transactions import Store
+
+SWEEP_S: Final = 5.0
+"""Pause between two sweeps."""
+_ENDED_AT_ONCE: Final = 500
+"""Trips ended in one sweep; the rest follow in the next."""
+_MINUTE_MS: Final = 60_000
+_DAY_MS: Final = 86_400_000
+
+
+async def silent_sensors(store: Store, settings: Ingest, *, now_ms: int) -> list[SensorId]:
+    """Sensors whose open trip got no microtrip for longer than the gap, by the platform's clock (I1, H8)."""
+    since_ms = int(now_ms - settings.trip_gap_minutes * _MINUTE_MS)
+    found = await store.read(lambda tx: tracks.silent(tx, SCOPE, since_ms=since_ms, limit=_ENDED_AT_ONCE))
+    return [sensor_id for sensor_id, _ in found]
+
+
+async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> int:
+    """Delete some of the rejected messages that are older than `rejected_days`; how many."""
+    before_ms = int(now_ms - settings.rejected_days * _DAY_MS)
+    if not await store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
+        return 0
+    return await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms))

@@ -1,0 +1,171 @@
+"""The door of the pipeline: frames gather, batches go through one at a time, trips end by silence.
+
+A batch starts `commit_ms` after its first frame, or when it is full; while one commits the next gathers. When the
+store is away nothing is acknowledged: every source is told, and the door opens again after a pause.
+
+Not here: what happens to a batch (`pipeline.py`), which trips are silent (`closing.py`).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+from tripline import observe
+from tripline.config import Ingest
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.ports import Clock, Outage, Signals, Source
+from tripline.services.ingest import closing
+from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.store.transactions import Store
+from tripline.wire.readings import Rejected
+
+_IDLE_MS: Final = 1_200_000
+"""A sensor without an open trip is forgotten after 20 minutes: longer than anything of it still matters."""
+_PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""How long the door stays shut after the first, second, ... outage in a row."""
+_log = observe.logger("ingest")
+
+
+class IngestDoor:
+    """Implements `ports.Intake`. Make it on the event loop; `run` must be running for anything to happen."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        settings: Ingest,
+        scoring_grace_s: float,
+        max_items: int,
+        ids: TimeIds,
+        signals: Signals,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._commit_s = settings.commit_ms / 1000
+        self._pipeline = Pipeline(
+            store=store,
+            settings=settings,
+            scoring_grace_s=scoring_grace_s,
+            max_items=max_items,
+            ids=ids,
+            signals=signals,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._batch = settings.batch
+        self._waiting: list[Frame] = []
+        self._changed: set[SensorId] = set()
+        self._wake = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._sweep_due = False
+        self._outages = 0
+        signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
+
+    def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
+        """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
+        self._queue((source, topic, body, received_ms, token, None))
+
+    def refuse(
+        self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
+    ) -> None:
+        """Queue a publish that the gateway did not take: its first bytes go to the rejected-message log, and it is
+        settled in its turn."""
+        refused = Rejected(reason=reason, detail=f"{size} bytes", body=head)
+        self._queue((source, topic, head, received_ms, token, refused))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether sources should stop reading until their next `settled`."""
+        return len(self._waiting) >= self._settings.backlog or self._outages > 0
+
+    async def run(self) -> None:
+        """Take batches through until `stop`, and then what is left."""
+        self._time_to_sweep()
+        while not self._stop.is_set() or self._waiting:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._sweep_due:
+                await self._sweep()
+            if self._waiting or self._changed:
+                await self._turn()
+            if self._outages:
+                await self._pause()
+        self._sweep_timer.cancel()
+
+    def stop(self) -> None:
+        """Let `run` take in what was offered, then end. Offer nothing afterwards."""
+        self._stop.set()
+        self._wake.set()
+
+    def _queue(self, frame: Frame) -> None:
+        waiting = self._waiting
+        waiting.append(frame)
+        count = len(waiting)
+        if count == 1:
+            self._loop.call_later(self._commit_s, self._wake.set)
+        elif count == self._batch:
+            self._wake.set()
+
+    async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
+        """One batch of what waits. An outage abandons it and everything behind it."""
+        frames = self._waiting[: self._batch]
+        self._waiting = self._waiting[self._batch :]
+        if self._waiting or self._stop.is_set():
+            self._wake.set()
+        again, self._changed = self._changed, set()
+        now_ms = frames[-1][3] if frames else self._clock()
+        try:
+            await self._pipeline.take_in(frames, now_ms=now_ms, silent=silent, again=again)
+        except Outage as outage:
+            self._changed |= again
+            self._abandon(frames, outage)
+        except Exception:  # noqa: BLE001  the rim of the pipeline: whatever the bug, the other devices go on
+            _log.exception("ingest.failed", sensor=None)
+            self._abandon(frames, None)
+        else:
+            self._outages = 0
+
+    def _abandon(self, frames: list[Frame], outage: Outage | None) -> None:
+        """Nothing of this and of what waits is kept: tell every source once."""
+        self._outages += 1
+        frames = frames + self._waiting
+        self._waiting = []
+        sources: dict[Source, None] = dict.fromkeys(frame[0] for frame in frames)
+        _log.warning("ingest.outage", reason=str(outage), frames=len(frames), sources=len(sources))
+        observe.FRAMES.labels("abandoned").inc(len(frames))
+        for source in sources:
+            source.abandoned()
+
+    async def _pause(self) -> None:
+        """Wait before the store is tried again, longer with every outage in a row."""
+        pause_s = _PAUSES_S[min(self._outages, len(_PAUSES_S)) - 1]
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), pause_s)
+        if self._waiting or self._changed:
+            self._wake.set()
+
+    async def _sweep(self) -> None:
+        """End the trips that fell silent, and drop what is too old to matter."""
+        self._sweep_due = False
+        self._sweep_timer = self._loop.call_later(closing.SWEEP_S, self._time_to_sweep)
+        now_ms = self._clock()
+        try:
+            silent = await closing.silent_sensors(self._store, self._settings, now_ms=now_ms)
+            if silent:
+                await self._turn(silent)
+            await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
+        except Outage as outage:
+            _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
+        except Exception:  # noqa: BLE001  as above
+            _log.exception("ingest.failed", sensor=None)
+        self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
+
+    def _time_to_sweep(self) -> None:
+        self._sweep_due = True
+        self._wake.set()
+
+    def _sensor_changed(self, sensor_id: str) -> None:
+        self._changed.add(SensorId(sensor_id))
+        self._wake.set()

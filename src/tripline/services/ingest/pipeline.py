@@ -1,0 +1,223 @@
+"""The journey of a batch: decode -> check -> place -> keep -> acknowledge.
+
+One batch at a time goes through; frames that arrive meanwhile wait raw (`intake.py`). What fails without being the
+store's fault is narrowed down to the frame that causes it, which goes to the rejected-message log; the others go on.
+
+Not here: the queue and the timers (`intake.py`), the rules (`wire/device.py`, `checking.py`, `placing.py`).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from tripline import observe
+from tripline.config import Ingest
+from tripline.domain.ids import RowNo, SensorId, TimeIds
+from tripline.domain.trips import Cause
+from tripline.ports import Outage, Signals, Source
+from tripline.services.ingest import checking
+from tripline.services.ingest.placing import Item, Placer
+from tripline.services.ingest.tracks import SCOPE, Tracks
+from tripline.store import driving, rejected
+from tripline.store.driving import Rows
+from tripline.store.transactions import Store, WriteTx
+from tripline.wire import device
+from tripline.wire.readings import Rejected
+
+Frame = tuple[Source, str, bytes, int, int, Rejected | None]
+"""Source, topic, body, receipt (epoch ms), token, and the gateway's own refusal."""
+Refusal = tuple[SensorId, str, int, Rejected]
+"""Sensor, topic, receipt (epoch ms), and what is wrong."""
+
+_MINUTE_MS: Final = 60_000
+_log = observe.logger("ingest")
+
+
+class _Stale(Exception):  # noqa: N818  a state of the world: read again
+    """Another process committed since the tracks were read."""
+
+
+class Pipeline:
+    """Takes batches through, one at a time, in the order given."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        settings: Ingest,
+        scoring_grace_s: float,
+        max_items: int,
+        ids: TimeIds,
+        signals: Signals,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._grace_s = scoring_grace_s
+        self._max_items = max_items
+        self._ids = ids
+        self._signals = signals
+        self.tracks = Tracks(store, memory_ms=max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
+
+    async def take_in(
+        self,
+        frames: Sequence[Frame],
+        *,
+        now_ms: int,
+        silent: Collection[SensorId] = (),
+        again: Collection[SensorId] = (),
+    ) -> None:
+        """Take a batch of frames to its end; end the trips of the `silent` sensors; read the sensors in `again` anew.
+
+        Raises `Outage` when the store is away: then every frame that was not settled is not kept, and no track of its
+        sensor is trusted.
+        """
+        self.tracks.forget(again)
+        concerned = {frame[0].sensor_id for frame in frames}
+        concerned.update(silent, again)
+        try:
+            await self._through(frames, concerned, silent, now_ms)
+        except _Stale:
+            self.tracks.forget_all()
+            await self.take_in(frames, now_ms=now_ms, silent=silent, again=again)
+        except Outage:
+            self.tracks.forget(concerned)
+            raise
+        except Exception:
+            self.tracks.forget(concerned)
+            if not frames:
+                raise
+            await self._narrow_down(frames, now_ms, silent, again)
+
+    async def _through(
+        self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+    ) -> None:
+        await self.tracks.read(concerned, now_ms=now_ms)
+        readings, refusals = self._decode(frames)
+        items = await self._check(readings, now_ms)
+        rows = self._place(items, concerned, silent, now_ms)
+        await self._keep(rows, refusals, now_ms)
+        acknowledge(frames)
+        self._tell(rows, refusals, redelivered=len(readings) - len(items))
+
+    def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Refusal]]:
+        """Bytes into readings, every rule on a single message applied; what cannot be used, apart."""
+        readings: list[Item] = []
+        refusals: list[Refusal] = []
+        track_of = self.tracks.get
+        read = device.read
+        max_items = self._max_items
+        for source, topic, body, received_ms, _, refused in frames:
+            sensor_id = source.sensor_id
+            track = track_of(sensor_id)
+            if refused is not None:
+                refusals.append((sensor_id, topic, received_ms, refused))
+                continue
+            if track is None:
+                unknown = Rejected(reason="unknown_sensor", detail="The sensor was removed.", body=body)
+                refusals.append((sensor_id, topic, received_ms, unknown))
+                continue
+            for reading in read(
+                topic, body, received_ms=received_ms, sensor_type=track.sensor_type, max_items=max_items
+            ):
+                if type(reading) is Rejected:
+                    refusals.append((sensor_id, topic, received_ms, reading))
+                else:
+                    readings.append((track, reading, received_ms))  # type: ignore[arg-type]  # not Rejected
+        return readings, refusals
+
+    async def _check(self, readings: Sequence[Item], now_ms: int) -> Sequence[Item]:
+        """What was taken in before goes no further."""
+        return await checking.without_redelivered(readings, store=self._store, settings=self._settings, now_ms=now_ms)
+
+    def _place(
+        self, items: Sequence[Item], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+    ) -> Rows:
+        """Into trips; trips of silent and remounted sensors end first."""
+        placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=now_ms)
+        for sensor_id in concerned:
+            track = self.tracks.get(sensor_id)
+            if track is None or track.trip is None:
+                continue
+            if track.remounted:
+                placer.end(track, Cause.REMOUNTED)
+            elif sensor_id in silent:
+                placer.end(track, Cause.SILENCE)
+        placer.place(items)
+        return placer.rows
+
+    async def _keep(self, rows: Rows, refusals: Sequence[Refusal], now_ms: int) -> None:
+        """Everything of the batch, in one durable transaction."""
+        log = self._log_rows(refusals, now_ms)
+        tracks = self.tracks
+        store = self._store
+
+        def write(tx: WriteTx) -> None:
+            if store.foreign_commits != tracks.foreign_commits:
+                raise _Stale
+            driving.write(tx, SCOPE, rows)
+            rejected.LOG.insert(tx, log)
+
+        with observe.COMMIT_SECONDS.time():
+            await store.write(write)
+
+    async def _narrow_down(
+        self, frames: Sequence[Frame], now_ms: int, silent: Collection[SensorId], again: Collection[SensorId]
+    ) -> None:
+        """Something is wrong with the batch: take its halves in, and set the one bad frame aside."""
+        if len(frames) > 1:
+            half = len(frames) // 2
+            await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again)
+            await self.take_in(frames[half:], now_ms=now_ms)
+            return
+        source, topic, body, received_ms, _, _ = frames[0]
+        _log.exception("ingest.failed", sensor=source.sensor_id)
+        refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
+        log = self._log_rows(refusals, now_ms)
+        await self._store.write(lambda tx: rejected.LOG.insert(tx, log))
+        acknowledge(frames)
+        self._tell(Rows(), refusals, redelivered=0)
+
+    def _log_rows(self, refusals: Sequence[Refusal], now_ms: int) -> list[Any]:
+        log: list[Any] = []
+        if refusals:
+            no = self._ids.take(len(refusals), now_ms=now_ms)
+            for sensor_id, topic, _, refused in refusals:
+                limit = rejected.TEXT_LIMIT
+                log += (no, "device", sensor_id, topic[:limit], refused.reason, refused.detail[:limit], refused.body)
+                no = RowNo(no + 1)
+        return log
+
+    def _tell(self, rows: Rows, refusals: Sequence[Refusal], *, redelivered: int) -> None:
+        """Who waits for scoring jobs; metrics; one log line for each reason of refusal."""
+        if rows.jobs:
+            self._signals.notify(observe.SIGNAL_SCORING_DUE)
+        for kind, count in (
+            ("microtrip", len(rows.microtrips) // driving.MICROTRIPS.width),
+            ("event", len(rows.events) // driving.EVENTS.width),
+            ("trip", rows.messages),
+            ("redelivered", redelivered),
+        ):
+            if count:
+                observe.FRAMES.labels(kind).inc(count)
+        if not refusals:
+            return
+        sensor_of = {refused.reason: sensor_id for sensor_id, _, _, refused in refusals}
+        for reason, count in Counter(refused.reason for _, _, _, refused in refusals).items():
+            observe.REJECTS.labels(reason).inc(count)
+            _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
+
+
+def acknowledge(frames: Sequence[Frame]) -> None:
+    """Tell each source once which of its frames are durable. QoS 0 frames (token 0) are told as progress only."""
+    tokens: dict[Source, list[int]] = {}
+    for frame in frames:
+        mine = tokens.get(frame[0])
+        if mine is None:
+            mine = tokens[frame[0]] = []
+        if frame[4]:
+            mine.append(frame[4])
+    for source, mine in tokens.items():
+        try:
+            source.settled(mine)
+        except Exception:  # noqa: BLE001  one connection's bug must not stop the others' acknowledgements
+            _log.exception("ingest.failed", sensor=source.sensor_id)

@@ -1,0 +1,111 @@
+"""What the pipeline remembers of each sensor between messages; authoritative while the process runs.
+
+One small object a sensor (about 1 KiB with its open trip), read from the store at the sensor's first message, forgotten
+when something outside the pipeline changes the sensor or a batch could not be kept.
+
+Not here: the queries (`store/tracks.py`), what placing does with it (`placing.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.trips import LiveTrip, State
+from tripline.store import tracks as rows
+from tripline.store.transactions import ReadTx, Store
+
+SCOPE: Final = Scope.everything("take in what devices send")
+ENDED_KEPT: Final = 32
+"""Trips of one sensor, ended without a message, that a late one may find. A box that changes its number with every
+message would else fill the memory."""
+_INLINE: Final = 4
+"""Sensors read on the event loop itself; more are read in a thread."""
+_FUTURE_MS: Final = 300_000
+"""No sample time is further ahead of its receipt (device-messages T2)."""
+
+
+class Track:
+    """A sensor and its trips."""
+
+    __slots__ = ("company_id", "driver_id", "ended", "kind", "newest_ms", "newest_ts", "sensor_id", "sensor_type",
+                 "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
+
+    def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int) -> None:
+        self.sensor_id = sensor_id
+        self.company_id: CompanyId = known.company_id
+        self.service_type = known.service_type
+        self.sensor_type = known.sensor_type
+        self.vehicle_id: VehicleId | None = known.vehicle_id
+        self.driver_id: UserId | None = known.driver_id
+        self.kind = known.last_trip_msg_type
+        """Last kind of trip message that was told to sensor and vehicle."""
+        self.trip: LiveTrip | None = next((trip for trip in known.trips if trip.state is State.OPEN), None)
+        """The open trip."""
+        self.ended: Sequence[LiveTrip] = tuple(trip for trip in known.trips if trip.state is State.LAPSED)[-ENDED_KEPT:]
+        """Trips that ended lately without a trip message, oldest first."""
+        self.newest_ts = -1 if known.newest_ts is None else known.newest_ts
+        """Largest header `ts` stored lately: a larger one is surely no redelivery (O3)."""
+        self.newest_ms = now_ms + _FUTURE_MS
+        """At least the largest sample time stored lately; serves like `newest_ts` where that says nothing."""
+        self.used_ms = now_ms
+
+    @property
+    def remounted(self) -> bool:
+        """Whether the open trip belongs to another vehicle than the one the sensor is mapped to now."""
+        return self.trip is not None and self.trip.vehicle_id != self.vehicle_id
+
+    def lapse(self, trip: LiveTrip, *, since_ms: int) -> None:
+        """The trip ended without a message; those that ended before the instant are out of a late message's reach."""
+        kept = [old for old in self.ended if old.closed_ms is not None and old.closed_ms > since_ms]
+        self.ended = (*kept, trip)[-ENDED_KEPT:]
+
+
+class Tracks:
+    """The tracks of every sensor heard of lately."""
+
+    def __init__(self, store: Store, *, memory_ms: float) -> None:
+        """`memory_ms`: how long an ended trip or a stored microtrip can still matter (I2, O3)."""
+        self._store = store
+        self._memory_ms = memory_ms
+        self._tracks: dict[SensorId, Track] = {}
+        self.foreign_commits = store.foreign_commits
+        """What the store's number was when the oldest track was read."""
+
+    def __len__(self) -> int:
+        return len(self._tracks)
+
+    def get(self, sensor_id: SensorId) -> Track | None:
+        """The track, when it has been read and the sensor exists."""
+        return self._tracks.get(sensor_id)
+
+    async def read(self, sensor_ids: Iterable[SensorId], *, now_ms: int) -> None:
+        """Read the tracks that are missing. Raises `Outage`."""
+        tracks = self._tracks
+        missing = [sensor_id for sensor_id in sensor_ids if sensor_id not in tracks]
+        if not missing:
+            return
+        if not tracks:
+            self.foreign_commits = self._store.foreign_commits
+        since_ms = int(now_ms - self._memory_ms)
+
+        def load(tx: ReadTx) -> list[rows.Known | None]:
+            return [rows.load(tx, SCOPE, sensor_id, since_ms=since_ms) for sensor_id in missing]
+
+        open_one = self._store.read_short if len(missing) <= _INLINE else self._store.read
+        for sensor_id, known in zip(missing, await open_one(load), strict=True):
+            if known is not None:
+                tracks[sensor_id] = Track(sensor_id, known, now_ms=now_ms)
+
+    def forget(self, sensor_ids: Iterable[SensorId]) -> None:
+        """Read these sensors again before their next message."""
+        for sensor_id in sensor_ids:
+            self._tracks.pop(sensor_id, None)
+
+    def forget_all(self) -> None:
+        """Read every sensor again."""
+        self._tracks.clear()
+
+    def forget_idle(self, *, before_ms: int) -> None:
+        """Drop the tracks without an open trip that were not used since the instant."""
+        self.forget([key for key, track in self._tracks.items() if track.trip is None and track.used_ms < before_ms])

@@ -1,0 +1,256 @@
+"""A pipeline over a fresh store with one company, vehicle, driver and sensor; tests move its clock by hand."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Table, insert, select, update
+
+from tests.support.stores import fresh_file
+from tripline.config import Ingest
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.ports import Outage
+from tripline.services.ingest.intake import IngestDoor
+from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.store import tables
+from tripline.store.sqlite import SqliteStore
+
+TOPIC = "v1/sensors/me/tre"
+NOW = 1_735_689_600_000
+"""2025-01-01T00:00:00Z, the first sample of most tests."""
+MINUTE = 60_000
+COMPANY = "00000000-0000-11ef-8000-000000000001"
+DRIVER = "00000000-0000-11ef-8000-000000000002"
+VEHICLE = "00000000-0000-11ef-8000-000000000003"
+SENSOR = SensorId("00000000-0000-11ef-8000-000000000004")
+UNMAPPED = SensorId("00000000-0000-11ef-8000-000000000005")
+OTHER_VEHICLE = "00000000-0000-11ef-8000-000000000006"
+
+
+@dataclass(eq=False)
+class FakeSource:
+    """A connection that notes what it is told."""
+
+    sensor_id: SensorId = SENSOR
+    settlements: list[list[int]] = field(default_factory=list)
+    abandonments: int = 0
+
+    def settled(self, tokens: list[int]) -> None:
+        self.settlements.append(tokens)
+
+    def abandoned(self) -> None:
+        self.abandonments += 1
+
+
+class LocalSignals:
+    """Delivers at once."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self._listeners: dict[str, list[Any]] = {}
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        self.told.append((subject, detail))
+        for listener in self._listeners.get(subject, []):
+            listener(detail)
+
+    def subscribe(self, subject: str, listener: Any) -> None:
+        self._listeners.setdefault(subject, []).append(listener)
+
+
+class BrokenStore(SqliteStore):
+    """A store that can be taken away."""
+
+    away = False
+
+    async def write(self, work: Any) -> Any:
+        if self.away:
+            raise Outage("taken away by the test")
+        return await super().write(work)
+
+
+def seed(path: Path) -> None:
+    """The rows that registration would have made."""
+
+    async def work() -> None:
+        store = SqliteStore(path)
+        await store.write(_seed_rows)
+        await store.close()
+
+    asyncio.run(work())
+
+
+def _seed_rows(tx: Any) -> None:
+    tx.run(
+        insert(tables.company).values(
+            id=COMPANY,
+            created_ms=0,
+            name="Harbour Freight",
+            service_type="harbour",
+            master=True,
+            master_id=COMPANY,
+            token_prefix="HARBO",
+        )
+    )
+    tx.run(
+        insert(tables.account).values(
+            id=DRIVER,
+            created_ms=0,
+            company_id=COMPANY,
+            authority="DRIVER",
+            name="Kim",
+            email="kim@example.com",
+            login="kim@example.com",
+            password_hash="",
+            password_updated_ms=0,
+            enabled=True,
+        )
+    )
+    for vehicle_id, driver_id in ((VEHICLE, DRIVER), (OTHER_VEHICLE, None)):
+        tx.run(
+            insert(tables.vehicle).values(
+                id=vehicle_id,
+                created_ms=0,
+                company_id=COMPANY,
+                service_type="harbour",
+                current_driver_id=driver_id,
+                vehicle_no=vehicle_id[-2:],
+                mileage=1.0,
+                displacement=0.0,
+                status="ACTIVATED",
+            )
+        )
+    for sensor_id, vehicle_id in ((SENSOR, VEHICLE), (UNMAPPED, None)):
+        tx.run(
+            insert(tables.sensor).values(
+                id=sensor_id,
+                created_ms=0,
+                company_id=COMPANY,
+                service_type="harbour",
+                vehicle_id=vehicle_id,
+                serial_no=sensor_id[-2:],
+                type="GPS",
+                activation_required=False,
+                status="ACTIVATED",
+            )
+        )
+
+
+class Rig:
+    """A pipeline and its store; use it as a context."""
+
+    def __init__(self, path: Path, *, settings: Ingest | None = None) -> None:
+        self.path = path
+        self.settings = settings or Ingest()
+        self.signals = LocalSignals()
+        self.now_ms = NOW
+        self._runner = asyncio.Runner()
+        self.start()
+
+    @classmethod
+    def fresh(cls, folder: Path, *, template: Path | None = None, settings: Ingest | None = None) -> "Rig":
+        """A rig over a new file; a seeded file to copy makes it quick."""
+        if template is None:
+            path = fresh_file(folder)
+            seed(path)
+        else:
+            path = folder / "tripline.db"
+            shutil.copy(template, path)
+        return cls(path, settings=settings)
+
+    def start(self) -> None:
+        """Open the store and make a pipeline that knows nothing: what a new process does."""
+        self.store = BrokenStore(self.path, readers=1)
+        self.ids = TimeIds(node=1)
+        self.pipeline = Pipeline(
+            store=self.store,
+            settings=self.settings,
+            scoring_grace_s=0,
+            max_items=1000,
+            ids=self.ids,
+            signals=self.signals,
+        )
+
+    def restart(self) -> None:
+        """As after a kill: only what is committed is left."""
+        self.run(self.store.close())
+        self.start()
+
+    def __enter__(self) -> "Rig":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self.store.close())
+        self._runner.close()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self._runner.run(work)
+
+    def send(self, *bodies: Any, at: int | None = None, sensor: SensorId = SENSOR, topic: str = TOPIC) -> FakeSource:
+        """Take messages in as one batch, received `at` (default: the rig's now, which follows)."""
+        if at is not None:
+            self.now_ms = at
+        source = FakeSource(sensor)
+        frames = [frame(source, body, self.now_ms, token, topic) for token, body in enumerate(bodies, 1)]
+        self.take_in(frames)
+        return source
+
+    def take_in(self, frames: list[Frame], **more: Any) -> None:
+        self.run(self.pipeline.take_in(frames, now_ms=self.now_ms, **more))
+
+    def rows(self, table: Table, *columns: str) -> list[Any]:
+        """Rows in the order of the first key; tuples of the columns, or the one column's values."""
+        chosen = [table.c[name] for name in columns] or list(table.c)
+        statement = select(*chosen).order_by(*table.primary_key.columns)
+        rows = self.run(self.store.read(lambda tx: tx.all(statement)))
+        return [row[0] if len(columns) == 1 else tuple(row) for row in rows]
+
+    def change(self, table: Table, key: str, **values: Any) -> None:
+        self.run(self.store.write(lambda tx: tx.run(update(table).where(table.c.id == key).values(**values))))
+
+    def door(self, **more: Any) -> IngestDoor:
+        """A door over the rig's store; make it inside the loop."""
+        return IngestDoor(
+            store=self.store,
+            settings=self.settings,
+            scoring_grace_s=0,
+            max_items=1000,
+            ids=self.ids,
+            signals=self.signals,
+            clock=lambda: self.now_ms,
+            **more,
+        )
+
+
+def frame(source: FakeSource, body: Any, received_ms: int, token: int = 1, topic: str = TOPIC) -> Frame:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return (source, topic, raw, received_ms, token, None)
+
+
+def item(at: int, *, tid: Any = 41, lat: float = 35.1577, **more: Any) -> dict[str, Any]:
+    """A GPS sample at an instant."""
+    return {"tid": tid, "lat": lat, "lon": 129.0591, "alt": 12, "sp": 38, "clt": at, **more}
+
+
+def microtrip(at: int, *, ty: int = 2, **more: Any) -> dict[str, Any]:
+    """A message with one sample."""
+    return {"ty": ty, "ts": at, "pld": item(at, **more)}
+
+
+def aggregate(times: Iterable[int], **more: Any) -> dict[str, Any]:
+    samples = [item(at, **more) for at in times]
+    return {"ty": 2, "ts": samples[-1]["clt"], "pld": samples}
+
+
+def trip_message(
+    start: int | None, end: int | None, *, ty: int = 1, tid: Any = 41, ts: int | None = None, **more: Any
+) -> dict[str, Any]:
+    payload = {"tid": tid, "stt": start, "edt": end, **more}
+    body: dict[str, Any] = {"ty": ty, "pld": {key: value for key, value in payload.items() if value is not None}}
+    if ts is not None:
+        body["ts"] = ts
+    return body
