@@ -9,6 +9,7 @@ Not here: the tables (`device_tables.py`), the envelope of the answer (`rest_tri
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -23,6 +24,8 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
+_NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn]|\\')
+"""A value that is text, true, false or null; or an escape, with which a key may be written."""
 
 
 def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
@@ -30,24 +33,37 @@ def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
 
     `payload` is a stored object or array of objects, `ty` and `device_type` those of its record.
     """
-    table, suspicious = _reader(ty, device_type)
-    if suspicious is None or suspicious.search(payload) is None:
+    if not _may_change(payload, ty, device_type):
         return payload
+    table = device_tables.table_of(ty, device_type)
     if payload.lstrip()[:1] == b"[":
         return b"[" + b",".join(_coerced_object(bytes(element), table) for element in _ARRAY.decode(payload)) + b"]"
     return _coerced_object(payload, table)
 
 
+def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
+    """Whether a closer look is needed. Most payloads hold nothing but numbers, which a cheap search tells."""
+    text_key, wrong = _patterns(ty, device_type)
+    if _NOT_A_NUMBER.search(payload) is None and text_key.search(payload) is None:
+        return False
+    return wrong.search(payload) is not None
+
+
 @functools.lru_cache(maxsize=256)
-def _reader(ty: int, device_type: str) -> tuple[Table, re.Pattern[bytes] | None]:
-    """The table, and a pattern that every payload matches which may need a change: reading most payloads costs
-    one search. Escapes match too, because a key may be written with them.
-    """
+def _patterns(ty: int, device_type: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Two patterns for a table's payloads: a text key; a documented key with a value of another kind, or an escape."""
     table = device_tables.table_of(ty, device_type)
-    numeric = "|".join(key for key, kind in table.items() if kind is device_tables.NUMERIC)
-    text = "|".join(key for key, kind in table.items() if kind is device_tables.TEXT)
-    wrong = [rf'(?:{keys})"\s*:\s*[{starts}]' for keys, starts in ((numeric, '"tfn'), (text, "-0-9tf")) if keys]
-    return table, re.compile(rf'"(?:{"|".join(wrong)})|\\'.encode()) if wrong else None
+    numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
+    text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
+    space = r"[ \t\r\n]*"
+    wrong = rf'{numeric}{space}:{space}["tfn]|{text}{space}:{space}[-0-9tf]|\\'
+    return re.compile(text.encode()), re.compile(wrong.encode())
+
+
+def _any_of(keys: Iterable[str]) -> str:
+    """A pattern for one of the quoted keys; it matches nothing when there are none."""
+    names = "|".join(keys)
+    return f'"(?:{names})"' if names else "(?!)"
 
 
 def _coerced_object(text: bytes, table: Table) -> bytes:
