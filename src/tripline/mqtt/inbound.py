@@ -1,0 +1,178 @@
+"""The one walk over each chunk a client sends: what is complete becomes frames and packets, the rest is held.
+
+Plain publishes are taken apart here, in place, because that loop decides the speed of the device door; it gives up on
+anything unusual, which then goes through `decode.py` and is judged in `session.py`. Bodies above the limit are thrown
+away as they arrive, so a connection never holds more than one packet of the allowed size.
+"""
+
+from typing import Final
+
+from tripline.mqtt import decode, fields
+from tripline.mqtt.events import PUBACK_TOKEN, Event, Frames
+from tripline.mqtt.packets import Kind, ProtocolError, Publish
+
+HEAD: Final = 1_024
+"""Bytes kept of an oversized body."""
+MAX_LENGTH: Final = 16 * 1_048_576
+"""A larger remaining length ends the connection, whatever the packet is."""
+MAX_CONTROL: Final = 65_536
+"""Largest remaining length of any packet but a publish of a live session."""
+_MAX_TOPICS: Final = 512
+_TOPICS: Final[dict[bytes, str]] = {}
+"""Topic names already checked, for every session; emptied when it holds `_MAX_TOPICS`."""
+
+
+def learn_topic(topic: str) -> None:
+    """Let the fast loop take publishes on this topic, whose name was checked."""
+    if len(_TOPICS) >= _MAX_TOPICS:
+        _TOPICS.clear()
+    _TOPICS[topic.encode()] = topic
+
+
+class Inbound:
+    """The stream from one client. `session.ServerSession` adds the rules of a session."""
+
+    __slots__ = ("_heard", "_held", "_live", "_max_body", "_needed", "_oversized", "_reading", "_skip")
+
+    def __init__(self, *, max_body: int) -> None:
+        self._max_body = max_body
+        self._reading = True
+        self._live = False
+        self._heard = False
+        """Whether a whole packet came since someone last looked."""
+        self._held = bytearray()
+        self._needed = 0
+        """How many held bytes make another look worth while."""
+        self._skip = 0
+        """Bytes of an oversized body still to be thrown away."""
+        self._oversized: tuple[Publish, int] | None = None
+        """That publish with the head of its body, and the size of the whole body."""
+
+    def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
+        """Act on one packet; may end the session or stop the reading."""
+        raise NotImplementedError
+
+    def _take(self, publish: Publish, size: int, found: list[Event]) -> None:
+        """Act on a publish whose body has `size` bytes, of which at least the head is there."""
+        raise NotImplementedError
+
+    def _resumed(self, data: bytes, found: list[Event]) -> bytes:
+        """The bytes to walk now that more arrived; none while a packet is incomplete. Raises ProtocolError."""
+        if self._skip:
+            return self._thrown_away(data, found)
+        self._held += data
+        if len(self._held) < self._needed:
+            return b""
+        whole = bytes(self._held)
+        self._held.clear()
+        return whole
+
+    def _walk(self, data: bytes, found: list[Event]) -> None:
+        """Append what the bytes mean to `found`, hold what is incomplete. Raises ProtocolError."""
+        at, size = 0, len(data)
+        while at < size and self._reading:
+            if self._live:
+                frames: Frames = []
+                at = self._publishes(data, at, frames)
+                if frames:
+                    found.append(frames)
+                if at == size:
+                    break
+            header = fields.remaining_length(data, at + 1)
+            if header is None:
+                break
+            length, start = header
+            self._check_length(data[at], length)
+            if start + length > size:
+                break
+            self._packet(data[at], data[start : start + length], found)
+            at = start + length
+        if at:
+            self._heard = True
+        if at < size:
+            self._hold(data, at)
+
+    def _publishes(self, data: bytes, at: int, frames: Frames) -> int:
+        """Take publishes at QoS 0 and 1 as long as they follow each other and nothing about them is unusual.
+
+        Returns where it stopped. It raises nothing: a packet it does not like is left to the careful way.
+        """
+        known_topic = _TOPICS.get
+        append = frames.append
+        max_body = self._max_body
+        size = len(data)
+        while at + 4 < size:  # The shortest publish with a topic name has five bytes.
+            first = data[at]
+            length = data[at + 1]
+            start = at + 2
+            if length > 0x7F:
+                high = data[start]
+                if high > 0x7F:
+                    return at
+                length = length & 0x7F | high << 7
+                start += 1
+            end = start + length
+            if end > size or length > max_body:
+                return at
+            topic_end = start + 2 + (data[start] << 8 | data[start + 1])
+            topic = known_topic(data[start + 2 : topic_end])
+            if topic is None:
+                return at
+            if first & 0b1111_0110 == 0x32:  # QoS 1; DUP and RETAIN change nothing.
+                body_at = topic_end + 2
+                if body_at > end:
+                    return at
+                packet_id = data[topic_end] << 8 | data[topic_end + 1]
+                if not packet_id:
+                    return at
+                append((topic, data[body_at:end], PUBACK_TOKEN | packet_id))
+            elif first & 0b1111_1110 == 0x30 and topic_end <= end:  # QoS 0
+                append((topic, data[topic_end:end], 0))
+            else:
+                return at
+            at = end
+        return at
+
+    def _check_length(self, first: int, length: int) -> None:
+        is_publish = self._live and first >> 4 == Kind.PUBLISH
+        limit = MAX_LENGTH if is_publish else MAX_CONTROL
+        if length > limit:
+            raise ProtocolError(f"A packet of {length} bytes is above the limit of {limit}.", "2.2.3")
+
+    def _hold(self, data: bytes, at: int) -> None:
+        """Keep the incomplete packet at the end of the chunk, or begin to throw it away when its body is too large."""
+        if not self._live or not self._begin_oversized(data, at):
+            self._held += data[at:]
+            header = fields.remaining_length(data, at + 1)
+            self._needed = 2 if header is None else header[1] + header[0] - at
+            if self._live and header is not None and header[0] > self._max_body:
+                self._needed = min(self._needed, len(data) - at + HEAD)
+
+    def _begin_oversized(self, data: bytes, at: int) -> bool:
+        header = fields.remaining_length(data, at + 1)
+        if header is None or data[at] >> 4 != Kind.PUBLISH or header[0] <= self._max_body:
+            return False
+        length, start = header
+        if start + 2 > len(data):
+            return False
+        body_at = start + 2 + (data[start] << 8 | data[start + 1]) + (2 if data[at] & 0b110 else 0)
+        body_size = start + length - body_at
+        head_end = body_at + HEAD
+        if body_size <= self._max_body or head_end > len(data):
+            return False
+        publish = decode.packet(data[at], data[start:head_end])
+        assert isinstance(publish, Publish)
+        self._oversized = publish, body_size
+        self._skip = start + length - len(data)
+        return True
+
+    def _thrown_away(self, data: bytes, found: list[Event]) -> bytes:
+        """Let the oversized body pass; the bytes behind it."""
+        dropped = min(self._skip, len(data))
+        self._skip -= dropped
+        if self._skip == 0 and self._oversized is not None:
+            publish, size = self._oversized
+            self._oversized = None
+            self._heard = True
+            self._take(publish, size, found)
+        return data[dropped:]

@@ -1,0 +1,260 @@
+"""The server's side of one MQTT 3.1.1 connection: bytes in, events and answers out.
+
+It does no I/O and reads no clock. Its owner (`gateway/connection.py`) gives it what arrived, acts on the events, sends
+what `take_output` holds, and calls `settled` when publishes are durable: only then are they acknowledged.
+
+A session is always clean: nothing outlives the connection, CONNACK never says "session present". A Will is checked and
+forgotten. Which filters are granted is the owner's to say. How bytes are cut into packets is in `inbound.py`.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Final
+
+from tripline.mqtt import decode, encode, events, packets
+from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Event
+from tripline.mqtt.exactly_once import HeldIds
+from tripline.mqtt.inbound import HEAD, Inbound, learn_topic
+from tripline.mqtt.outbound import Outbound
+from tripline.mqtt.packets import ConnectCode, ProtocolError
+
+MAX_WAITING: Final = 1_048_576
+"""Bytes that may wait for the answer to CONNECT."""
+_GRACE: Final = 1.5
+"""Keep-alive intervals of silence that end a session [MQTT-3.1.2-24]."""
+
+
+class State(Enum):
+    """Where a session is; the value completes an error's sentence."""
+
+    FRESH = "before CONNECT"
+    ASKED = "while CONNECT is being answered"
+    LIVE = "in a live session"
+    ENDED = "after the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the owner decides: the largest body, who may subscribe to what, our messages under way to the client."""
+
+    max_body: int
+    may_subscribe: Callable[[str], bool]
+    max_in_flight: int = 32
+
+
+class ServerSession(Inbound):
+    """One connection, from its first byte to its last."""
+
+    __slots__ = ("_heard_at", "_held_ids", "_keep_alive_s", "_outbound", "_output", "_rules", "_state")
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(max_body=rules.max_body)
+        self._rules = rules
+        self._state = State.FRESH
+        self._output = bytearray()
+        self._held_ids: HeldIds | None = None
+        self._outbound: Outbound | None = None
+        self._keep_alive_s = 0
+        self._heard_at = 0.0
+
+    @property
+    def state(self) -> State:
+        """Where the session is."""
+        return self._state
+
+    def receive(self, data: bytes) -> list[Event]:
+        """What these bytes of the client mean, in order. Bytes that break the standard give one `Ended`, once."""
+        found: list[Event] = []
+        try:
+            if self._reading:
+                if self._held or self._skip:
+                    data = self._resumed(data, found)
+                self._walk(data, found)
+            elif self._state is State.ASKED:
+                self._wait(data, found)
+        except ProtocolError as error:
+            self._end(events.Ended(events.PROTOCOL_ERROR, str(error)), found)
+        return found
+
+    def take_output(self) -> bytes:
+        """The bytes to be sent now; they are handed out once."""
+        output = bytes(self._output)
+        self._output.clear()
+        return output
+
+    def admit(self) -> list[Event]:
+        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5]."""
+        self._output += encode.connack(ConnectCode.ACCEPTED)  # [MQTT-3.2.2-3] never "session present"
+        self._enter(State.LIVE)
+        self._heard = True
+        waiting = bytes(self._held)
+        self._held.clear()
+        return self.receive(waiting)
+
+    def refuse(self, code: ConnectCode) -> None:
+        """Turn the client away; the owner closes after sending [MQTT-3.2.2-5]."""
+        self._output += encode.connack(code)
+        self._enter(State.ENDED)
+
+    def settled(self, tokens: list[int]) -> bytes:
+        """The acknowledgements of durable publishes, in the order given [MQTT-4.6.0-2]."""
+        if self._held_ids is not None:
+            for token in tokens:
+                if token >= PUBREC_TOKEN:
+                    self._held_ids.record(token - PUBREC_TOKEN)
+        if len(tokens) == 1:  # Without the format string: most devices wait for each answer.
+            return tokens[0].to_bytes(4, "big")
+        return struct.pack(f">{len(tokens)}I", *tokens)
+
+    def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
+        """Send a message at the QoS given (0 or 1), or less when less was granted.
+
+        Returns its packet id (0 at QoS 0), or None when the client did not subscribe or has too many unanswered.
+        """
+        outbound = self._outbound
+        granted = outbound.granted_qos(topic) if outbound else None
+        if outbound is None or granted is None or self._state is not State.LIVE:
+            return None
+        sent = outbound.publish(topic, body, min(qos, granted))
+        if sent is None:
+            return None
+        packet_id, data = sent
+        self._output += data
+        return packet_id
+
+    def overdue(self, now: float) -> bool:
+        """Whether the client was silent too long at `now` (seconds of a steady clock).
+
+        Silence is counted from the first look after the last whole packet: ask every second or so.
+        """
+        if self._heard:
+            self._heard = False
+            self._heard_at = now
+        return 0 < self._keep_alive_s * _GRACE < now - self._heard_at
+
+    def _enter(self, state: State) -> None:
+        self._state = state
+        self._live = state is State.LIVE
+        self._reading = state in (State.FRESH, State.LIVE)
+
+    def _end(self, ended: events.Ended, found: list[Event]) -> None:
+        self._enter(State.ENDED)
+        self._held.clear()
+        found.append(ended)
+
+    def _wait(self, data: bytes, found: list[Event]) -> None:
+        self._held += data
+        if len(self._held) > MAX_WAITING:
+            self._end(events.Ended(events.FLOODED), found)
+
+    def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
+        try:
+            packet = decode.packet(first, body)
+        except packets.UnsupportedProtocol as unsupported:
+            self._not_this_protocol(str(unsupported), found)
+            return
+        act = self._NEXT.get((self._state, type(packet)))
+        if act is None:
+            raise _unexpected(self._state, packet)
+        act(self, packet, found)
+
+    def _not_this_protocol(self, detail: str, found: list[Event]) -> None:
+        if self._state is not State.FRESH:
+            raise ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
+        self.refuse(ConnectCode.UNACCEPTABLE_PROTOCOL)  # [MQTT-3.1.2-2]
+        self._end(events.Ended(events.REFUSED, detail), found)
+
+    def _on_connect(self, connect: packets.Connect, found: list[Event]) -> None:
+        if not connect.client_id and not connect.clean_session:
+            self.refuse(ConnectCode.IDENTIFIER_REJECTED)  # [MQTT-3.1.3-8]
+            self._end(events.Ended(events.REFUSED, "no client identifier"), found)
+        elif not connect.user_name:
+            self.refuse(ConnectCode.BAD_USER_NAME)
+            self._end(events.Ended(events.REFUSED, "no user name"), found)
+        else:
+            self._keep_alive_s = connect.keep_alive_s
+            self._enter(State.ASKED)
+            found.append(events.Asked(connect.user_name, connect))
+
+    def _on_publish(self, publish: packets.Publish, found: list[Event]) -> None:
+        self._take(publish, len(publish.body), found)
+
+    def _take(self, publish: packets.Publish, size: int, found: list[Event]) -> None:
+        token = PUBACK_TOKEN | publish.packet_id if publish.qos == 1 else 0
+        if publish.qos == 2:
+            if not self._is_new(publish.packet_id):
+                return
+            token = PUBREC_TOKEN | publish.packet_id
+        if size > self._max_body:
+            found.append(events.Oversized(publish.topic, publish.body[:HEAD], size, token))
+        else:
+            learn_topic(publish.topic)
+            found.append([(publish.topic, publish.body, token)])
+
+    def _is_new(self, packet_id: int) -> bool:
+        if self._held_ids is None:
+            self._held_ids = HeldIds()
+        new = self._held_ids.offer(packet_id)
+        if not new and self._held_ids.recorded(packet_id):
+            self._output += encode.answer(0x50, packet_id)
+        return new
+
+    def _on_pubrel(self, pubrel: packets.Pubrel, _found: list[Event]) -> None:
+        if self._held_ids is not None:
+            self._held_ids.release(pubrel.packet_id)
+        self._output += encode.answer(0x70, pubrel.packet_id)  # [MQTT-4.3.3-2] also for an id we do not hold
+
+    def _on_puback(self, puback: packets.Puback, found: list[Event]) -> None:
+        if self._outbound is not None and self._outbound.acknowledged(puback.packet_id):
+            found.append(events.Delivered(puback.packet_id))
+
+    def _on_subscribe(self, subscribe: packets.Subscribe, found: list[Event]) -> None:
+        codes: list[int] = []
+        for wanted, qos in subscribe.filters:
+            granted = self._grant(wanted, qos)
+            codes.append(packets.SUBSCRIPTION_FAILED if granted is None else granted)
+            if granted is not None:
+                found.append(events.Granted(wanted, granted))
+        self._output += encode.suback(subscribe.packet_id, tuple(codes))
+
+    def _grant(self, wanted: str, qos: int) -> int | None:
+        if not self._rules.may_subscribe(wanted):
+            return None
+        if self._outbound is None:
+            self._outbound = Outbound(limit=self._rules.max_in_flight)
+        return self._outbound.grant(wanted, qos)
+
+    def _on_unsubscribe(self, unsubscribe: packets.Unsubscribe, _found: list[Event]) -> None:
+        for wanted in unsubscribe.filters:
+            if self._outbound is not None:
+                self._outbound.withdraw(wanted)
+        self._output += encode.answer(0xB0, unsubscribe.packet_id)  # [MQTT-3.10.4-5] whether or not one matched
+
+    def _on_pingreq(self, _pingreq: packets.Pingreq, _found: list[Event]) -> None:
+        self._output += encode.PINGRESP  # [MQTT-3.12.4-1]
+
+    def _on_disconnect(self, _disconnect: packets.Disconnect, found: list[Event]) -> None:
+        self._end(events.Ended(events.DISCONNECTED), found)
+
+    _NEXT: ClassVar[dict[tuple[State, type], Callable[["ServerSession", Any, list[Event]], None]]] = {
+        (State.FRESH, packets.Connect): _on_connect,
+        (State.LIVE, packets.Publish): _on_publish,
+        (State.LIVE, packets.Pubrel): _on_pubrel,
+        (State.LIVE, packets.Puback): _on_puback,
+        (State.LIVE, packets.Subscribe): _on_subscribe,
+        (State.LIVE, packets.Unsubscribe): _on_unsubscribe,
+        (State.LIVE, packets.Pingreq): _on_pingreq,
+        (State.LIVE, packets.Disconnect): _on_disconnect,
+    }
+    """What is done with a packet; a pair that is missing ends the session."""
+
+
+def _unexpected(state: State, packet: packets.Packet) -> ProtocolError:
+    name = type(packet).__name__.upper()
+    if state is State.FRESH:
+        return ProtocolError(f"{name} {state.value}.", "MQTT-3.1.0-1")
+    if isinstance(packet, packets.Connect):
+        return ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
+    return ProtocolError(f"{name} from a client {state.value}.", "MQTT-4.8.0-1")
