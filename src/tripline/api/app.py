@@ -8,8 +8,9 @@ from typing import Any, Final
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException
+from litestar.types import ASGIApp
 
-from tripline.api import analytics, auth, companies, errors, health, sensors, trips, users, vehicles
+from tripline.api import analytics, auth, companies, errors, health, sensors, surround, trips, users, vehicles
 from tripline.api.rim import Rim
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
@@ -20,8 +21,13 @@ BODY_MAX: Final = 1_048_576
 FAMILIES: Final = (health, auth, companies, vehicles, sensors, users, trips, analytics)
 
 
-def create_app(rim: Rim) -> Litestar:
+def create_app(rim: Rim) -> ASGIApp:
     """The application over these parts; the same one serves every HTTP door."""
+    return surround.surrounded(routed_app(rim))
+
+
+def routed_app(rim: Rim) -> Litestar:
+    """The routes and the error table."""
     handlers: list[Any] = [handler for family in FAMILIES for handler in family.handlers]
     return Litestar(
         handlers,

@@ -10,14 +10,16 @@ Not here: changing a password.
 import re
 from typing import Any, Final
 
-from litestar import post
+from litestar import get, post
 from litestar.types import ASGIApp
 
-from tripline.api import answers, parameters
+from tripline.api import answers, guards, parameters
 from tripline.api.rim import Call, Rim, rim_of
 from tripline.domain.refusals import BadParameter
 from tripline.services.accounts import login
+from tripline.services.fleet import people
 from tripline.services.tokens import Pair
+from tripline.wire import rest_fleet
 from tripline.wire.rest_accounts import TokenPair
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -47,6 +49,14 @@ async def refresh(request: Call) -> ASGIApp:
     token = _text(body, "refreshToken")
     pair = await login.refresh(rim.store, refresh_token=token, tokens=rim.tokens, now_ms=rim.clock())
     return _tokens(pair)
+
+
+@get("/api/auth/user")
+async def me(request: Call) -> ASGIApp:
+    """The caller's own record."""
+    rim = rim_of(request)
+    actor = await guards.actor_of(request)
+    return answers.ok(rest_fleet.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
 
 
 async def _log_in(rim: Rim, body: bytes) -> Pair:
@@ -79,4 +89,4 @@ def _tokens(pair: Pair) -> ASGIApp:
     return answers.ok(TokenPair(pair.token, pair.refresh_token))
 
 
-handlers: Final[list[Any]] = [log_in, refresh]
+handlers: Final[list[Any]] = [log_in, refresh, me]

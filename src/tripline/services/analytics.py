@@ -6,9 +6,10 @@ Pages are read straight from `store/analytics.py` once `admit_...` let the calle
 
 from typing import Final
 
+from tripline.domain import access
 from tripline.domain.access import Scope
 from tripline.domain.ids import TripId, UserId, VehicleId
-from tripline.domain.refusals import Forbidden, NotFound
+from tripline.domain.refusals import NotFound
 from tripline.store import accounts, analytics, journeys, vehicles
 from tripline.store.transactions import ReadTx
 
@@ -32,17 +33,17 @@ class NoScoreYet(NotFound):
 
 def admit_to_vehicle(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> None:
     """Let pass who may read what the vehicle drove. Raises `NotFound`, `Forbidden`."""
-    _admit(vehicles.inside(tx, scope, VehicleId(vehicle_id)), f"There is no vehicle {vehicle_id}.")
+    access.admit(vehicles.inside(tx, scope, VehicleId(vehicle_id)), "vehicle")
 
 
 def admit_to_driver(tx: ReadTx, *, scope: Scope, user_id: str) -> None:
     """Let pass who may read what the person drove. Raises `NotFound`, `Forbidden`."""
-    _admit(accounts.inside(tx, scope, UserId(user_id)), f"There is no driver {user_id}.")
+    access.admit(accounts.inside(tx, scope, UserId(user_id)), "driver")
 
 
 def trip_score(tx: ReadTx, *, scope: Scope, trip_id: str) -> analytics.Score:
     """The score of a trip. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    _admit(journeys.trip_inside(tx, scope, TripId(trip_id)), f"There is no trip {trip_id}.")
+    access.admit(journeys.trip_inside(tx, scope, TripId(trip_id)), "trip")
     found = analytics.score_of_trip(tx, trip_id)
     if found is None:
         state, reason = analytics.why_no_score(tx, trip_id)
@@ -57,13 +58,6 @@ def vehicle_total(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> analytics.Tot
     if found is None:
         raise NoScoreYet("No trip of this vehicle has a score yet.")
     return found
-
-
-def _admit(inside: bool | None, unknown: str) -> None:
-    if inside is None:
-        raise NotFound(unknown)
-    if not inside:
-        raise Forbidden("This belongs to somebody else.")
 
 
 def _why(state: str, reason: str | None) -> str:

@@ -1,7 +1,7 @@
 """Registering directors and drivers, reading people."""
 
 from tripline.domain import access, people
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.ids import TimeIds, UserId
 from tripline.domain.people import Registration, User
 from tripline.services.accounts import registry
@@ -54,3 +54,8 @@ def read(tx: ReadTx, *, actor: Actor, user_id: UserId) -> User:
     """The person: a driver, or a director, who may act as driver. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.USER_READ)
     return access.admitted(rows.find(tx, scope, user_id), "person")
+
+
+def own(tx: ReadTx, *, actor: Actor) -> User:
+    """The actor's own record, which no rule keeps from anybody. Raises `NotFound` when it is gone."""
+    return access.admitted(rows.find(tx, Scope.everything("read one's own account"), actor.user_id), "person")

@@ -1,0 +1,42 @@
+"""What surrounds every request, found or not: HEAD answered as GET without its body, and the request metric.
+
+The metric knows routes by their template, so no id and no query value ever becomes a label.
+"""
+
+import time
+from typing import Final, cast
+
+from litestar.enums import HttpMethod
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from tripline import observe
+
+UNMATCHED: Final = "unmatched"
+"""Route label of a request that no route took."""
+
+
+def surrounded(app: ASGIApp) -> ASGIApp:
+    """The application with HEAD for every GET, counted and timed."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        headless = scope.get("method") == HttpMethod.HEAD
+        if headless:
+            scope = cast(Scope, {**scope, "method": HttpMethod.GET.value})
+        started = time.perf_counter()
+        status = 0
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif headless and message["type"] == "http.response.body":
+                message["body"] = b""
+            await send(message)
+
+        try:
+            await app(scope, receive, observed)
+        finally:
+            route = scope.get("path_template", UNMATCHED)
+            observe.REQUEST_SECONDS.labels(route, status).observe(time.perf_counter() - started)
+
+    return serve
