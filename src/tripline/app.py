@@ -13,25 +13,27 @@ import secrets
 import shutil
 import signal
 import socket
-import sqlite3
 import time
+import zoneinfo
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from tripline import config_files, observe
-from tripline.adapters import data_folder, doors, tls_local
+from tripline.adapters import data_folder, doors, http_uvicorn, signals_local, tls_local
+from tripline.api.app import create_app
+from tripline.api.rim import Rim
 from tripline.config import Config
 from tripline.domain import fields, ids
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
-from tripline.services import doctor, passwords
+from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import registry
 from tripline.store import migrate, sqlite
 from tripline.store import secrets as kept_secrets
-from tripline.store.transactions import WriteTx
 
-T = TypeVar("T")
+LOOPBACK: Final = "127.0.0.1"
+EVERY_ADDRESS: Final = ("0.0.0.0", "::", "")  # noqa: S104  compared with, never the default
 
 TROUBLES: Final = (
     data_folder.DataFolderError,
@@ -42,6 +44,7 @@ TROUBLES: Final = (
     Refusal,
 )
 """What can stand in the way of a command; each says so in one line."""
+_log = observe.logger("app")
 
 
 def now_ms() -> int:
@@ -60,7 +63,116 @@ def migrated(config: Config) -> str:
 
 
 async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
-    """Run the server until SIGTERM or SIGINT."""
+    """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `TROUBLES`."""
+    observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
+    folder = data_folder.prepare(config.data)
+    async with contextlib.AsyncExitStack() as opened:
+        opened.callback(data_folder.Hold(folder).release)
+        material = _material(config, folder)
+        ways_in = _Doors(config, opened)
+        migrate.upgrade(folder / data_folder.DATABASE)
+        store = sqlite.SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
+        opened.push_async_callback(store.close)
+        await _run(config, store, ways_in, material, announce=announce)
+    _log.info("serve.stopped")
+
+
+class _Doors:
+    """Every listening socket, bound; and what the ready line says of them."""
+
+    def __init__(self, config: Config, opened: contextlib.AsyncExitStack) -> None:
+        self._opened = opened
+        self._host = config.host
+        self._scheme = "https" if config_files.uses_https(config) else "http"
+        self.devices = self._bind(config.host, config.device_port, "device")
+        self.devices_plain = (
+            None if config.device_plain_port is None else self._bind(LOOPBACK, config.device_plain_port, "plain device")
+        )
+        self._api = self._bind(config.host, config.api_port, "API")
+        self._analytics = self._bind(config.host, config.analytics_port, "analytics")
+        self.http = [self._api, self._analytics]
+        if not config_files.is_loopback(config.host) and config.host not in EVERY_ADDRESS:
+            # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
+            self.http.append(self._bind(LOOPBACK, doors.port_of(self._api), "health"))
+
+    def ready_line(self, ca: Path) -> str:
+        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
+        host = LOOPBACK if self._host in EVERY_ADDRESS else self._host
+        api, analytics, devices = (
+            doors.address_text(host, doors.port_of(door)) for door in (self._api, self._analytics, self.devices)
+        )
+        return f"ready api={self._scheme}://{api} analytics={self._scheme}://{analytics} devices={devices} ca={ca}"
+
+    def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
+        door = doors.bind(host, port, purpose=purpose)
+        self._opened.callback(door.close)
+        return door
+
+
+async def _run(
+    config: Config,
+    store: sqlite.SqliteStore,
+    ways_in: _Doors,
+    material: tls_local.Material,
+    *,
+    announce: Callable[[str], None],
+) -> None:
+    """Wire the parts, open the doors, wait for the signal to stop, and stop in order."""
+    tls = tls_local.context(material)
+    stop = _stop_signal()
+    hints = signals_local.LocalSignals()
+    maker = await _ids_of(store)
+    hasher = passwords.Passwords(config.passwords)
+    ready = asyncio.Event()
+    rim = Rim(
+        store=store,
+        ids=maker,
+        clock=now_ms,
+        signals=hints,
+        tokens=tokens.Tokens(key=await _signing_key(store), settings=config.tokens),
+        passwords=hasher,
+        time_zone=zoneinfo.ZoneInfo(config.time_zone),
+        ready=ready.is_set,
+    )
+    http = http_uvicorn.HttpDoors(create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None)
+    async with asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(http.run())
+        await http.opened()
+        ready.set()
+        announce(ways_in.ready_line(material.ca))
+        _log.info("serve.ready")
+        await stop.wait()
+        _log.info("serve.stopping")
+        ready.clear()
+        http.stop()
+        await serving
+    hasher.close()
+
+
+def _stop_signal() -> asyncio.Event:
+    """Set by SIGTERM or SIGINT. A second SIGINT ends the process at once: the store survives that."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        if stop.is_set():
+            os._exit(130)
+        stop.set()
+
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    return stop
+
+
+def _material(config: Config, folder: Path) -> tls_local.Material:
+    if config.tls.cert:
+        return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
+    return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms())
+
+
+async def _signing_key(store: sqlite.SqliteStore) -> bytes:
+    fresh = secrets.token_bytes(64)
+    return await store.write(lambda tx: kept_secrets.made_once(tx, "token-key", fresh))
 
 
 async def examined(config: Config) -> doctor.Report:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import socket
 import ssl
@@ -12,6 +13,9 @@ import uvicorn
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
+HANDSHAKE_S: Final = 15
+GOODBYE_S: Final = 0.5
+"""An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
 
 
 class _Server(uvicorn.Server):
@@ -27,8 +31,24 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the doors and say so."""
-        await super().startup(sockets)
+        """Listen on the sockets, as uvicorn does, but with bounds on how long a TLS peer may keep us waiting."""
+        await self.lifespan.startup()
+        http_protocol: Any = self.config.http_protocol_class
+        protocol = functools.partial(
+            http_protocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        bounds: dict[str, Any] = {}
+        if self.config.ssl:
+            bounds = {"ssl_handshake_timeout": HANDSHAKE_S, "ssl_shutdown_timeout": GOODBYE_S}
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(protocol, sock=door, ssl=self.config.ssl, backlog=self.config.backlog, **bounds)
+            for door in sockets or []
+        ]
+        self.started = True
         self.opened.set()
 
 
