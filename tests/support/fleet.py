@@ -2,13 +2,13 @@
 
 import secrets
 import string
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.support import servers
 
 PASSWORD = "a long pass phrase"
 
@@ -30,13 +30,8 @@ def device_token() -> str:
 
 def grant(data: Path, email: str, password: str = PASSWORD) -> None:
     """A granted service account, made by the command an operator uses."""
-    subprocess.run(
-        [sys.executable, "-m", "tripline", "admin", "grant", "--data", str(data), "--email", email, "--password-stdin"],
-        input=password.encode(),
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
+    done = servers.run("admin", "grant", "--data", str(data), "--email", email, "--password-stdin", stdin=password)
+    assert done.returncode == 0, done.stderr
 
 
 class Company:
