@@ -1,0 +1,56 @@
+"""The data folder: private, writable, one server at a time."""
+
+import os
+import stat
+
+import pytest
+
+from tripline.adapters import data_folder
+
+
+def test_new_folder_is_private(tmp_path):
+    folder = data_folder.prepare(tmp_path / "a" / "b")
+
+    assert (folder, stat.S_IMODE(folder.stat().st_mode)) == (tmp_path / "a" / "b", 0o700)
+
+
+def test_folder_in_use_keeps_what_is_in_it(tmp_path):
+    (tmp_path / "file").write_text("kept")
+
+    data_folder.prepare(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_file_in_place_of_the_folder_refuses(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(data_folder.DataFolderError, match=r"is a file\.$"):
+        data_folder.prepare(tmp_path / "file")
+
+
+def test_folder_that_cannot_be_made_refuses(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(data_folder.DataFolderError, match=r"cannot be made: Not a directory\.$"):
+        data_folder.prepare(tmp_path / "file" / "below")
+
+
+def test_second_hold_refuses_and_names_the_holder(tmp_path):
+    hold = data_folder.Hold(tmp_path)
+
+    with pytest.raises(data_folder.DataFolderError) as caught:
+        data_folder.Hold(tmp_path)
+    assert str(caught.value) == f"The data folder {tmp_path} is in use by another server (process {os.getpid()})."
+    hold.release()
+
+
+def test_released_folder_can_be_held_again(tmp_path):
+    data_folder.Hold(tmp_path).release()
+
+    data_folder.Hold(tmp_path).release()
+
+
+def test_folder_no_server_has_used_is_told(tmp_path):
+    with pytest.raises(data_folder.DataFolderError, match="There is no Tripline data in"):
+        data_folder.existing(tmp_path)

@@ -1,0 +1,98 @@
+"""Commands: help, exit codes, and the one line that says what was wrong."""
+
+import pytest
+
+from tripline import cli, config_files
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Every command as the words one types."""
+    found: list[tuple[str, ...]] = []
+    waiting = [((), cli.commands)]
+    while waiting:
+        words, app = waiting.pop()
+        found.append(words)
+        names = [name for name in app if not name.startswith("-")]
+        waiting += [((*words, name), app[name]) for name in names]
+    return sorted(found)
+
+
+def ran(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = cli.run(arguments)
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_has_help_with_an_example(capsys, words):
+    code, out, err = ran(capsys, *words, "--help")
+
+    assert (code, err) == (cli.OK, "")
+    usage, _, example = " ".join(out.split()).partition("Example: ")
+    assert usage.startswith("Usage: ")
+    assert f"tripline {' '.join(words)}".rstrip() in example
+
+
+def test_fixed_commands_exist():
+    assert {("serve",), ("admin", "create"), ("admin", "grant"), ("migrate",), ("config",), ("doctor",)} <= set(
+        commands()
+    )
+
+
+def test_version_is_printed(capsys):
+    assert ran(capsys, "--version") == (cli.OK, "0.1.0\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serv",),
+        ("serve", "--nope"),
+        ("serve", "--api-port", "many"),
+        ("serve", "--role", "emperor"),
+        ("admin", "create"),
+        ("serve", "extra"),
+    ],
+)
+def test_wrong_use_exits_2_and_prints_nothing_on_stdout(capsys, arguments):
+    code, out, err = ran(capsys, *arguments)
+
+    assert (code, out) == (cli.WRONG_USE, "")
+    assert err
+
+
+@pytest.mark.parametrize("role", ["api", "gateway", "worker"])
+def test_role_of_a_scaled_out_server_refuses(capsys, role):
+    assert ran(capsys, "serve", "--role", role) == (
+        cli.WRONG_USE,
+        "",
+        "tripline: This version runs every role in one process; --role accepts only `all`.\n",
+    )
+
+
+def test_unknown_variable_exits_2_with_one_line(capsys, monkeypatch):
+    monkeypatch.setenv("TRIPLINE_HOTS", "127.0.0.1")
+
+    assert ran(capsys, "migrate") == (
+        cli.WRONG_USE,
+        "",
+        "tripline: Unknown variable TRIPLINE_HOTS; the nearest known is TRIPLINE_HOST.\n",
+    )
+
+
+def test_bus_flag_refuses_until_there_is_a_bus(capsys):
+    code, out, err = ran(capsys, "serve", "--bus", "kafka://127.0.0.1:9092")
+
+    assert (code, out, err.count("\n")) == (cli.WRONG_USE, "", 1)
+
+
+def test_config_prints_the_default_file(capsys):
+    assert ran(capsys, "config") == (cli.OK, config_files.default_file(), "")
+
+
+def test_doctor_without_data_exits_1_with_one_line(capsys, tmp_path):
+    assert ran(capsys, "doctor", "--data", str(tmp_path)) == (
+        cli.FAILED,
+        "",
+        f"tripline: There is no Tripline data in {tmp_path}; `tripline serve` or `tripline migrate` makes it.\n",
+    )
