@@ -31,7 +31,7 @@ def test_hint_from_another_thread_is_heard_on_the_loop():
 def test_listener_that_fails_costs_the_others_nothing():
     async def heard() -> list[str]:
         signals, heard = LocalSignals(), []
-        signals.subscribe("a", lambda detail: int(detail))
+        signals.subscribe("a", int)
         signals.subscribe("a", heard.append)
         signals.notify("a", "x")
         await asyncio.sleep(0)
