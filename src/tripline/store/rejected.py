@@ -1,6 +1,6 @@
 """The rejected-message log: what devices and customers sent that could not be used, with the reason.
 
-Not here: who reads it and how long it is kept (`services/rejected.py`).
+Not here: who reads it (`services/doctor.py`), how long it is kept (`services/ingest/closing.py`).
 """
 
 from collections.abc import Sequence

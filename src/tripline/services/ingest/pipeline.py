@@ -17,7 +17,7 @@ from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
 from tripline.services.ingest import checking
 from tripline.services.ingest.placing import Item, Placer
-from tripline.services.ingest.tracks import SCOPE, Tracks
+from tripline.services.ingest.tracks import SCOPE, Track, Tracks
 from tripline.store import driving, rejected
 from tripline.store.driving import Rows
 from tripline.store.transactions import Store, WriteTx
@@ -91,13 +91,25 @@ class Pipeline:
     async def _through(
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
     ) -> None:
-        await self.tracks.read(concerned, now_ms=now_ms)
+        over = await self._over(concerned, silent, now_ms)
         readings, refusals = self._decode(frames)
         items = await self._check(readings, now_ms)
-        rows = self._place(items, concerned, silent, now_ms)
+        rows = self._place(items, over, now_ms)
         await self._keep(rows, refusals, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items))
+
+    async def _over(
+        self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+    ) -> list[tuple[Track, Cause]]:
+        """Read the tracks that are missing; which of the concerned trips ended without a message being needed."""
+        read = await self.tracks.read(concerned, now_ms=now_ms)
+        over = [(track, Cause.REMOUNTED) for track in read if track.remounted]
+        for sensor_id in silent:
+            track = self.tracks.get(sensor_id)
+            if track is not None and track.trip is not None and not track.remounted:
+                over.append((track, Cause.SILENCE))
+        return over
 
     def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Refusal]]:
         """Bytes into readings, every rule on a single message applied; what cannot be used, apart."""
@@ -129,19 +141,11 @@ class Pipeline:
         """What was taken in before goes no further."""
         return await checking.without_redelivered(readings, store=self._store, settings=self._settings, now_ms=now_ms)
 
-    def _place(
-        self, items: Sequence[Item], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
-    ) -> Rows:
-        """Into trips; trips of silent and remounted sensors end first."""
+    def _place(self, items: Sequence[Item], over: Collection[tuple[Track, Cause]], now_ms: int) -> Rows:
+        """Into trips, after ending those that are over."""
         placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=now_ms)
-        for sensor_id in concerned:
-            track = self.tracks.get(sensor_id)
-            if track is None or track.trip is None:
-                continue
-            if track.remounted:
-                placer.end(track, Cause.REMOUNTED)
-            elif sensor_id in silent:
-                placer.end(track, Cause.SILENCE)
+        for track, cause in over:
+            placer.end(track, cause)
         placer.place(items)
         return placer.rows
 

@@ -79,12 +79,12 @@ class Tracks:
         """The track, when it has been read and the sensor exists."""
         return self._tracks.get(sensor_id)
 
-    async def read(self, sensor_ids: Iterable[SensorId], *, now_ms: int) -> None:
-        """Read the tracks that are missing. Raises `Outage`."""
+    async def read(self, sensor_ids: Iterable[SensorId], *, now_ms: int) -> list[Track]:
+        """Read the tracks that are missing, and give those. Raises `Outage`."""
         tracks = self._tracks
         missing = [sensor_id for sensor_id in sensor_ids if sensor_id not in tracks]
         if not missing:
-            return
+            return []
         if not tracks:
             self.foreign_commits = self._store.foreign_commits
         since_ms = int(now_ms - self._memory_ms)
@@ -93,9 +93,14 @@ class Tracks:
             return [rows.load(tx, SCOPE, sensor_id, since_ms=since_ms) for sensor_id in missing]
 
         open_one = self._store.read_short if len(missing) <= _INLINE else self._store.read
-        for sensor_id, known in zip(missing, await open_one(load), strict=True):
-            if known is not None:
-                tracks[sensor_id] = Track(sensor_id, known, now_ms=now_ms)
+        read = [
+            Track(sensor_id, known, now_ms=now_ms)
+            for sensor_id, known in zip(missing, await open_one(load), strict=True)
+            if known is not None
+        ]
+        for track in read:
+            tracks[track.sensor_id] = track
+        return read
 
     def forget(self, sensor_ids: Iterable[SensorId]) -> None:
         """Read these sensors again before their next message."""

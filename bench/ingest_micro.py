@@ -1,0 +1,134 @@
+"""What the pipeline costs a message, stage by stage: `python -m bench.ingest_micro`.
+
+CPU time of the loop's thread and of the writer's thread, microseconds a message; reading the JSON (`wire/device.py`) is
+a column of its own. One sensor after the other, so every message is of another connection.
+"""
+
+import asyncio
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+
+from tests.support import ingest_rig as support
+from tripline.config import Ingest
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.services.ingest import pipeline as stages
+from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.store import tables
+from tripline.store.sqlite import SqliteStore
+
+SENSORS = 400
+SIZES = (1, 20, 200, 2000)
+COLUMNS = ("decode", "check", "place", "keep", "acknowledge", "loop", "writer")
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        template = Path(folder) / "seed"
+        template.mkdir()
+        seeded = support.fresh_file(template)
+        support.seed(seeded)
+        print("microseconds a message (CPU); `loop` is everything on the event loop with decode, without offer")
+        print(f"{'items':>6}{'batch':>7}" + "".join(f"{name:>13}" for name in COLUMNS))
+        for items in (1, 30):
+            for size in SIZES:
+                path = Path(folder) / f"{items}-{size}.db"
+                shutil.copy(seeded, path)
+                spent = asyncio.run(measure(path, size, items))
+                print(f"{items:>6}{size:>7}" + "".join(f"{spent[name]:>13.2f}" for name in COLUMNS))
+
+
+async def measure(path: Path, size: int, items: int) -> dict[str, float]:
+    """The first decile over batches of one size, by stage: the least disturbed."""
+    store = SqliteStore(path)
+    sensors = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(100, 100 + SENSORS)]
+    await store.write(lambda tx: tx.run(insert(tables.sensor), [_sensor(sensor_id) for sensor_id in sensors]))
+    pipeline = Pipeline(
+        store=store,
+        settings=Ingest(),
+        scoring_grace_s=0,
+        max_items=1000,
+        ids=TimeIds(node=1),
+        signals=support.LocalSignals(),
+    )
+    spent: dict[str, list[float]] = defaultdict(list)
+    _watch(pipeline, store, spent)
+    sources = [support.FakeSource(sensor_id) for sensor_id in sensors]
+    now = support.NOW
+    batches = max(SENSORS // size, 1) + (10 if size >= 200 else 300)
+    sent = 0
+    for batch in range(batches):
+        frames: list[Frame] = []
+        for _ in range(size):
+            at = now + sent // SENSORS * 1000 * items
+            body = (
+                support.microtrip(at) if items == 1 else support.aggregate(at + step * 1000 for step in range(items))
+            )
+            frames.append(support.frame(sources[sent % SENSORS], body, at + items * 1000, token=1))
+            sent += 1
+        if batch == SENSORS // size + 1:
+            spent.clear()
+        started = time.thread_time()
+        await pipeline.take_in(frames, now_ms=frames[-1][3])
+        spent["loop"].append(time.thread_time() - started)
+    await store.close()
+    return {name: statistics.quantiles(seconds, n=10)[0] / size * 1e6 for name, seconds in spent.items()}
+
+
+def _sensor(sensor_id: str) -> dict[str, Any]:
+    return {
+        "id": sensor_id,
+        "created_ms": 0,
+        "company_id": support.COMPANY,
+        "service_type": "harbour",
+        "vehicle_id": support.VEHICLE,
+        "serial_no": sensor_id,
+        "type": "GPS",
+        "activation_required": False,
+        "status": "ACTIVATED",
+    }
+
+
+def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
+    """Wrap the stages with clocks."""
+
+    def timed(name: str, function: Any) -> Any:
+        def call(*args: Any) -> Any:
+            started = time.thread_time()
+            try:
+                return function(*args)
+            finally:
+                spent[name].append(time.thread_time() - started)
+
+        return call
+
+    def awaited(name: str, function: Any) -> Any:
+        async def call(*args: Any) -> Any:
+            started = time.thread_time()
+            try:
+                return await function(*args)
+            finally:
+                spent[name].append(time.thread_time() - started)
+
+        return call
+
+    pipeline._decode = timed("decode", pipeline._decode)
+    pipeline._check = awaited("check", pipeline._check)
+    pipeline._place = timed("place", pipeline._place)
+    pipeline._keep = awaited("keep", pipeline._keep)
+    stages.acknowledge = timed("acknowledge", support_acknowledge)
+    store._writer.work = timed("writer", store._writer.work)
+
+
+support_acknowledge = stages.acknowledge
+
+if __name__ == "__main__":
+    sys.exit(main())
