@@ -1,0 +1,183 @@
+"""The REST application inside the test's process: a database file, a clock that stands still, log-ins without argon2."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+import httpx
+
+from tests.support import stores
+from tripline import config
+from tripline.api.app import create_app
+from tripline.api.rim import Rim
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.services.accounts import registry
+from tripline.services.passwords import Passwords
+from tripline.services.tokens import Tokens
+from tripline.store import accounts
+from tripline.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+NOW_MS = 1_760_000_000_000
+"""The instant of every request, unless a test moves the clock."""
+
+
+class RecordingSignals:
+    """Implements `ports.Signals`: keeps what was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        """Keep the hint."""
+        self.told.append((subject, detail))
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Nobody listens in these tests."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """An account and its access token."""
+
+    user_id: UserId
+    authority: Authority
+    company_id: CompanyId | None
+    token: str
+
+    @property
+    def actor(self) -> Actor:
+        """The account as services see it."""
+        return Actor(self.user_id, self.authority, self.company_id)
+
+
+class Rest:
+    """The application, its parts, and requests to it."""
+
+    def __init__(self, database: Path, *, node: int = 0x42) -> None:
+        self.now_ms = NOW_MS
+        self.store = SqliteStore(database)
+        self.ids = TimeIds(node=node)
+        self.signals = RecordingSignals()
+        self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
+        self.passwords = Passwords(config.Passwords(memory_kib=8_192, passes=1))
+        self.rim = Rim(
+            store=self.store,
+            ids=self.ids,
+            clock=lambda: self.now_ms,
+            signals=self.signals,
+            tokens=self.tokens,
+            passwords=self.passwords,
+            time_zone=ZoneInfo("Asia/Seoul"),
+            ready=lambda: True,
+        )
+        transport = httpx.ASGITransport(app=create_app(self.rim))  # type: ignore[arg-type]
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+
+    async def close(self) -> None:
+        """Close every part."""
+        await self.http.aclose()
+        await self.store.close()
+        self.passwords.close()
+
+    async def account(self, email: str, authority: Authority, company_id: CompanyId | None = None) -> Login:
+        """A new account, logged in; nobody knows its password."""
+        user_id = await self.store.write(
+            lambda tx: registry.create(
+                tx,
+                company_id=company_id,
+                authority=authority,
+                name=email.split("@")[0],
+                email=email,
+                phone=None,
+                password_hash="$argon2id$",
+                ids=self.ids,
+                now_ms=self.now_ms,
+            )
+        )
+        return self.login(user_id, email, authority, company_id)
+
+    def login(self, user_id: UserId, email: str, authority: Authority, company_id: CompanyId | None) -> Login:
+        """Tokens for an account that is there."""
+        pair = self.tokens.issue(user_id=user_id, email=email, authority=authority, now_ms=self.now_ms)
+        return Login(user_id, authority, company_id, pair.token)
+
+    async def call(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
+        """One request; `path` is relative to /api/tre/v1 unless it begins with /api."""
+        headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
+        address = path if path.startswith("/api") else f"/api/tre/v1{path}"
+        return await self.http.request(method, address, headers=headers, json=body, params=query)
+
+    async def post(self, login: Login | None, path: str, body: Any = None) -> dict[str, Any]:
+        """The record of a POST that must succeed."""
+        return _success(await self.call(login, "POST", path, body))
+
+    async def get(self, login: Login | None, path: str, **query: Any) -> dict[str, Any]:
+        """The record of a GET that must succeed."""
+        return _success(await self.call(login, "GET", path, **query))
+
+    async def refused(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """HTTP status, errorCode and message of a request that must be refused."""
+        answer = await self.call(login, method, path, body, **query)
+        error = answer.json()
+        assert error.keys() == {"status", "message", "errorCode", "timestamp"}
+        assert error["status"] == answer.status_code
+        return answer.status_code, error["errorCode"], error["message"]
+
+    async def operator(self, service_type: str, **fields: Any) -> tuple[dict[str, Any], Login]:
+        """A new operator company and its administrator, registered by a granted account."""
+        email = f"admin@{service_type}.example"
+        granted = await self.account(email, Authority.COMPANY_ADMIN)
+        record = await self.post(granted, "/company", company_body(service_type, email, **fields))
+        return record, self.login(granted.user_id, email, Authority.COMPANY_ADMIN, CompanyId(record["id"]["id"]))
+
+    async def partner(self, registrar: Login, name: str, **fields: Any) -> tuple[dict[str, Any], Login]:
+        """A new partner company and its administrator, registered by a company's administrator."""
+        email = f"admin@{name}.example"
+        record = await self.post(registrar, "/company", company_body(None, email, name=name, **fields))
+        company_id = CompanyId(record["id"]["id"])
+        return record, await self._administrator(email, company_id)
+
+    async def _administrator(self, email: str, company_id: CompanyId) -> Login:
+        found = await self.store.read(lambda tx: accounts.credentials(tx, email))
+        assert found is not None
+        return self.login(found.user_id, email, Authority.COMPANY_ADMIN, company_id)
+
+    async def person(self, admin: Login, role: Authority, name: str) -> Login:
+        """A new director or driver of the administrator's company, logged in."""
+        email = f"{name}@people.example"
+        body = {"name": name, "email": email, "phone": "010", "password": "pass phrase"}
+        record = await self.post(admin, f"/{role.lower()}", body)
+        return self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
+
+
+def company_body(service_type: str | None, email: str, **fields: Any) -> dict[str, Any]:
+    """The required fields of a company's registration, and whatever else is given."""
+    body = {"name": "Company", "picName": "Kim", "picEmail": email, "picPasswd": "pass phrase", **fields}
+    return body if service_type is None else {"serviceType": service_type, **body}
+
+
+def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]]) -> T:
+    """Play the scenario against a fresh application."""
+
+    async def play() -> T:
+        rest = Rest(stores.fresh_file(folder))
+        try:
+            return await scenario(rest)
+        finally:
+            await rest.close()
+
+    return asyncio.run(play())
+
+
+def _success(answer: httpx.Response) -> dict[str, Any]:
+    record: dict[str, Any] = answer.json()
+    assert answer.status_code == 200, record
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    assert "errorCode" not in record
+    return record

@@ -1,0 +1,37 @@
+"""A transaction on an empty database in memory, and what was asked of it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tripline.store import sqlite
+from tripline.store.tables import metadata
+from tripline.store.transactions import WriteTx
+
+
+@contextmanager
+def memory() -> Iterator[WriteTx]:
+    """A transaction that sees every table and no row; nothing is left of it afterwards."""
+    engine = sqlite.open_engine(":memory:")
+    metadata.create_all(engine)
+    with engine.connect() as connection:
+        tx = WriteTx(connection)
+        yield tx
+        driver = _driver(tx)
+    engine.dispose()
+    driver.close()
+
+
+@contextmanager
+def statements(tx: WriteTx) -> Iterator[list[str]]:
+    """The SELECTs that are run inside the block."""
+    seen: list[str] = []
+    _driver(tx).set_trace_callback(lambda sql: seen.append(sql) if sql.startswith("SELECT") else None)
+    yield seen
+    _driver(tx).set_trace_callback(None)
+
+
+def _driver(tx: WriteTx) -> sqlite3.Connection:
+    driver = tx.connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver

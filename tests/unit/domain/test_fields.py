@@ -1,0 +1,94 @@
+"""Bounds of fields: at, below and above each one (G5)."""
+
+import math
+
+import pytest
+
+from tripline.domain import fields
+from tripline.domain.refusals import BadParameter
+
+
+@pytest.mark.parametrize("value", [None, "", "a", "가" * 255, " blanks kept ", "<b>&'\";--", "\U0001f69a"])
+def test_text_within_bounds_is_returned_as_sent(value):
+    assert fields.text("vendor", value) == value
+
+
+def test_text_of_256_characters_is_too_long():
+    with pytest.raises(fields.TooLong, match=r"^Parameter 'vendor' must have at most 255 characters\.$"):
+        fields.text("vendor", "가" * 256)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x01", "\t", "\n", "\r", "\x1f", "\x7f", "\x80", "\x9f", "\ud800"])
+def test_text_with_control_character_is_refused(character):
+    with pytest.raises(fields.Unprintable, match="'vendor' must not contain control characters"):
+        fields.text("vendor", f"a{character}b")
+
+
+@pytest.mark.parametrize("value", [None, "", "x" * 4096, "line\r\nline\ttab"])
+def test_long_text_within_bounds_is_returned_as_sent(value):
+    assert fields.long_text("description", value) == value
+
+
+def test_long_text_of_4097_characters_is_too_long():
+    with pytest.raises(fields.TooLong, match="at most 4096 characters"):
+        fields.long_text("description", "x" * 4097)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x0b", "\x1b", "\x7f"])
+def test_long_text_with_other_control_character_is_refused(character):
+    with pytest.raises(fields.Unprintable):
+        fields.long_text("description", f"a{character}b")
+
+
+@pytest.mark.parametrize("value", [None, "", " ", "　"])
+def test_required_missing_or_blank_has_the_published_sentence(value):
+    with pytest.raises(BadParameter, match=r"^Parameter 'name' can't be empty!$"):
+        fields.required("name", value)
+
+
+@pytest.mark.parametrize("value", ["a@b", "김@example.kr", "a" * 253 + "@b"])
+def test_email_with_text_on_both_sides_is_accepted(value):
+    assert fields.email("email", value) == value
+
+
+@pytest.mark.parametrize("value", ["a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b c"])
+def test_email_of_another_form_is_refused(value):
+    with pytest.raises(fields.WrongForm, match="'email' must be an e-mail address"):
+        fields.email("email", value)
+
+
+def test_email_of_256_characters_is_too_long():
+    with pytest.raises(fields.TooLong):
+        fields.email("email", "a" * 254 + "@b")
+
+
+@pytest.mark.parametrize("value", [None, 1, 2, 65534, 65535])
+def test_port_within_bounds_is_accepted(value):
+    assert fields.port("rpcNotifyPort", value) == value
+
+
+@pytest.mark.parametrize("value", [-1, 0, 65536, 10**30])
+def test_port_outside_bounds_is_refused(value):
+    with pytest.raises(fields.OutOfRange, match="'rpcNotifyPort' must be between 1 and 65535"):
+        fields.port("rpcNotifyPort", value)
+
+
+@pytest.mark.parametrize(("value", "amount"), [(None, 0.0), (0, 0), (0.5, 0.5), (1e300, 1e300)])
+def test_amount_of_at_least_0_is_accepted(value, amount):
+    assert fields.amount("displacement", value) == amount
+
+
+@pytest.mark.parametrize("value", [-1e-9, -1, math.inf, -math.inf, math.nan])
+def test_amount_below_0_or_not_finite_is_refused(value):
+    with pytest.raises(fields.OutOfRange, match="'displacement' must be a finite number of at least 0"):
+        fields.amount("displacement", value)
+
+
+def test_one_of_accepts_nothing_and_each_listed_word():
+    assert [fields.one_of("x", word, ("A", "B")) for word in (None, "A", "B")] == [None, "A", "B"]
+
+
+@pytest.mark.parametrize("word", ["", "a", "C", "A "])
+def test_one_of_refuses_other_words_and_names_the_allowed_ones(word):
+    with pytest.raises(fields.NotAllowed, match=r"^Parameter 'x' must be one of A, B\.$"):
+        fields.one_of("x", word, ("A", "B"))
