@@ -29,10 +29,10 @@ async def register_driver(request: Call) -> ASGIApp:
 
 @get("/api/tre/v1/driver/{driverId:str}")
 async def read_driver(request: Call) -> ASGIApp:
-    """A driver, or anybody else who may act as one."""
+    """A driver, or a director, who may act as one."""
     actor = await guards.permitted(request, Action.USER_READ)
     user_id = UserId(parameters.path_id(request, "driverId"))
-    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, user_id=user_id))
+    found = await rim_of(request).store.read_short(lambda tx: service.read_driver(tx, actor=actor, user_id=user_id))
     return answers.ok(rest_fleet.user_record(found))
 
 

@@ -7,11 +7,15 @@ Not here: who may register or read one (`access`), passwords and logins (`servic
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from tripline.domain import fields
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, TripId, UserId
 from tripline.domain.refusals import BadParameter
+
+DRIVING_ROLES: Final = (Authority.DRIVER, Authority.DIRECTOR)
+"""Who is found among the drivers: a director may act as one (client-surface 7.2)."""
 
 
 class EmailTaken(BadParameter):

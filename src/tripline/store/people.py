@@ -10,7 +10,7 @@ from sqlalchemy import Row, bindparam, select, update
 
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.domain.people import User
+from tripline.domain.people import DRIVING_ROLES, User
 from tripline.store import scopes
 from tripline.store.tables import account
 from tripline.store.transactions import ReadTx, WriteTx
@@ -18,9 +18,11 @@ from tripline.store.transactions import ReadTx, WriteTx
 _COLUMNS: Final = [account.c[field.name] for field in fields(User)]
 
 
-def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
-    """The account and whether it is inside the scope, or None when there is none with this id."""
-    statement = select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(account.c.id == bindparam("id"))
+def find_driver(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
+    """The person who may drive and whether it is inside the scope, or None when there is none with this id."""
+    statement = select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(
+        account.c.id == bindparam("id"), account.c.authority.in_(DRIVING_ROLES)
+    )
     row = tx.one(statement, {"id": user_id, **scopes.values(scope)})
     return None if row is None else (_user(row), bool(row.inside))
 

@@ -50,10 +50,10 @@ def register(
     )
 
 
-def read(tx: ReadTx, *, actor: Actor, user_id: UserId) -> User:
-    """The person: a driver, or a director, who may act as driver. Raises `NotFound` or `Forbidden`."""
+def read_driver(tx: ReadTx, *, actor: Actor, user_id: UserId) -> User:
+    """The driver, or director, who may act as one. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.USER_READ)
-    return access.admitted(rows.find(tx, scope, user_id), "person")
+    return access.admitted(rows.find_driver(tx, scope, user_id), "driver")
 
 
 def own(tx: ReadTx, *, actor: Actor) -> User:
