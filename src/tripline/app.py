@@ -29,6 +29,8 @@ from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import registry
+from tripline.services.ingest.intake import IngestDoor
+from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sqlite
 from tripline.store import secrets as kept_secrets
 
@@ -135,7 +137,19 @@ async def _run(
         ready=ready.is_set,
     )
     http = http_uvicorn.HttpDoors(create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None)
+    intake = IngestDoor(
+        store=store,
+        settings=config.ingest,
+        scoring_grace_s=config.scoring.grace_s,
+        max_items=config.devices.max_items,
+        ids=maker,
+        signals=hints,
+        clock=now_ms,
+    )
+    scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
     async with asyncio.TaskGroup() as tasks:
+        taking_in = tasks.create_task(intake.run())
+        scoring = tasks.create_task(scorer.run())
         serving = tasks.create_task(http.run())
         await http.opened()
         ready.set()
@@ -145,7 +159,10 @@ async def _run(
         _log.info("serve.stopping")
         ready.clear()
         http.stop()
+        intake.stop()
+        await taking_in
         await serving
+        scoring.cancel()
     hasher.close()
 
 
