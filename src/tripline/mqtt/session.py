@@ -80,6 +80,8 @@ class ServerSession(Inbound):
 
     def take_output(self) -> bytes:
         """The bytes to be sent now; they are handed out once."""
+        if not self._output:
+            return b""
         output = bytes(self._output)
         self._output.clear()
         return output

@@ -1,0 +1,269 @@
+"""One device's connection: bytes to the session, frames to the intake, answers back to the device.
+
+One call for each chunk of bytes: the session walks it once, its frames are offered, and whatever can be answered at
+once leaves in one write. Acknowledgements leave in `settled`, one write for each commit.
+
+Not here: MQTT's rules (`mqtt/session.py`), who is admitted and the timer (`listener.py`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from tripline import observe
+from tripline.config import Devices
+from tripline.domain.ids import SensorId
+from tripline.gateway.crowd import Crowd
+from tripline.gateway.roster import Roster
+from tripline.mqtt import events, session
+from tripline.mqtt.packets import ConnectCode
+from tripline.ports import Clock, Intake
+
+TOO_LARGE: Final = "too_large"
+"""Reason under which a publish above `max_packet` is kept in the rejected-message log."""
+SLOW_READER: Final = "slow_reader"
+SILENT: Final = "silent"
+LATE: Final = "no_connect"
+OUTAGE: Final = "store_away"
+BUG: Final = "error"
+LOST: Final = "lost"
+"""The peer or the network ended the connection without a DISCONNECT."""
+
+_log = observe.logger("gateway")
+
+# Why a connection is not read: bits of one plain number, because it is asked at every commit.
+ADMISSION: Final = 1
+UNACKNOWLEDGED: Final = 2
+CROWDED: Final = 4
+STOPPING: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every connection of a listener shares."""
+
+    config: Devices
+    rules: session.Rules
+    intake: Intake
+    clock: Clock
+    crowd: Crowd
+    roster: Roster
+    opened: Callable[["Connection"], bool]
+    """Told of a new connection; whether there is room for it."""
+    asked: Callable[["Connection", str], None]
+    """Told of a CONNECT with its user name; answers with `admitted` or `refused`."""
+    closed: Callable[["Connection"], None]
+
+
+class Connection(asyncio.Protocol):
+    """A device, from its first byte to its last. Implements `ports.Source` and `roster.LiveSession`."""
+
+    __slots__ = (
+        "_around",
+        "_detail",
+        "_ending_looks",
+        "_holds",
+        "_opened_at",
+        "_reason",
+        "_session",
+        "_transport",
+        "_under_way",
+        "sensor_id",
+    )
+
+    def __init__(self, around: Surroundings) -> None:
+        self.sensor_id = SensorId("")
+        self._around = around
+        self._session = session.ServerSession(around.rules)
+        self._transport: asyncio.Transport | None = None
+        self._opened_at: float | None = None
+        self._holds = 0
+        self._under_way = 0
+        self._reason = ""
+        self._detail = ""
+        self._ending_looks = 0
+
+    @property
+    def under_way(self) -> int:
+        """Frames offered and not yet settled (QoS 1 and 2)."""
+        return self._under_way
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket (and TLS) is open."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if not self._around.opened(self):
+            self.end("too_many_connections")
+            return
+        transport.set_write_buffer_limits(high=self._around.config.write_buffer)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        try:
+            self._act_on(self._session.receive(data))
+        except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
+            self.fail(error)
+
+    def pause_writing(self) -> None:
+        """More than `write_buffer` bytes are unsent: the device does not read its answers."""
+        self.end(SLOW_READER)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is closed."""
+        self._transport = None
+        self._around.closed(self)
+        if self.sensor_id:
+            self._around.roster.leave(self.sensor_id, self)
+            _log.info("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
+        else:
+            _log.debug("device.closed", reason=self._reason or LOST, detail=self._detail)
+
+    def settled(self, tokens: list[int]) -> None:
+        """Acknowledge what is committed, in one write."""
+        self._under_way -= len(tokens)
+        if self._transport is None or self._reason:
+            return
+        self._transport.write(self._session.settled(tokens))
+        if self._holds & UNACKNOWLEDGED and self._under_way <= self._around.config.max_unacknowledged // 2:
+            self._release(UNACKNOWLEDGED)
+
+    def abandoned(self) -> None:
+        """Nothing offered is kept: the device must send it again, on a new connection."""
+        self._under_way = 0
+        self.end(OUTAGE)
+
+    def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
+        """Send a message; its packet id (0 at QoS 0), or None when the device did not subscribe or lags behind."""
+        packet_id = self._session.publish(topic, body, qos=qos)
+        self._flush()
+        return packet_id
+
+    def admitted(self, sensor_id: SensorId) -> None:
+        """The user name is this sensor's: begin its session, ending an older one."""
+        if self._transport is None or self._reason:
+            return
+        self.sensor_id = sensor_id
+        self._around.roster.enter(sensor_id, self)
+        observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
+        _log.info("device.connected", sensor=sensor_id)
+        try:
+            self._act_on(self._session.admit())
+        except Exception as error:  # noqa: BLE001  as in data_received
+            self.fail(error)
+            return
+        self._release(ADMISSION)
+
+    def refused(self, code: ConnectCode) -> None:
+        """Answer the CONNECT with this code and close."""
+        if self._transport is None or self._reason:
+            return
+        self._session.refuse(code)
+        self._say_refused(code)
+        self._flush()
+        self.close(events.REFUSED)
+
+    def close(self, reason: str) -> None:
+        """Close once everything written is sent."""
+        if self._transport is not None and not self._reason:
+            self._reason = reason
+            self._transport.close()
+
+    def end(self, reason: str) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._reason = self._reason or reason
+            self._transport.abort()
+
+    def look(self, now: float) -> None:
+        """Close what is late, silent, or will not close; called about every second with a steady clock (s)."""
+        if self._opened_at is None:
+            self._opened_at = now
+        if self._reason:
+            self._ending_looks += 1
+            if self._ending_looks > 1:
+                self.end(self._reason)
+        elif self._session.state is not session.State.LIVE:
+            if now - self._opened_at > self._around.config.connect_timeout_s:
+                self.end(LATE)
+        elif self._session.overdue(now):
+            self.end(SILENT)
+
+    def stop_reading(self) -> None:
+        """Take nothing more from the device; what was offered is still acknowledged."""
+        self._hold(STOPPING)
+
+    def _act_on(self, found: list[events.Event]) -> None:
+        received_ms = self._around.clock()
+        offer = self._around.intake.offer
+        for event in found:
+            if type(event) is list:
+                for topic, body, token in event:
+                    offer(self, topic, body, received_ms, token)
+                    if token:
+                        self._under_way += 1
+            else:
+                act = self._ON.get(type(event))
+                if act is not None:
+                    act(self, event, received_ms)
+        self._flush()
+        if self._under_way > self._around.config.max_unacknowledged:
+            self._hold(UNACKNOWLEDGED)
+        if self._around.intake.crowded and not self._holds & CROWDED and self._transport is not None:
+            self._hold(CROWDED)
+            self._around.crowd.wait(self._uncrowded)
+
+    def _flush(self) -> None:
+        output = self._session.take_output()
+        if output and self._transport is not None:
+            self._transport.write(output)
+
+    def _uncrowded(self) -> None:
+        self._release(CROWDED)
+
+    def _hold(self, why: int) -> None:
+        if not self._holds and self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+        self._holds |= why
+
+    def _release(self, why: int) -> None:
+        self._holds &= ~why
+        if not self._holds and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _on_asked(self, asked: events.Asked, _received_ms: int) -> None:
+        self._hold(ADMISSION)
+        self._around.asked(self, asked.user_name)
+
+    def _on_oversized(self, publish: events.Oversized, received_ms: int) -> None:
+        if publish.token:
+            self._under_way += 1
+        self._around.intake.refuse(
+            self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size
+        )
+
+    def _on_ended(self, ended: events.Ended, _received_ms: int) -> None:
+        output = self._session.take_output()
+        if ended.reason == events.REFUSED:
+            self._say_refused(ConnectCode(output[-1]))
+        self._detail = ended.detail
+        if output and self._transport is not None:
+            self._transport.write(output)
+        self.close(ended.reason)
+
+    def _say_refused(self, code: ConnectCode) -> None:
+        observe.CONNECTS.labels(code=int(code)).inc()
+        peer = self._transport.get_extra_info("peername") if self._transport is not None else None
+        _log.info("device.refused", code=int(code), peer=peer[0] if peer else "")
+
+    def fail(self, error: Exception) -> None:
+        """Close after an unexpected error, and say so."""
+        _log.error("device.error", sensor=self.sensor_id, exc_info=error)
+        self.end(BUG)
+
+    _ON: ClassVar[dict[type, Callable[["Connection", Any, int], None]]] = {
+        events.Asked: _on_asked,
+        events.Oversized: _on_oversized,
+        events.Ended: _on_ended,
+    }
+    """What is done with an event that is not a run of frames; the others concern no one here."""

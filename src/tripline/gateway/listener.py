@@ -1,0 +1,153 @@
+"""The device door: listening sockets, admission, the one timer for all connections, and an orderly end.
+
+Use it as an async context manager: its tasks live inside, and leaving closes what is still open.
+
+Not here: one connection (`connection.py`), the TLS context (made where the program is wired).
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+
+from tripline import observe
+from tripline.config import Devices
+from tripline.domain.ids import SensorId
+from tripline.gateway.connection import Connection, Surroundings
+from tripline.gateway.crowd import Crowd
+from tripline.gateway.roster import Roster
+from tripline.gateway.topics import may_subscribe
+from tripline.mqtt.packets import ConnectCode
+from tripline.mqtt.session import Rules
+from tripline.ports import Clock, Intake, Outage
+
+Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
+"""The sensor whose credential is this user name, or None. May raise `ports.Outage`."""
+
+SWEEP_S: Final = 1.0
+"""How often silence and lateness are looked at."""
+BACKLOG: Final = 4_096
+"""Connections the kernel queues: a fleet comes back all at once after a restart."""
+TLS_SHUTDOWN_S: Final = 2.0
+_DRAIN_LOOK_S: Final = 0.005
+STOPPED: Final = "server_stopping"
+
+_log = observe.logger("gateway")
+
+
+class DeviceListener:
+    """Every device connection of this process. Make it on the running event loop."""
+
+    def __init__(self, *, config: Devices, intake: Intake, admit: Admit, clock: Clock) -> None:
+        self._config = config
+        self._admit = admit
+        self._loop = asyncio.get_running_loop()
+        self._tasks = asyncio.TaskGroup()
+        self._servers: list[asyncio.Server] = []
+        self._connections: set[Connection] = set()
+        self.roster = Roster()
+        self._around = Surroundings(
+            config=config,
+            rules=Rules(max_body=config.max_packet, may_subscribe=may_subscribe),
+            intake=intake,
+            clock=clock,
+            crowd=Crowd(intake, self._loop),
+            roster=self.roster,
+            opened=self._opened,
+            asked=self._asked,
+            closed=self._connections.discard,
+        )
+
+    @property
+    def connections(self) -> int:
+        """Open connections, admitted or not."""
+        return len(self._connections)
+
+    async def __aenter__(self) -> "DeviceListener":
+        await self._tasks.__aenter__()
+        self._sweeping = self._tasks.create_task(self._sweep_forever())
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self.drain(0)
+        self._sweeping.cancel()
+        await self._tasks.__aexit__(None, None, None)
+
+    async def start(self, host: str, port: int, ssl_context: ssl.SSLContext) -> tuple[str, int]:
+        """Open the TLS door; the address it got (port 0 picks one)."""
+        return await self._serve(ssl_context, host=host, port=port)
+
+    async def start_plain(self, host: str, port: int) -> tuple[str, int]:
+        """Open a door without TLS. Loopback only: the caller sees to it."""
+        return await self._serve(None, host=host, port=port)
+
+    async def start_on(self, bound: socket.socket, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
+        """Open a door on a socket that is bound already; plain without a context."""
+        return await self._serve(ssl_context, sock=bound)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Accept no one, read nothing more, wait until what was offered is acknowledged, close every connection.
+
+        What is not settled after `timeout_s` is not acknowledged: its devices send it again.
+        """
+        for server in self._servers:
+            server.close()
+        for connection in self._connections:
+            connection.stop_reading()
+        await self._until(lambda: not any(each.under_way for each in self._connections), timeout_s)
+        for connection in list(self._connections):
+            connection.close(STOPPED)
+        await self._until(lambda: not self._connections, min(timeout_s, TLS_SHUTDOWN_S))
+        for connection in list(self._connections):
+            connection.end(STOPPED)
+        self._servers.clear()
+
+    def sweep(self, now: float) -> None:
+        """Close who is late or silent at `now` (seconds of the loop's clock)."""
+        for connection in list(self._connections):
+            connection.look(now)
+
+    async def _serve(self, ssl_context: ssl.SSLContext | None, **where: Any) -> tuple[str, int]:
+        tls: dict[str, Any] = {}
+        if ssl_context is not None:
+            tls = {
+                "ssl": ssl_context,
+                "ssl_handshake_timeout": self._config.connect_timeout_s,
+                "ssl_shutdown_timeout": TLS_SHUTDOWN_S,
+            }
+        server = await self._loop.create_server(lambda: Connection(self._around), backlog=BACKLOG, **where, **tls)
+        self._servers.append(server)
+        host, port = server.sockets[0].getsockname()[:2]
+        return host, port
+
+    def _opened(self, connection: Connection) -> bool:
+        self._connections.add(connection)
+        return len(self._connections) <= self._config.max_connections
+
+    def _asked(self, connection: Connection, user_name: str) -> None:
+        self._tasks.create_task(self._answer(connection, user_name))
+
+    async def _answer(self, connection: Connection, user_name: str) -> None:
+        try:
+            async with asyncio.timeout(self._config.connect_timeout_s):
+                sensor_id = await self._admit(user_name)
+        except (Outage, TimeoutError):
+            connection.refused(ConnectCode.SERVER_UNAVAILABLE)
+        except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
+            connection.fail(error)
+        else:
+            if sensor_id is None:
+                connection.refused(ConnectCode.NOT_AUTHORISED)
+            else:
+                connection.admitted(sensor_id)
+
+    async def _until(self, done: Callable[[], bool], timeout_s: float) -> None:
+        deadline = self._loop.time() + timeout_s
+        while not done() and self._loop.time() < deadline:  # noqa: ASYNC110  only at the end of the process
+            await asyncio.sleep(_DRAIN_LOOK_S)
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            self.sweep(self._loop.time())

@@ -1,0 +1,57 @@
+"""The live sessions: one for each sensor.
+
+A session is found by its sensor, never by the client identifier: many boxes share one compiled-in identifier
+(device-messages C3).
+"""
+
+from typing import Final, Protocol
+
+from tripline import observe
+from tripline.domain.ids import SensorId
+
+TAKEN_OVER: Final = "taken_over"
+"""Why an older session of the same sensor was ended."""
+
+
+class LiveSession(Protocol):
+    """What the roster keeps: an admitted connection."""
+
+    def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
+        """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
+
+    def end(self, reason: str) -> None:
+        """Close the connection at once."""
+
+
+class Roster:
+    """Sessions by sensor."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[SensorId, LiveSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def enter(self, sensor_id: SensorId, session: LiveSession) -> None:
+        """Make this the sensor's session; an older one is ended [MQTT-3.1.4-2], by user name."""
+        older = self._sessions.get(sensor_id)
+        self._sessions[sensor_id] = session
+        observe.DEVICES.set(len(self._sessions))
+        if older is not None and older is not session:
+            older.end(TAKEN_OVER)
+
+    def leave(self, sensor_id: SensorId, session: LiveSession) -> None:
+        """Forget the session, unless a newer one took its place."""
+        if self._sessions.get(sensor_id) is session:
+            del self._sessions[sensor_id]
+            observe.DEVICES.set(len(self._sessions))
+
+    def find(self, sensor_id: SensorId) -> LiveSession | None:
+        """The sensor's session, if it is connected."""
+        return self._sessions.get(sensor_id)
+
+    def drop(self, sensor_id: SensorId, reason: str) -> None:
+        """End the sensor's session, if there is one: it was deleted or its credential changed."""
+        session = self._sessions.get(sensor_id)
+        if session is not None:
+            session.end(reason)
