@@ -18,6 +18,7 @@ from rich.console import Console
 
 from tripline import app as program
 from tripline import config_files
+from tripline import demo as demos
 from tripline.config import Config
 from tripline.services import doctor as doctors
 from tripline.simulator import link
@@ -142,6 +143,20 @@ def replay(
         print(f"tripline: {error}", file=sys.stderr)
         return FAILED
     return OK
+
+
+@commands.command(help_epilogue="Example: tripline demo --keep")
+def demo(
+    *,
+    data: Annotated[Path | None, Parameter(help="empty data folder (default: one that is deleted at the end)")] = None,
+    keep: Annotated[
+        bool | None, Parameter(help="keep the server running at the end (default: when there is a terminal)")
+    ] = None,
+) -> int:
+    """Start a server, register a company, play real drives over MQTTS on three vehicles, and show the scores."""
+    console = Console(highlight=False)
+    plan = demos.Plan(data=data, keep=console.is_terminal if keep is None else keep)
+    return OK if uvloop.run(demos.run(plan, console)) else FAILED
 
 
 @commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")

@@ -1,0 +1,206 @@
+"""The demo's customer: registers a company with vehicles, sensors and drivers over REST, and reads what they drove.
+
+Only published operations, as a customer's program would call them. Not here: what is printed (`report.py`).
+"""
+
+import asyncio
+import contextlib
+import json
+import secrets
+import string
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from tripline.demo.server import Server
+
+EMAIL: Final = "admin@demo.example"
+LOGIN_FILE: Final = "demo-login.json"
+"""Body of the log-in request, readable by the owner of the data folder alone: nobody has to type or print it."""
+_POLL_S: Final = 0.1
+_PAGE: Final = 1000
+
+
+class RejectedError(Exception):
+    """A request was answered with an error; the text is the one line to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vehicle:
+    """A registered vehicle, its mounted sensor's token, and its driver."""
+
+    id: str
+    number: str
+    driver_id: str
+    token: str = field(repr=False)
+
+    @property
+    def token_file(self) -> str:
+        """Name of the file that holds the token, likewise."""
+        return f"demo-token-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One GPS event: type 1 to 5, epoch ms, km/h, degrees."""
+
+    type: int
+    time_ms: int
+    speed_kmh: float
+    lat: float
+    lon: float
+    limit_kmh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """One trip: when, how far, its score or why there is none, its events in time order."""
+
+    trip_id: str
+    vehicle: str
+    start: str
+    end: str
+    score: float | None
+    km: float | None
+    why_not: str
+    events: list[Event]
+
+    @property
+    def counts(self) -> Counter[int]:
+        """Events by type."""
+        return Counter(event.type for event in self.events)
+
+
+class Company:
+    """A logged-in administrator of an operator company."""
+
+    def __init__(self, http: httpx.AsyncClient, data: Path) -> None:
+        self._http = http
+        self._data = data
+
+    @staticmethod
+    @contextlib.asynccontextmanager
+    async def registered(server: Server) -> AsyncIterator["Company"]:
+        """Granted, registered, logged in."""
+        password = secrets.token_urlsafe(16)
+        await server.granted(EMAIL, password)
+        async with httpx.AsyncClient(base_url=server.api, timeout=20, trust_env=False) as http:
+            company = Company(http, server.data)
+            company._keep(LOGIN_FILE, json.dumps({"username": EMAIL, "password": password}))
+            await company._log_in(password)
+            body = {"name": "Demo Fleet", "serviceType": "demo", "picName": "Demo", "picEmail": EMAIL}
+            await company._post("/api/tre/v1/company", {**body, "picPasswd": password})
+            await company._log_in(password)
+            yield company
+
+    async def vehicle_with_sensor(self, number: str) -> Vehicle:
+        """Register a vehicle, a driver, and a GPS sensor mounted in the vehicle."""
+        vehicle = await self._post("/api/tre/v1/vehicle", {"vehicleNo": number, "mileage": 12_000})
+        token = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
+        sensor = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": token}
+        sensor_id = _id(await self._post("/api/tre/v1/sensor", sensor))
+        driver = {"name": f"Driver of {number}", "email": f"{number.lower()}@demo.example"}
+        driver_id = _id(await self._post("/api/tre/v1/driver", {**driver, "password": secrets.token_urlsafe(16)}))
+        await self._post(f"/api/tre/v1/sensor/{sensor_id}/vehicle/{_id(vehicle)}")
+        registered = Vehicle(_id(vehicle), number, driver_id, token)
+        self._keep(registered.token_file, token)
+        return registered
+
+    async def driven(self, vehicle: Vehicle, expected: int) -> list[Driven]:
+        """Every trip of the vehicle, oldest first, once each has a score or a reason for none."""
+        while True:
+            trips = await self._all(f"/api/tre/v1/vehicle/{vehicle.id}/trips")
+            answers = [await self._score(_id(trip)) for trip in trips]
+            if len(trips) == expected and all(answer is not None for answer in answers):
+                break
+            await asyncio.sleep(_POLL_S)
+        events: dict[str, list[Event]] = {}
+        for event in await self._all(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/gpsEvent"):
+            events.setdefault(event["tripId"]["id"], []).append(_event(event))
+        found = [
+            _driven(vehicle, trip, answer, events.get(_id(trip), []))
+            for trip, answer in zip(trips, answers, strict=True)
+            if answer is not None
+        ]
+        return sorted(found, key=lambda trip: trip.start)
+
+    async def accumulated(self, vehicle: Vehicle) -> tuple[float, float, int]:
+        """Score, kilometres and number of trips over all scored trips of the vehicle."""
+        total = await self._get(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/drivingScore/stat")
+        return total["score"], total["distance"] / 1000, total["count"]
+
+    async def _score(self, trip_id: str) -> dict[str, Any] | None:
+        """The score record, or the answer that says why there is none; None while the trip waits to be judged."""
+        answer = await self._http.get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore")
+        record: dict[str, Any] = answer.json()
+        if "errorCode" not in record or "is not scored" in record["message"]:
+            return record
+        return None
+
+    async def _all(self, path: str) -> list[dict[str, Any]]:
+        """The items of every page, oldest first."""
+        items: list[dict[str, Any]] = []
+        query: dict[str, Any] = {"limit": _PAGE, "ascOrder": "true"}
+        while True:
+            page = await self._get(path, **query)
+            items += page["data"]
+            if not page["hasNext"]:
+                return items
+            query["idOffset"] = page["nextPageLink"]["idOffset"]
+
+    async def _log_in(self, password: str) -> None:
+        self._http.headers.pop("X-Authorization", None)
+        answer = await self._post("/api/auth/login", {"username": EMAIL, "password": password})
+        self._http.headers["X-Authorization"] = f"Bearer {answer['token']}"
+
+    async def _post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        return _accepted(await self._http.post(path, json=body))
+
+    async def _get(self, path: str, **query: Any) -> dict[str, Any]:
+        return _accepted(await self._http.get(path, params=query))
+
+    def _keep(self, name: str, text: str) -> None:
+        path = self._data / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+
+
+def _accepted(answer: httpx.Response) -> dict[str, Any]:
+    record: dict[str, Any] = answer.json()
+    if "errorCode" in record:
+        raise RejectedError(f"{answer.request.method} {answer.request.url.path}: {record['message']}")
+    return record
+
+
+def _id(record: dict[str, Any]) -> str:
+    text: str = record["id"]["id"]
+    return text
+
+
+def _event(record: dict[str, Any]) -> Event:
+    return Event(
+        type=record["eventTy"],
+        time_ms=record["eventTs"],
+        speed_kmh=record["speedMh"] / 1000,
+        lat=record["posLat"],
+        lon=record["posLon"],
+        limit_kmh=json.loads(record["info"])["maxSpd"] / 1000,
+    )
+
+
+def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], events: list[Event]) -> Driven:
+    scored = "errorCode" not in answer
+    return Driven(
+        trip_id=_id(trip),
+        vehicle=vehicle.number,
+        start=trip["startDt"],
+        end=trip["endDt"],
+        score=answer["score"] if scored else None,
+        km=answer["dist"] / 1000 if scored else None,
+        why_not="" if scored else answer["message"],
+        events=sorted(events, key=lambda event: event.time_ms),
+    )

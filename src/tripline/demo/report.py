@@ -1,0 +1,121 @@
+"""What the demo prints: its steps, the scores, one trip's events, and how to go on.
+
+Not here: where the figures come from (`company.py`).
+"""
+
+import datetime
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from tripline.demo.company import LOGIN_FILE, Driven, Event, Vehicle
+from tripline.demo.server import LOG_FILE, Server
+from tripline.simulator import tracks
+
+EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", 5: "overspeed"}
+SPARE_DRIVE: Final = "drive_06"
+"""A recorded drive that the first vehicle has not made yet."""
+_EVENTS_SHOWN: Final = 8
+
+
+class Steps:
+    """Prints each step when it is done, with the seconds since the beginning."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        self._console = console
+        self._clock = clock
+        self._began = clock()
+
+    def done(self, text: str) -> None:
+        """One more step is done."""
+        self._console.print(f"[bold]{self._clock() - self._began:5.1f} s[/]  {text}")
+
+
+def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tuple[float, float, int]]) -> None:
+    """One line for each trip, one for each vehicle, and why some trips have no score."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, title="Scores", title_justify="left")
+    table.add_column("vehicle", style="bold")
+    table.add_column("trip from (UTC+9)")
+    for heading in ("km", "score", "starts", "accel.", "decel.", "stops", "overspeed"):
+        table.add_column(heading, justify="right")
+    for number, (score, km, count) in totals.items():
+        trips = [trip for trip in driven if trip.vehicle == number]
+        for trip in trips:
+            table.add_row(number if trip is trips[0] else "", trip.start[:16], *_figures(trip))
+        table.add_row("", f"{count} trips as one", f"{km:.1f}", _score(score), end_section=True)
+    console.print(table)
+    unscored = [trip for trip in driven if trip.score is None]
+    for reason in sorted({trip.why_not for trip in unscored}):
+        count = sum(trip.why_not == reason for trip in unscored)
+        console.print(f"{count} of {len(driven)} trips without a score: {reason}")
+    console.print()
+
+
+def events_of_one_trip(console: Console, driven: Sequence[Driven]) -> None:
+    """The first events of the trip that has most harsh ones."""
+    trip = most_eventful(driven)
+    title = f"Events of {trip.vehicle}, trip from {trip.start[:16]}"
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, title=title, title_justify="left")
+    for heading, justify in (("time (UTC)", "left"), ("event", "left"), ("km/h", "right"), ("position", "left")):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    for event in _shown(trip):
+        moment = datetime.datetime.fromtimestamp(event.time_ms / 1000, datetime.UTC)
+        position = f"{event.lat:.5f}, {event.lon:.5f}"
+        table.add_row(f"{moment:%H:%M:%S}", EVENT_NAMES[event.type], f"{event.speed_kmh:.0f}", position)
+    console.print(table)
+
+
+def most_eventful(driven: Sequence[Driven]) -> Driven:
+    """The trip with most harsh events (types 1 to 4)."""
+    return max(driven, key=lambda trip: len(trip.events) - trip.counts[5])
+
+
+def how_to_go_on(console: Console, server: Server, vehicle: Vehicle, trip: Driven) -> None:
+    """Command lines that work as printed while the server runs; secrets stay in files of the data folder."""
+    header = '-H "X-Authorization: Bearer $TOKEN"'
+    analytics = f"$API/api/tre/v1_3/vehicle/{vehicle.id}/analytics"
+    login, token_file, ca, drive = (
+        shlex.quote(str(path))
+        for path in (
+            server.data / LOGIN_FILE,
+            server.data / vehicle.token_file,
+            server.ca,
+            tracks.FOLDER / f"{SPARE_DRIVE}.csv",
+        )
+    )
+    console.print("[bold]Go on in another terminal[/] (the log-in is in a file that only you can read):\n")
+    for line in (
+        f"API={server.api}",
+        f"TOKEN=$(curl -s $API/api/auth/login -H 'Content-Type: application/json' -d @{login}"
+        """ | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')""",
+        f'curl -s {header} "{analytics}/drivingScore?limit=2"',
+        f'curl -s {header} "{analytics}/drivingScore/stat"',
+        f'curl -s {header} "$API/api/tre/v1/trip/{trip.trip_id}/microtrips?limit=1"',
+        f"TRIPLINE_DEVICE_TOKEN=$(cat {token_file}) {shlex.quote(sys.executable)} -m tripline replay {drive}"
+        f" --speed 0 --port {server.devices.rpartition(':')[2]} --ca {ca}",
+    ):
+        console.print(f"  {line}", soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        f"\nREST {server.api}, devices {server.devices} (MQTTS), log {server.data / LOG_FILE}", soft_wrap=True
+    )
+    console.print("Ctrl-C stops the server.")
+
+
+def _figures(trip: Driven) -> list[str]:
+    if trip.score is None or trip.km is None:
+        return ["", "-"]
+    return [f"{trip.km:.1f}", _score(trip.score), *(str(trip.counts[type_] or "") for type_ in EVENT_NAMES)]
+
+
+def _score(score: float) -> str:
+    colour = "green" if score >= 90 else "yellow" if score >= 75 else "red"
+    return f"[{colour}]{score:.1f}[/]"
+
+
+def _shown(trip: Driven) -> list[Event]:
+    return trip.events[:_EVENTS_SHOWN]

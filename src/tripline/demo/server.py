@@ -1,0 +1,117 @@
+"""The demo's server: `tripline serve` as a process of its own, on the default ports where they are free.
+
+Not here: what is asked of it (`company.py`).
+"""
+
+import asyncio
+import contextlib
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+from tripline.config import Config
+
+LOG_FILE: Final = "server.log"
+START_S: Final = 30.0
+STOP_S: Final = 15.0
+_READY: Final = re.compile(r"ready api=(\S+) analytics=\S+ devices=(\S+) ca=(.+)")
+
+
+class ServerError(Exception):
+    """The server did not do what it should; the text is the one line to show."""
+
+
+class Server:
+    """One installation: its data folder and, while it runs, its addresses."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.api = ""
+        self.devices = ""
+        self.ca = Path()
+        self._log = data / LOG_FILE
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator["Server"]:
+        """Started on an empty data folder, stopped at the end. Raises `ServerError`."""
+        if self.data.exists() and any(self.data.iterdir()):
+            raise ServerError(f"{self.data} is not empty; the demo needs an empty data folder.")
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        process = await self._start()
+        try:
+            await self._wait_until_ready(process)
+            yield self
+        finally:
+            await _stopped(process)
+
+    async def granted(self, email: str, password: str) -> None:
+        """Make a granted service account with the command that an operator uses."""
+        command = (*_TRIPLINE, "admin", "grant", "--data", str(self.data), "--email", email, "--password-stdin")
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, complaint = await process.communicate(f"{password}\n".encode())
+        if process.returncode:
+            raise ServerError(complaint.decode(errors="replace").strip())
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        defaults = Config()
+        command = [*_TRIPLINE, "serve", "--data", str(self.data), "--host", defaults.host]
+        for flag, port in (
+            ("--api-port", defaults.api_port),
+            ("--analytics-port", defaults.analytics_port),
+            ("--device-port", defaults.device_port),
+        ):
+            command += [flag, str(port if _is_free(defaults.host, port) else 0)]
+        with self._log.open("wb") as log:
+            return await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is ours to handle; the server is stopped in order
+            )
+
+    async def _wait_until_ready(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(START_S):
+                while line := await process.stdout.readline():
+                    if found := _READY.match(line.decode()):
+                        self.api, self.devices = found.group(1), found.group(2)
+                        self.ca = Path(found.group(3).strip())
+                        return
+        last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+        raise ServerError(f"the server did not start: {last or 'it said nothing'}")
+
+
+_TRIPLINE: Final = (sys.executable, "-m", "tripline")
+
+
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+async def _stopped(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    try:
+        async with asyncio.timeout(STOP_S):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
