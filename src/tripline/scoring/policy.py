@@ -17,11 +17,11 @@ Accumulation = Literal["pooled", "trip_mean"]
 
 
 class NotScored(StrEnum):
-    """Why a trip has no score and no GPS events. When several hold, the first in this order is kept."""
+    """Why samples give no score and no GPS events. When several hold, the first in this order is kept.
 
-    DEVICE_TYPE = "device_type"
-    PARKING = "parking"
-    UNMAPPED = "unmapped"
+    What the trip's row alone tells (device type, no vehicle, parking) comes before: `domain/trips.py`.
+    """
+
     NO_SAMPLES = "no_samples"
     NO_POSITION = "no_position"
     SPARSE = "sparse"

@@ -1,0 +1,100 @@
+"""From packed samples (`domain/samples.py`) to the kernel's arrays: only samples that may take part in scoring.
+
+A sample takes part when it has its own time (or is alone in its message), is not of a parking trip, and has a valid
+position (device-messages 10).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.domain import samples
+from tripline.scoring.drives import Drives, Flags, Ints
+from tripline.scoring.rules import Column
+
+PACKED: Final = np.dtype(
+    [
+        ("time_ms", "<i8"),
+        ("lat", "<f8"),
+        ("lon", "<f8"),
+        ("speed_kmh", "<f8"),
+        ("em", "<i2"),
+        ("flags", "<u2"),
+    ]
+)
+"""`samples.LAYOUT` as numpy sees it; without padding, as there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One trip as its rows say it."""
+
+    packed: bytes
+    """Its samples in the order sent."""
+    category: str | None
+    """The vehicle's."""
+    device_type: str
+    stated_m: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The arrays of a few trips, and how many samples of each had a time of their own, position or not."""
+
+    drives: Drives
+    timed: Ints
+
+
+def loaded(tracks: Sequence[Track]) -> Loaded:
+    """The arrays of these trips, in their order. Raises ValueError when packed samples are cut."""
+    rows = np.frombuffer(b"".join(track.packed for track in tracks), PACKED)
+    bounds = np.cumsum([0, *(_count(track.packed) for track in tracks)])
+    flags = rows["flags"]
+    timed = (flags & samples.FLAG_OWN_TIME != 0) & (flags & samples.FLAG_PARKING == 0)
+    used = timed & np.isfinite(rows["lat"]) & np.isfinite(rows["lon"])
+    em = rows["em"][used]
+    return Loaded(
+        Drives(
+            starts=np.append(0, np.cumsum(used))[bounds],
+            time_ms=rows["time_ms"][used],
+            lat=rows["lat"][used],
+            lon=rows["lon"][used],
+            speed_kmh=_finite(rows["speed_kmh"][used]),
+            em=em if (em >= 0).any() else None,
+            limit_kmh=None,
+            column=np.array([column_of(track.category) for track in tracks], np.int8),
+            obd=np.array([track.device_type.upper() == "OBD" for track in tracks], np.bool_),
+            stated_m=np.array([np.nan if track.stated_m is None else track.stated_m for track in tracks], np.float64),
+        ),
+        timed=_per_trip(timed, bounds),
+    )
+
+
+def column_of(category: str | None) -> Column:
+    """The threshold column of a vehicle category: TAXI, PERSONAL, ETC and unknown are judged as a car."""
+    match (category or "").upper():
+        case "TRUCK":
+            return Column.TRUCK
+        case "BUS":
+            return Column.BUS
+        case _:
+            return Column.CAR
+
+
+def _count(packed: bytes) -> int:
+    count, rest = divmod(len(packed), PACKED.itemsize)
+    if rest:
+        raise ValueError(f"{len(packed)} bytes are not whole samples of {PACKED.itemsize}")
+    return count
+
+
+def _finite(speed_kmh: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isfinite(speed_kmh), speed_kmh, np.nan)
+
+
+def _per_trip(chosen: Flags, bounds: Ints) -> Ints:
+    counts: Ints = np.diff(np.append(0, np.cumsum(chosen))[bounds])
+    return counts

@@ -1,0 +1,231 @@
+"""Scoring jobs and what the scorer writes: scores, GPS events, accumulated scores.
+
+Not here: reading them for REST (`analytics.py`), making jobs (`driving.py`). The scorer works for everyone, so nothing
+here takes a scope.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Integer, Select, bindparam, delete, func, select, update
+
+from tripline.store.bulk import Bulk
+from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class Job(NamedTuple):
+    """A scoring job with all that its trip's rows say besides the samples."""
+
+    trip_no: int
+    due_ms: int
+    attempts: int
+    trip_id: str
+    vehicle_id: str | None
+    user_id: str | None
+    device_type: str
+    parking: bool
+    distance_m: float | None
+    not_scored: str | None
+    category: str | None
+    last_microtrip: int | None
+    """Row number of the newest microtrip: a later one makes it another job."""
+
+
+class Score(NamedTuple):
+    """The values of a trip's score."""
+
+    score: float
+    accel: int
+    de_accel: int
+    over_speed: int
+    over_speed_s: float
+    distance_m: float
+
+
+class Event(NamedTuple):
+    """The values of one GPS event."""
+
+    event_ms: int
+    event_type: int
+    speed_mh: float
+    lat: float
+    lon: float
+    info: str
+
+
+class Total(NamedTuple):
+    """The values of a vehicle's accumulated score."""
+
+    user_id: str | None
+    trips: int
+    score: float
+    distance_m: float
+
+
+def due(tx: ReadTx, *, now_ms: int, limit: int) -> list[Job]:
+    """Jobs whose time has come, the longest waiting first."""
+    return [Job(*row) for row in tx.hot(_DUE, now_ms, limit)]
+
+
+def job(tx: ReadTx, trip_no: int) -> Job | None:
+    """The job of a trip as it stands now."""
+    return next((Job(*row) for row in tx.hot(_JOB, trip_no)), None)
+
+
+def samples(tx: ReadTx, trip_no: int) -> bytes:
+    """The packed samples of a trip, in the order received."""
+    return b"".join(row[0] for row in tx.hot(_SAMPLES, trip_no))
+
+
+def score(tx: ReadTx, trip_no: int) -> Score | None:
+    """The score kept of a trip."""
+    return next((Score(*row) for row in tx.hot(_SCORE, trip_no)), None)
+
+
+def events(tx: ReadTx, trip_no: int) -> list[Event]:
+    """The GPS events kept of a trip, in the order written."""
+    return [Event(*row) for row in tx.hot(_EVENTS, trip_no)]
+
+
+def forget(tx: WriteTx, trip_no: int) -> None:
+    """Remove the score and GPS events of a trip."""
+    tx.run(_FORGET_EVENTS, {"of_trip": trip_no})
+    tx.run(_FORGET_SCORE, {"of_trip": trip_no})
+
+
+def keep_events(tx: WriteTx, job: Job, found: Sequence[Event], *, ids: Sequence[str], nos: range, at_ms: int) -> None:
+    """Write the GPS events of a trip under these ids and row numbers, all created at one instant."""
+    values: list[Any] = []
+    for no, event_id, event in zip(nos, ids, found, strict=True):
+        values += (no, event_id, job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id)
+        values += (job.device_type.upper(), *event)
+    _GPS_EVENTS.insert(tx, values)
+
+
+def keep_score(tx: WriteTx, job: Job, found: Score, *, at_ms: int) -> None:
+    """Write the score of a trip that has none."""
+    _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found])
+
+
+def note(tx: WriteTx, trip_no: int, reason: str | None) -> None:
+    """Keep with the trip why it has no score; None: it has one."""
+    tx.run(_NOTE, {"of_trip": trip_no, "reason": reason})
+
+
+def finish(tx: WriteTx, trip_no: int) -> None:
+    """Remove the job."""
+    tx.run(_FINISH, {"of_trip": trip_no})
+
+
+def postpone(tx: WriteTx, job: Job, *, error: str, due_ms: int) -> None:
+    """Try the job again later; a job that was asked for anew meanwhile keeps its time."""
+    tx.run(
+        _POSTPONE,
+        {
+            "of_trip": job.trip_no,
+            "was_due": job.due_ms,
+            "count": job.attempts + 1,
+            "error": error[:255],
+            "then": due_ms,
+        },
+    )
+
+
+def trip_scores(tx: ReadTx, vehicle_id: str) -> list[tuple[float, float]]:
+    """(score, distance in metres) of every scored trip of a vehicle."""
+    return [(row[0], row[1]) for row in tx.hot(_OF_VEHICLE, vehicle_id)]
+
+
+def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
+    """Who drove the vehicle's trip that was scored last."""
+    return next((row[0] for row in tx.hot(_NEWEST, vehicle_id)), None)
+
+
+def keep_total(tx: WriteTx, vehicle_id: str, total: Total | None, *, at_ms: int) -> None:
+    """Write a vehicle's accumulated score; None: no trip of it is scored."""
+    if total is None:
+        tx.run(_FORGET_TOTAL, {"of_vehicle": vehicle_id})
+    else:
+        _TOTALS.insert(tx, [vehicle_id, at_ms, *total])
+
+
+def _jobs() -> Select[Any]:
+    newest = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery()
+    return select(
+        scoring_job.c.trip_no,
+        scoring_job.c.due_ms,
+        scoring_job.c.attempts,
+        trip.c.id,
+        trip.c.vehicle_id,
+        trip.c.user_id,
+        trip.c.device_type,
+        trip.c.parking,
+        trip.c.distance_m,
+        trip.c.not_scored,
+        vehicle.c.category,
+        newest,
+    ).select_from(
+        scoring_job.join(trip, trip.c.no == scoring_job.c.trip_no).outerjoin(vehicle, vehicle.c.id == trip.c.vehicle_id)
+    )
+
+
+_DUE: Final = Hot(
+    _jobs()
+    .where(scoring_job.c.due_ms <= bindparam("now"))
+    .order_by(scoring_job.c.due_ms)
+    .limit(bindparam("most", type_=Integer)),
+    "now",
+    "most",
+)
+_JOB: Final = Hot(_jobs().where(scoring_job.c.trip_no == bindparam("of_trip")), "of_trip")
+_SAMPLES: Final = Hot(
+    select(microtrip.c.samples).where(microtrip.c.trip_no == bindparam("of_trip")).order_by(microtrip.c.no), "of_trip"
+)
+_SCORE: Final = Hot(
+    select(*(driving_score.c[name] for name in Score._fields)).where(driving_score.c.trip_no == bindparam("of_trip")),
+    "of_trip",
+)
+_EVENTS: Final = Hot(
+    select(*(gps_event.c[name] for name in Event._fields))
+    .where(gps_event.c.trip_no == bindparam("of_trip"))
+    .order_by(gps_event.c.no),
+    "of_trip",
+)
+_OF_VEHICLE: Final = Hot(
+    select(driving_score.c.score, driving_score.c.distance_m).where(
+        driving_score.c.vehicle_id == bindparam("of_vehicle")
+    ),
+    "of_vehicle",
+)
+_NEWEST: Final = Hot(
+    select(driving_score.c.user_id)
+    .where(driving_score.c.vehicle_id == bindparam("of_vehicle"))
+    .order_by(driving_score.c.created_ms.desc(), driving_score.c.trip_no.desc())
+    .limit(1),
+    "of_vehicle",
+)
+_FORGET_EVENTS: Final = delete(gps_event).where(gps_event.c.trip_no == bindparam("of_trip"))
+_FORGET_SCORE: Final = delete(driving_score).where(driving_score.c.trip_no == bindparam("of_trip"))
+_FORGET_TOTAL: Final = delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_vehicle"))
+_NOTE: Final = update(trip).where(trip.c.no == bindparam("of_trip")).values(not_scored=bindparam("reason"))
+_FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
+_POSTPONE: Final = (
+    update(scoring_job)
+    .where(scoring_job.c.trip_no == bindparam("of_trip"), scoring_job.c.due_ms == bindparam("was_due"))
+    .values(attempts=bindparam("count"), last_error=bindparam("error"), due_ms=bindparam("then"))
+)
+_SCORES: Final = Bulk(driving_score, "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", *Score._fields)
+_GPS_EVENTS: Final = Bulk(
+    gps_event,
+    *("no", "id", "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "device_type"),
+    *Event._fields,
+)
+_TOTALS: Final = Bulk(
+    vehicle_score,
+    *("vehicle_id", "created_ms", "user_id", "count", "score", "distance_m"),
+    on_conflict=(
+        "ON CONFLICT (vehicle_id) DO UPDATE SET created_ms = excluded.created_ms, user_id = excluded.user_id, "
+        "count = excluded.count, score = excluded.score, distance_m = excluded.distance_m"
+    ),
+)

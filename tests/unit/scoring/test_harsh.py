@@ -1,0 +1,198 @@
+"""Scoring 2 and 3: rates, thresholds, episodes, their types, and `em`."""
+
+import pytest
+from tests.support.made_drives import NAN, events, findings, types
+
+from tripline.scoring.rules import Column, EventType, Rules
+
+START, ACCELERATION, DECELERATION, STOP, OVERSPEED = EventType
+
+TABLE = [
+    # speed before, change, (car, bus, truck), type
+    (0, +1, (10, 8, 6), START),
+    (5, +1, (10, 8, 6), START),
+    (6, +1, (12, 8, 7), ACCELERATION),
+    (10, +1, (12, 8, 7), ACCELERATION),
+    (11, +1, (10, 7, 6), ACCELERATION),
+    (20, +1, (10, 7, 6), ACCELERATION),
+    (21, +1, (8, 6, 5), ACCELERATION),
+    (80, +1, (8, 6, 5), ACCELERATION),
+    (25, -1, (14, 9, 8), DECELERATION),
+    (30, -1, (14, 9, 8), DECELERATION),
+    (31, -1, (15, 10, 8), DECELERATION),
+    (50, -1, (15, 10, 8), DECELERATION),
+    (51, -1, (15, 12, 8), DECELERATION),
+    (90, -1, (15, 12, 8), DECELERATION),
+]
+
+
+@pytest.mark.parametrize("column", list(Column))
+@pytest.mark.parametrize(("before", "sign", "thresholds", "kind"), TABLE)
+def test_threshold_at_below_and_above(before, sign, thresholds, kind, column):
+    least = thresholds[column]
+
+    assert types([before, before + sign * (least - 0.1)], column=column) == []
+    assert types([before, before + sign * least], column=column) == [kind]
+    assert types([before, before + sign * (least + 0.1)], column=column) == [kind]
+
+
+@pytest.mark.parametrize(("column", "least"), [(Column.CAR, 14), (Column.BUS, 9), (Column.TRUCK, 8)])
+def test_stop_threshold_at_below_and_above(column, least):
+    assert types([5 + least - 0.1, 5], column=column) == []
+    assert types([5 + least, 5], column=column) == [STOP]
+    assert types([5 + least + 0.1, 5], column=column) == [STOP]
+
+
+def test_start_begins_at_five_and_acceleration_above():
+    assert types([5, 18]) == [START]
+    assert types([5.1, 18]) == [ACCELERATION]
+
+
+def test_stop_ends_at_five_and_deceleration_above():
+    assert types([25, 5]) == [STOP]
+    assert types([25, 5.1]) == [DECELERATION]
+
+
+def test_decimal_speeds_exactly_at_threshold_count():
+    assert types([5.1 + 15.2, 5.1 + 15.2 + 8.0]) == [ACCELERATION]
+    assert types([0.3, 10.3]) == [START]
+
+
+def test_rate_limit_36_at_counts_and_above_is_ignored():
+    assert types([60, 24]) == [DECELERATION]
+    assert types([60, 23.9]) == []
+
+
+def test_rate_window_half_second_at_and_below():
+    assert types([40, 48], t=[0, 0.5], rules=Rules(instant_ms=1)) == [ACCELERATION]
+    assert types([40, 48], t=[0, 0.499], rules=Rules(instant_ms=1)) == []
+
+
+def test_rate_window_five_and_a_half_seconds_at_and_above():
+    assert types([40, 80], t=[0, 5.5]) == [ACCELERATION]
+    assert types([40, 80], t=[0, 5.501]) == []
+
+
+def test_interval_up_to_one_and_a_half_seconds_keeps_threshold():
+    assert types([40, 51.9], t=[0, 1.5]) == []
+    assert types([40, 52], t=[0, 1.5]) == [ACCELERATION]
+
+
+def test_longer_interval_scales_threshold_by_one_and_a_half_over_dt():
+    # 8 x 1.5 / 4 = 3 km/h/s over 4 s: a change of 12.
+    assert types([40, 51.9], t=[0, 4]) == []
+    assert types([40, 52], t=[0, 4]) == [ACCELERATION]
+
+
+def test_first_three_fixes_give_no_rate():
+    assert events({"speed": [0, 30, 30, 30, 30]}) == []
+    assert events({"speed": [0, 0, 30, 30, 30]}) == []
+    assert events({"speed": [0, 0, 0, 30, 30]}) == []
+    assert events({"speed": [0, 0, 0, 0, 30]}) == [(0, START, 4)]
+
+
+def test_first_fixes_are_counted_in_each_trip():
+    quiet = {"speed": [50, 50, 50, 50, 50]}
+
+    assert events(quiet, {"speed": [0, 0, 0, 30, 30]}, {"speed": [0, 0, 0, 0, 30]}) == [(2, START, 4)]
+
+
+def test_change_from_one_trip_to_the_next_is_none():
+    assert events({"speed": [80] * 6}, {"speed": [50] * 6}) == []
+
+
+def test_consecutive_exceedances_are_one_event():
+    assert types([0, 12, 24, 36]) == [START]
+
+
+def test_one_interval_below_threshold_inside_is_bridged():
+    assert types([0, 12, 13, 25]) == [START]
+
+
+def test_two_intervals_below_threshold_part_episodes():
+    assert types([0, 12, 13, 14, 26]) == [START, ACCELERATION]
+
+
+def test_second_interval_below_threshold_begins_a_new_episode():
+    assert types([0, 12, 13, 25, 26, 35]) == [START, ACCELERATION]
+    assert types([0, 12, 13, 25, 26, 35, 36, 45]) == [START, ACCELERATION]
+
+
+def test_interval_of_other_sign_parts_episodes():
+    assert types([0, 12, 11, 23]) == [START, ACCELERATION]
+
+
+def test_interval_without_change_parts_episodes():
+    assert types([0, 12, 12, 24]) == [START, ACCELERATION]
+
+
+def test_ignored_interval_parts_episodes():
+    assert types([0, 12, 60, 70]) == [START, ACCELERATION]
+
+
+def test_opposite_signs_are_two_events():
+    assert types([0, 12, 30, 14]) == [START, DECELERATION]
+
+
+def test_type_comes_from_where_the_episode_begins_not_from_each_interval():
+    assert types([4, 16, 28, 40]) == [START]
+    assert types([60, 44, 29, 15, 0]) == [STOP]
+
+
+def test_event_is_at_the_end_of_the_greatest_rate():
+    speed = [20] * 4 + [20, 31, 44, 54]
+
+    found = findings({"speed": speed, "lat": [36 + i / 100 for i in range(8)]}).events
+
+    assert found.time_ms.tolist() == [1_735_689_606_000]
+    assert found.speed_kmh.tolist() == [44]
+    assert found.lat.tolist() == [36.06]
+    assert found.limit_kmh.tolist() == [0]
+
+
+def test_first_of_equal_rates_is_the_event():
+    assert events({"speed": [20] * 4 + [20, 31, 42, 53]}) == [(0, ACCELERATION, 5)]
+
+
+def test_missing_speed_gives_no_rate():
+    assert types([40, NAN, 60, 60]) == []
+
+
+def test_car_is_not_judged_with_truck_thresholds_in_one_run():
+    speed = [40] * 5 + [46]
+
+    assert events(*({"speed": speed, "column": column} for column in Column)) == [
+        (1, ACCELERATION, 5),
+        (2, ACCELERATION, 5),
+    ]
+
+
+def test_obd_trip_with_em_takes_events_from_its_bits():
+    trip = {"speed": [0, 0, 0, 0, 30, 30, 30, 30], "em": [-1, 0x71, 0x0E, 0x80, 0x20, 0, -1, 0x10], "obd": True}
+
+    assert events(trip) == [
+        (0, START, 1),
+        (0, ACCELERATION, 1),
+        (0, DECELERATION, 1),
+        (0, STOP, 1),
+        (0, ACCELERATION, 4),
+        (0, DECELERATION, 7),
+    ]
+
+
+def test_em_of_nothing_but_zeros_means_no_harsh_event():
+    assert events({"speed": [0, 0, 0, 0, 30], "em": [0] * 5, "obd": True}) == []
+
+
+def test_obd_trip_without_em_is_judged_by_speed():
+    other = {"speed": [0] * 5, "em": [0x40, 0, 0, 0, 0], "obd": True}
+
+    assert events(other, {"speed": [0, 0, 0, 0, 30], "obd": True}) == [(0, STOP, 0), (1, START, 4)]
+
+
+def test_em_of_a_trip_that_is_not_obd_is_not_looked_at():
+    assert events({"speed": [0, 0, 0, 0, 30], "em": [0x40] * 5}) == [(0, START, 4)]
+
+
+def test_em_event_without_any_speed_has_speed_zero():
+    assert findings({"t": [0, 1], "em": [0x40, 0], "obd": True}).events.speed_kmh.tolist() == [0]
