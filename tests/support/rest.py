@@ -1,4 +1,4 @@
-"""The REST application inside the test's process: a database file, a clock that stands still, log-ins without argon2."""
+"""The REST application inside the test's process, on a database file and a clock that stands still."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -136,10 +136,9 @@ class Rest:
         record = await self.post(granted, "/company", company_body(service_type, email, **fields))
         return record, self.login(granted.user_id, email, Authority.COMPANY_ADMIN, CompanyId(record["id"]["id"]))
 
-    async def partner(self, registrar: Login, name: str, **fields: Any) -> tuple[dict[str, Any], Login]:
+    async def partner(self, registrar: Login, email: str, **fields: Any) -> tuple[dict[str, Any], Login]:
         """A new partner company and its administrator, registered by a company's administrator."""
-        email = f"admin@{name}.example"
-        record = await self.post(registrar, "/company", company_body(None, email, name=name, **fields))
+        record = await self.post(registrar, "/company", company_body(None, email, **fields))
         company_id = CompanyId(record["id"]["id"])
         return record, await self._administrator(email, company_id)
 

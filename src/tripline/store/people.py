@@ -4,9 +4,9 @@ Not here: log-in, tokens and new accounts (`accounts.py`).
 """
 
 from dataclasses import fields
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, Select, bindparam, select, update
 
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
@@ -18,13 +18,20 @@ from tripline.store.transactions import ReadTx, WriteTx
 _COLUMNS: Final = [account.c[field.name] for field in fields(User)]
 
 
+def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
+    """The account and whether it is inside the scope, or None when there is none with this id."""
+    return _only(tx, _select(scope), scope, user_id)
+
+
 def find_driver(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
-    """The person who may drive and whether it is inside the scope, or None when there is none with this id."""
-    statement = select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(
-        account.c.id == bindparam("id"), account.c.authority.in_(DRIVING_ROLES)
-    )
-    row = tx.one(statement, {"id": user_id, **scopes.values(scope)})
-    return None if row is None else (_user(row), bool(row.inside))
+    """As `find`, among those who may drive."""
+    return _only(tx, _select(scope).where(account.c.authority.in_(DRIVING_ROLES)), scope, user_id)
+
+
+def own(tx: ReadTx, user_id: UserId) -> User | None:
+    """The account that asks for itself."""
+    row = tx.one(select(*_COLUMNS).where(account.c.id == bindparam("id")), {"id": user_id})
+    return None if row is None else _user(row)
 
 
 def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
@@ -51,6 +58,15 @@ def introduce(
     )
 
 
-def _user(row: Row[tuple[object, ...]]) -> User:
+def _select(scope: Scope) -> Select[Any]:
+    return select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(account.c.id == bindparam("id"))
+
+
+def _only(tx: ReadTx, statement: Select[Any], scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
+    row = tx.one(statement, {"id": user_id, **scopes.values(scope)})
+    return None if row is None else (_user(row), bool(row.inside))
+
+
+def _user(row: Row[Any]) -> User:
     values = {column.name: row._mapping[column.name] for column in _COLUMNS}
     return User(**{**values, "authority": Authority(row.authority)})
