@@ -9,13 +9,23 @@ Not here: what is read before placing (`tracks.py`), what REST reads (`journeys.
 
 from typing import Any, Final
 
-from sqlalchemy import bindparam, func, update
+from sqlalchemy import bindparam, func, select, union_all, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.store.bulk import Bulk
-from tripline.store.tables import account, device_event, microtrip, scoring_job, sensor, sensor_attribute, trip, vehicle
-from tripline.store.transactions import WriteTx
+from tripline.store.tables import (
+    account,
+    device_event,
+    microtrip,
+    rejected_message,
+    scoring_job,
+    sensor,
+    sensor_attribute,
+    trip,
+    vehicle,
+)
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 MICROTRIPS: Final = Bulk(microtrip, "no", "trip_no", "id", "ts", "ty", "payload", "samples")
 TRIPS: Final = Bulk(
@@ -68,6 +78,9 @@ _TELL_SENSOR: Final = (
 )
 _TELL_DRIVER: Final = (
     update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
+)
+_NEWEST: Final = Hot(
+    union_all(*(select(func.max(table.c.no)) for table in (trip, microtrip, device_event, rejected_message)))
 )
 
 
@@ -124,6 +137,12 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in rows.sensors.items()])
     _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in rows.drivers.items()])
+
+
+def newest_no(tx: ReadTx, scope: Scope) -> int:
+    """The largest row number that batches gave; 0 when there is none."""
+    assert Reach.ANY in scope.reaches
+    return max(number or 0 for (number,) in tx.hot(_NEWEST))
 
 
 def _each(tx: WriteTx, statement: Any, values: list[dict[str, Any]]) -> None:

@@ -61,6 +61,8 @@ class IngestDoor:
         self._stop = asyncio.Event()
         self._sweep_due = False
         self._outages = 0
+        self.swept = False
+        """Whether a sweep was done since the start."""
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
@@ -161,6 +163,7 @@ class IngestDoor:
         except Exception:  # noqa: BLE001  as above
             _log.exception("ingest.failed", sensor=None)
         self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
+        self.swept = True
 
     def _time_to_sweep(self) -> None:
         self._sweep_due = True

@@ -84,9 +84,14 @@ class Pipeline:
             raise
         except Exception:
             self.tracks.forget(concerned)
-            if not frames:
+            # Row numbers can be taken: by another process, or by us before the clock was set back.
+            taken = await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE))
+            if self._ids.skip_to(taken):
+                await self.take_in(frames, now_ms=now_ms, silent=silent, again=again)
+            elif frames:
+                await self._narrow_down(frames, now_ms, silent, again)
+            else:
                 raise
-            await self._narrow_down(frames, now_ms, silent, again)
 
     async def _through(
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int

@@ -1,0 +1,180 @@
+"""The door: batches, order, draining, outages, sweeps."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, TOPIC, VEHICLE, FakeSource, Rig, microtrip
+
+from tripline import observe
+from tripline.services.ingest.intake import IngestDoor
+from tripline.store import tables
+
+
+def body(at: int, **more: Any) -> bytes:
+    return json.dumps(microtrip(at, **more)).encode()
+
+
+def through(rig: Rig, talk: Callable[[IngestDoor], Awaitable[None]]) -> None:
+    """Run a door while `talk` uses it, then stop it."""
+
+    async def work() -> None:
+        door = rig.door()
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            tasks.create_task(door.run())
+            await talk(door)
+            door.stop()
+
+    rig.run(work())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110  what is waited for is in rows and fakes
+        await asyncio.sleep(0.001)
+
+
+def test_offered_frame_is_stored_and_settled(rig: Rig) -> None:
+    source = FakeSource()
+
+    async def talk(door: IngestDoor) -> None:
+        door.offer(source, TOPIC, body(NOW), NOW, 7)
+        await until(lambda: source.settlements != [])
+
+    through(rig, talk)
+
+    assert source.settlements == [[7]]
+    assert rig.rows(tables.microtrip, "ts") == [NOW]
+
+
+def test_stop_takes_in_everything_offered(rig: Rig) -> None:
+    source = FakeSource()
+    rig.settings = msgspec.structs.replace(rig.settings, commit_ms=60_000.0, batch=3)
+
+    async def talk(door: IngestDoor) -> None:
+        for at in range(8):
+            door.offer(source, TOPIC, body(NOW + at), NOW, at + 1)
+
+    through(rig, talk)
+
+    assert source.settlements == [[1, 2, 3], [4, 5, 6], [7, 8]]
+
+
+@pytest.mark.parametrize(("offered", "settled"), [(2, 0), (3, 3), (4, 3)], ids=["below", "at", "above"])
+def test_full_batch_does_not_wait_for_the_timer(rig: Rig, offered: int, settled: int) -> None:
+    source = FakeSource()
+    rig.settings = msgspec.structs.replace(rig.settings, commit_ms=600_000.0, batch=3)
+    seen: list[int] = []
+
+    async def talk(door: IngestDoor) -> None:
+        await until(lambda: door.swept)
+        for at in range(offered):
+            door.offer(source, TOPIC, body(NOW + at), NOW, at + 1)
+        if settled:
+            await until(lambda: source.settlements != [])
+        seen.append(len(source.settlements[0]) if source.settlements else 0)
+
+    through(rig, talk)
+
+    assert seen == [settled]
+    assert sum(map(len, source.settlements)) == offered
+
+
+def test_refused_frame_is_settled_in_its_turn(rig: Rig) -> None:
+    source = FakeSource()
+
+    async def talk(door: IngestDoor) -> None:
+        door.offer(source, TOPIC, body(NOW), NOW, 1)
+        door.refuse(source, TOPIC, b"head", NOW, 2, "too_large", 300_000)
+        door.offer(source, TOPIC, body(NOW + 1), NOW, 3)
+
+    through(rig, talk)
+
+    assert source.settlements == [[1, 2, 3]]
+    assert rig.rows(tables.rejected_message, "reason", "detail", "body") == [("too_large", "300000 bytes", b"head")]
+
+
+@pytest.mark.parametrize(("queued", "crowded"), [(2, False), (3, True), (4, True)], ids=["below", "at", "above"])
+def test_crowded_when_the_backlog_is_reached(rig: Rig, queued: int, crowded: bool) -> None:
+    rig.settings = msgspec.structs.replace(rig.settings, backlog=3)
+
+    async def work() -> bool:
+        door = rig.door()
+        for at in range(queued):
+            door.offer(FakeSource(), TOPIC, body(NOW + at), NOW, 1)
+        return door.crowded
+
+    assert rig.run(work()) is crowded
+
+
+def test_outage_abandons_every_source_once_and_the_door_opens_again(rig: Rig) -> None:
+    first, queued, later = FakeSource(), FakeSource(), FakeSource()
+    rig.settings = msgspec.structs.replace(rig.settings, batch=2)
+    crowded: list[bool] = []
+
+    async def talk(door: IngestDoor) -> None:
+        rig.store.away = True
+        for at, source in enumerate((first, first, queued)):
+            door.offer(source, TOPIC, body(NOW + at), NOW, at + 1)
+        await until(lambda: first.abandonments > 0)
+        crowded.append(door.crowded)
+        rig.store.away = False
+        door.offer(later, TOPIC, body(NOW), NOW, 1)
+        await until(lambda: later.settlements != [])
+        crowded.append(door.crowded)
+
+    through(rig, talk)
+
+    assert (first.abandonments, queued.abandonments, later.abandonments) == (1, 1, 0)
+    assert first.settlements == queued.settlements == []
+    assert rig.rows(tables.microtrip, "ts") == [NOW]
+    assert crowded == [True, False]
+
+
+def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.restart()
+    rig.now_ms = NOW + 31 * MINUTE
+
+    async def talk(door: IngestDoor) -> None:
+        await until(lambda: rig.signals.told != [])
+
+    through(rig, talk)
+
+    assert rig.rows(tables.trip, "state") == ["LAPSED"]
+    assert len(rig.rows(tables.scoring_job)) == 1
+
+
+def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig: Rig) -> None:
+    source = FakeSource()
+
+    async def talk(door: IngestDoor) -> None:
+        door.offer(source, TOPIC, body(NOW), NOW, 1)
+        await until(lambda: source.settlements != [])
+        await rig.store.write(
+            lambda tx: tx.run(
+                tables.sensor.update().where(tables.sensor.c.id == SENSOR).values(vehicle_id=OTHER_VEHICLE)
+            )
+        )
+        rig.signals.notify(observe.SIGNAL_SENSOR_CHANGED, SENSOR)
+        await until(lambda: (observe.SIGNAL_SCORING_DUE, "") in rig.signals.told)
+
+    through(rig, talk)
+
+    assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED")]
+
+
+def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
+    day = 24 * 60 * MINUTE
+    rig.send(b"old", at=NOW)
+    rig.send(b"new", at=NOW + 1)
+    rig.now_ms = NOW + 30 * day + 1
+
+    async def talk(door: IngestDoor) -> None:
+        await until(lambda: door.swept)
+
+    through(rig, talk)
+
+    assert rig.rows(tables.rejected_message, "body") == [b"new"]

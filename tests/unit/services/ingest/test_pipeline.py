@@ -1,0 +1,199 @@
+"""A batch from frames to settled sources: rejects, bugs, outages, other processes (device-messages C5, C6, A3-A6)."""
+
+import json
+import sqlite3
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from tests.support.ingest_rig import (
+    NOW,
+    OTHER_VEHICLE,
+    SENSOR,
+    TOPIC,
+    VEHICLE,
+    FakeSource,
+    Rig,
+    frame,
+    item,
+    microtrip,
+    trip_message,
+)
+
+from tripline import ports
+from tripline.domain.ids import SensorId
+from tripline.store import tables
+from tripline.wire import device
+from tripline.wire.readings import Rejected
+
+LOG = ("source", "sensor_id", "topic", "reason", "body")
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"ty":2}', b'{"ty":2,"pld":"x"}', b'{"ty":55,"pld":{}}', b"not json"], ids=["bare", "text", "55", "text"]
+)
+def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig: Rig, body: bytes) -> None:
+    source = rig.send(body, microtrip(NOW))
+
+    reason = device.read(TOPIC, body, received_ms=NOW, sensor_type="GPS", max_items=1000)[0]
+    assert isinstance(reason, Rejected)
+    assert rig.rows(tables.rejected_message, *LOG) == [("device", SENSOR, TOPIC, reason.reason, body)]
+    assert source.settlements == [[1, 2]]
+    assert len(rig.rows(tables.microtrip)) == 1
+
+
+def test_c5_foreign_topic_is_logged_and_acknowledged(rig: Rig) -> None:
+    topic = "some/" + "long/" * 80 + "topic"
+    source = rig.send(b"anything", topic=topic)
+
+    assert rig.rows(tables.rejected_message, "topic", "body") == [(topic[:255], b"anything")]
+    assert source.settlements == [[1]]
+
+
+def test_c6_message_is_processed_once_whatever_else_its_publish_said(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.restart()
+
+    assert len(rig.rows(tables.microtrip)) == 1
+
+
+def test_a3_empty_array_is_acknowledged_and_leaves_nothing(rig: Rig) -> None:
+    source = rig.send({"ty": 2, "ts": NOW, "pld": []})
+
+    assert source.settlements == [[1]]
+    assert rig.rows(tables.trip) == rig.rows(tables.rejected_message) == []
+
+
+def test_a4_element_that_is_no_object_is_logged_and_the_others_are_used(rig: Rig) -> None:
+    rig.send({"ty": 2, "ts": NOW, "pld": [item(NOW), 7, item(NOW + 1000)]})
+
+    assert len(rig.rows(tables.microtrip)) == 1
+    assert len(rig.rows(tables.rejected_message)) == 1
+
+
+def test_a6_array_of_trip_payloads_is_one_trip_each(rig: Rig) -> None:
+    payloads = [trip_message(NOW, NOW + end, tid=end)["pld"] for end in (1, 2, 3)]
+    rig.send({"ty": 1, "ts": NOW + 9, "pld": payloads}, at=NOW + 9)
+
+    assert rig.rows(tables.trip, "tid", "end_ms") == [(1, NOW + 1), (2, NOW + 2), (3, NOW + 3)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_sources_are_settled_once_a_batch_in_the_order_offered(rig: Rig, count: int) -> None:
+    sources = [FakeSource(), FakeSource()]
+    rig.take_in(
+        [frame(sources[at % 2], microtrip(NOW + at), NOW, token=0 if at == 0 else at + 10) for at in range(count * 2)]
+    )
+
+    assert [source.settlements for source in sources] == [
+        [[at + 10 for at in range(2, count * 2, 2)]],
+        [[at + 10 for at in range(1, count * 2, 2)]],
+    ]
+
+
+def test_refused_publish_is_logged_with_its_size_and_settled_in_order(rig: Rig) -> None:
+    source = FakeSource()
+    refused = Rejected(reason="too_large", detail="300000 bytes", body=b"head")
+    rig.take_in(
+        [
+            frame(source, microtrip(NOW), NOW, token=1),
+            (source, TOPIC, b"head", NOW, 2, refused),
+            frame(source, microtrip(NOW + 1), NOW, token=3),
+        ]
+    )
+
+    assert source.settlements == [[1, 2, 3]]
+    assert rig.rows(tables.rejected_message, "reason", "detail", "body") == [("too_large", "300000 bytes", b"head")]
+
+
+def test_message_of_a_removed_sensor_is_logged(rig: Rig) -> None:
+    gone = SensorId("00000000-0000-11ef-8000-0000000000ff")
+    source = rig.send(microtrip(NOW), sensor=gone)
+
+    assert rig.rows(tables.rejected_message, "sensor_id", "reason") == [(gone, "unknown_sensor")]
+    assert source.settlements == [[1]]
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+@pytest.mark.parametrize("position", ["first", "last"])
+def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, count: int, position: str
+) -> None:
+    read = device.read
+
+    def broken(topic: str, body: bytes, **more: Any) -> Any:
+        if b"poison" in body:
+            raise RuntimeError("a bug")
+        return read(topic, body, **more)
+
+    monkeypatch.setattr(device, "read", broken)
+    good = [microtrip(NOW + at) for at in range(count)]
+    poison = {"ty": 2, "pld": {"poison": 1}}
+    source = rig.send(*([poison, *good] if position == "first" else [*good, poison]))
+
+    assert rig.rows(tables.microtrip, "ts") == [NOW + at for at in range(count)]
+    assert rig.rows(tables.rejected_message, "reason", "body") == [("internal", json.dumps(poison).encode())]
+    assert [token for tokens in source.settlements for token in tokens] == list(range(1, count + 2))
+    assert len(rig.rows(tables.trip)) == 1
+
+
+def test_outage_settles_nothing_and_keeps_nothing(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.store.away = True
+    with pytest.raises(ports.Outage):
+        rig.send(microtrip(NOW + 1), microtrip(NOW + 2, tid=42))
+    rig.store.away = False
+
+    assert len(rig.rows(tables.microtrip)) == 1
+
+    rig.send(microtrip(NOW + 1), microtrip(NOW + 2, tid=42))
+
+    assert rig.rows(tables.microtrip, "ts") == [NOW, NOW + 1, NOW + 2]
+    assert rig.rows(tables.trip, "tid", "state") == [(41, "LAPSED"), (42, "OPEN")]
+
+
+def test_what_another_process_changed_is_seen_by_the_next_batch(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    other = sqlite3.connect(rig.path, isolation_level=None)
+    other.execute("UPDATE sensor SET vehicle_id = ? WHERE id = ?", (OTHER_VEHICLE, SENSOR))
+    other.close()
+
+    source = rig.send(microtrip(NOW + 1000))
+
+    assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED"), (OTHER_VEHICLE, "OPEN")]
+    assert source.settlements == [[1]]
+
+
+def test_row_numbers_taken_by_another_process_are_skipped(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    no = rig.rows(tables.microtrip, "no")[0]
+    taken = {"trip_no": no, "id": "x", "ty": 2, "payload": b"{}", "samples": b""}
+    rows = [{"no": no + step, **taken} for step in range(1, 20)]
+    rig.run(rig.store.write(lambda tx: tx.run(insert(tables.microtrip), rows)))
+
+    source = rig.send(microtrip(NOW + 1), microtrip(NOW + 2))
+
+    assert rig.rows(tables.microtrip, "ts")[-2:] == [NOW + 1, NOW + 2]
+    assert source.settlements == [[1, 2]]
+    assert rig.rows(tables.rejected_message) == []
+
+
+def test_messages_are_kept_when_the_clock_was_set_back_over_a_restart(rig: Rig) -> None:
+    rig.send(*(microtrip(NOW + at) for at in range(5)))
+    rig.restart()
+
+    rig.send(microtrip(NOW + 9), at=NOW - 1000)
+
+    assert len(rig.rows(tables.microtrip)) == 6
+    assert rig.rows(tables.rejected_message) == []
+
+
+def test_a_source_that_fails_does_not_stop_the_others(rig: Rig) -> None:
+    class Broken(FakeSource):
+        def settled(self, tokens: list[int]) -> None:
+            raise RuntimeError("a bug")
+
+    good = FakeSource()
+    rig.take_in([frame(Broken(), microtrip(NOW), NOW), frame(good, microtrip(NOW + 1), NOW)])
+
+    assert good.settlements == [[1]]

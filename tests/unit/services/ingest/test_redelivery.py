@@ -1,0 +1,137 @@
+"""A second delivery changes nothing (device-messages 4.5 O3), and what is no redelivery is kept."""
+
+from typing import Any
+
+import pytest
+from tests.support.ingest_rig import MINUTE, NOW, UNMAPPED, Rig, aggregate, item, microtrip, trip_message
+
+from tripline.store import tables
+
+NEAR = ["same batch", "next batch", "restarted"]
+
+
+def deliver_twice(rig: Rig, message: Any, how: str, *, later: int = 0) -> None:
+    if how == "same batch":
+        rig.send(message, message)
+        return
+    rig.send(message)
+    if how == "restarted":
+        rig.restart()
+    rig.send(message, at=rig.now_ms + later)
+
+
+@pytest.mark.parametrize("how", NEAR)
+@pytest.mark.parametrize(
+    "message",
+    [
+        microtrip(NOW),
+        aggregate([NOW, NOW + 1000]),
+        {"ty": 2, "pld": item(NOW - 1)},
+        {"ty": 2, "ts": 9_999_999_999_999, "pld": {"tid": 1, "lat": 35.0, "lon": 129.0}},
+        {"ty": 2, "ts": NOW, "pld": [item(NOW), item(NOW, tid=42)]},
+    ],
+    ids=["plain", "aggregate", "own time only", "constant header time", "two trips"],
+)
+def test_o3_equal_microtrip_is_stored_once(rig: Rig, message: Any, how: str) -> None:
+    rig.send(message)
+    once = rig.rows(tables.microtrip), rig.rows(tables.trip)
+    rig.restart()
+
+    deliver_twice(rig, message, how)
+
+    assert (rig.rows(tables.microtrip), rig.rows(tables.trip)) == once
+
+
+@pytest.mark.parametrize("how", NEAR)
+def test_o3_microtrip_without_any_time_is_always_new(rig: Rig, how: str) -> None:
+    deliver_twice(rig, {"ty": 2, "pld": {"tid": 1, "lat": 35.0, "lon": 129.0}}, how)
+
+    assert len(rig.rows(tables.microtrip)) == 2
+
+
+@pytest.mark.parametrize("change", [{"ts": NOW - 1}, {"pld": item(NOW, sp=39)}], ids=["header time", "payload"])
+def test_o3_microtrip_that_differs_is_kept(rig: Rig, change: dict[str, Any]) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW) | change)
+
+    assert len(rig.rows(tables.microtrip)) == 2
+
+
+def test_o3_equal_microtrip_of_another_sensor_is_kept(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(microtrip(NOW), sensor=UNMAPPED)
+
+    assert len(rig.rows(tables.microtrip)) == 2
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+@pytest.mark.parametrize(
+    ("later", "count"), [(10 * MINUTE - 1, 1), (10 * MINUTE, 1), (10 * MINUTE + 1, 2)], ids=["below", "at", "above"]
+)
+def test_o3_equal_microtrip_counts_as_redelivery_for_ten_minutes(rig: Rig, later: int, count: int, knows: bool) -> None:
+    rig.send(microtrip(NOW))
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW), at=NOW + later)
+
+    assert len(rig.rows(tables.microtrip)) == count
+
+
+def test_o3_redelivered_microtrip_opens_no_trip_after_its_trip_message(rig: Rig) -> None:
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 500), microtrip(NOW))
+
+    assert rig.rows(tables.trip, "state") == ["COMPLETE"]
+    assert len(rig.rows(tables.microtrip)) == 1
+
+
+def test_o3_older_backlog_is_kept_once_each(rig: Rig) -> None:
+    rig.send(microtrip(NOW + 9000), at=NOW + 9000)
+    backlog = [microtrip(NOW + second * 1000) for second in range(9)]
+
+    rig.send(*backlog, *backlog)
+    rig.send(*backlog)
+
+    assert sorted(rig.rows(tables.microtrip, "ts")) == [NOW + second * 1000 for second in range(10)]
+
+
+def test_o2_microtrips_are_stored_in_the_order_sent(rig: Rig) -> None:
+    rig.send(microtrip(NOW + 3000), microtrip(NOW + 1000), microtrip(NOW + 2000), at=NOW + 3000)
+
+    assert rig.rows(tables.microtrip, "ts") == [NOW + 3000, NOW + 1000, NOW + 2000]
+
+
+def test_o1_items_of_an_aggregate_keep_their_order(rig: Rig) -> None:
+    message = aggregate([NOW + 2000, NOW])
+    rig.send(message)
+
+    assert [row.count(b"clt") for row in rig.rows(tables.microtrip, "payload")] == [2]
+    payload = rig.rows(tables.microtrip, "payload")[0]
+    assert payload.index(str(NOW + 2000).encode()) < payload.index(str(NOW).encode())
+
+
+@pytest.mark.parametrize("how", NEAR)
+def test_equal_event_is_stored_once(rig: Rig, how: str) -> None:
+    deliver_twice(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, how)
+
+    assert len(rig.rows(tables.device_event)) == 1
+
+
+@pytest.mark.parametrize(
+    ("later", "count"), [(10 * MINUTE - 1, 1), (10 * MINUTE, 1), (10 * MINUTE + 1, 2)], ids=["below", "at", "above"]
+)
+def test_equal_event_counts_as_redelivery_for_ten_minutes(rig: Rig, later: int, count: int) -> None:
+    deliver_twice(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, "next batch", later=later)
+
+    assert len(rig.rows(tables.device_event)) == count
+
+
+def test_event_without_any_time_is_always_new(rig: Rig) -> None:
+    deliver_twice(rig, {"ty": 104, "pld": {"wbv": 11.8}}, "next batch")
+
+    assert len(rig.rows(tables.device_event)) == 2
+
+
+def test_every_redelivered_message_is_acknowledged(rig: Rig) -> None:
+    source = rig.send(microtrip(NOW), microtrip(NOW), microtrip(NOW))
+
+    assert source.settlements == [[1, 2, 3]]

@@ -1,0 +1,359 @@
+"""Trips open, grow, end and come back (device-messages 4.2 T3-T5, 4.4 I1-I6; gaps H8, H9, H16)."""
+
+from typing import Any
+
+import pytest
+from tests.support.ingest_rig import (
+    COMPANY,
+    DRIVER,
+    MINUTE,
+    NOW,
+    OTHER_VEHICLE,
+    SENSOR,
+    UNMAPPED,
+    VEHICLE,
+    Rig,
+    aggregate,
+    item,
+    microtrip,
+    trip_message,
+)
+
+from tripline.domain import ids
+from tripline.services.ingest import closing
+from tripline.store import tables
+
+FOLLOWS = ("vehicle", "sensor")
+
+
+def states(rig: Rig) -> list[tuple[Any, ...]]:
+    """Number, state, start and end (minutes after the start of the test) of every trip."""
+    return [
+        (tid, state, (start - NOW) / MINUTE, None if end is None else (end - NOW) / MINUTE)
+        for tid, state, start, end in rig.rows(tables.trip, "tid", "state", "start_ms", "end_ms")
+    ]
+
+
+def samples_by_trip(rig: Rig) -> list[int]:
+    """How many microtrips each trip has, in the order of the trips."""
+    of = rig.rows(tables.microtrip, "trip_no")
+    return [of.count(no) for no in rig.rows(tables.trip, "no")]
+
+
+def sweep(rig: Rig, at: int) -> None:
+    rig.now_ms = at
+    silent = rig.run(closing.silent_sensors(rig.store, rig.settings, now_ms=at))
+    rig.take_in([], silent=silent)
+
+
+def latest(rig: Rig) -> tuple[Any, ...]:
+    """Latest trip of vehicle and driver as position among the trips; kind of vehicle and sensor."""
+    trips = [*rig.rows(tables.trip, "id"), None]
+    vehicle = rig.rows(tables.vehicle, "latest_trip_id", "last_trip_msg_type")[0]
+    driver = rig.rows(tables.account, "latest_trip_id")[0]
+    sensor = rig.rows(tables.sensor, "last_trip_msg_type")[0]
+    return trips.index(vehicle[0]), trips.index(driver), vehicle[1], sensor
+
+
+def test_first_microtrip_opens_a_trip_with_everything_known_of_its_sensor(rig: Rig) -> None:
+    rig.send(microtrip(NOW), at=NOW + 500)
+
+    no = rig.rows(tables.trip, "no")[0]
+    assert rig.rows(tables.trip) == [
+        (
+            *(no, rig.ids.text(no), ids.ms_of_no(no), COMPANY, SENSOR, VEHICLE, DRIVER, "harbour", "GPS", 41, False),
+            *("OPEN", NOW, None, None, None, None, None, None, None),
+        )
+    ]
+    assert ids.ms_of_no(no) == NOW + 500
+    assert latest(rig) == (0, 0, "MICROTRIP", "MICROTRIP")
+    assert rig.rows(tables.scoring_job) == []
+
+
+def test_i1_microtrips_within_thirty_minutes_of_the_last_sample_share_a_trip(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(microtrip(NOW + 30 * MINUTE), at=NOW + 30 * MINUTE)
+
+    assert states(rig) == [(41, "OPEN", 0, None)]
+    assert samples_by_trip(rig) == [2]
+
+
+def test_i1_microtrip_more_than_thirty_minutes_later_opens_a_new_trip(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(microtrip(NOW + 30 * MINUTE + 1), at=NOW + 30 * MINUTE + 1)
+
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (41, "OPEN")]
+    assert states(rig)[0][3] == 0
+    assert samples_by_trip(rig) == [1, 1]
+
+
+def test_i1_gap_is_judged_on_sample_times_not_on_receipt(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(microtrip(NOW + 1000), at=NOW + 40 * MINUTE)
+
+    assert samples_by_trip(rig) == [2]
+
+
+def test_i1_another_number_opens_a_new_trip_and_the_old_one_is_due_for_scoring(rig: Rig) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42), at=NOW + 2000)
+
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "OPEN")]
+    assert rig.rows(tables.scoring_job, "trip_no", "due_ms") == [(rig.rows(tables.trip, "no")[0], NOW + 2000)]
+    assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
+
+
+def test_i1_microtrip_without_number_joins_the_open_trip(rig: Rig) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=None))
+
+    assert samples_by_trip(rig) == [2]
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i1_h8_silence_of_thirty_minutes_by_receipt_ends_a_trip(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 5000), at=NOW + 6000)
+    if not knows:
+        rig.restart()
+
+    sweep(rig, NOW + 6000 + 30 * MINUTE)
+    assert [row[1] for row in states(rig)] == ["OPEN"]
+
+    sweep(rig, NOW + 6000 + 30 * MINUTE + 1)
+    assert states(rig) == [(41, "LAPSED", 0, 5000 / MINUTE)]
+    assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")
+    assert rig.rows(tables.trip, "closed_ms") == [NOW + 6000 + 30 * MINUTE + 1]
+
+
+def test_i1_a_microtrip_in_time_keeps_the_trip_from_lapsing(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(microtrip(NOW + 29 * MINUTE), at=NOW + 29 * MINUTE)
+
+    sweep(rig, NOW + 31 * MINUTE)
+
+    assert [row[1] for row in states(rig)] == ["OPEN"]
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i1_last_sample_time_is_exact_after_a_restart(rig: Rig, knows: bool) -> None:
+    rig.send(aggregate([NOW, NOW + 20 * MINUTE]), at=NOW + 20 * MINUTE)
+    rig.send(microtrip(NOW + 1000), at=NOW + 20 * MINUTE)
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
+
+    assert samples_by_trip(rig) == [3]
+
+
+@pytest.mark.parametrize("tid", [41, "41", None])
+def test_i2_i5_trip_message_with_equal_text_or_missing_number_completes_the_open_trip(rig: Rig, tid: Any) -> None:
+    rig.send(microtrip(NOW))
+    rig.send(trip_message(NOW - 1000, NOW + 3000, tid=tid, dis=5120), at=NOW + 4000)
+
+    row = rig.rows(tables.trip, "state", "start_ms", "end_ms", "closed_ms", "message_ty", "distance_m", "not_scored")
+    assert row == [("COMPLETE", NOW - 1000, NOW + 3000, NOW + 4000, 1, 5120.0, None)]
+    assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")
+    assert latest(rig) == (0, 0, "TRIP", "TRIP")
+    assert rig.signals.told == [("scoring.due", "")]
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i2_late_message_completes_the_trip_that_ended_less_than_ten_minutes_ago(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42))
+    if not knows:
+        rig.restart()
+    rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
+
+    rig.send(trip_message(NOW, NOW + 500), at=NOW + 10 * MINUTE - 1)
+
+    assert [row[:2] for row in states(rig)] == [(41, "COMPLETE"), (42, "OPEN")]
+    assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")[:1]
+    assert latest(rig) == (1, 1, "TRIP", "TRIP")
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i2_message_ten_minutes_after_the_end_makes_a_trip_of_its_own(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42))
+    if not knows:
+        rig.restart()
+
+    rig.send(trip_message(NOW, NOW + 500), at=NOW + 10 * MINUTE)
+
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "OPEN"), (41, "COMPLETE")]
+    assert latest(rig)[0] == 1
+
+
+def test_i2_message_after_lapse_by_silence_completes_that_trip(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    sweep(rig, NOW + 31 * MINUTE)
+
+    rig.send(trip_message(NOW, NOW + 2000), at=NOW + 32 * MINUTE)
+
+    assert states(rig) == [(41, "COMPLETE", 0, 2000 / MINUTE)]
+
+
+def test_i2_late_message_does_not_complete_a_trip_with_another_number(rig: Rig) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42), trip_message(NOW, NOW + 500, tid=43))
+
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "OPEN"), (43, "COMPLETE")]
+
+
+def test_i2_message_alone_makes_a_trip(rig: Rig) -> None:
+    rig.send(trip_message(NOW, NOW + 3 * MINUTE), at=NOW + 4 * MINUTE)
+
+    assert states(rig) == [(41, "COMPLETE", 0, 3)]
+    assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")
+    assert latest(rig) == (0, 1, "TRIP", "TRIP") or latest(rig) == (0, 0, "TRIP", "TRIP")
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+@pytest.mark.parametrize("later_ms", [1000, 24 * 60 * MINUTE])
+def test_i3_equal_trip_message_changes_nothing_however_late(rig: Rig, knows: bool, later_ms: int) -> None:
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 500))
+    rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
+    before = rig.rows(tables.trip)
+    if not knows:
+        rig.restart()
+
+    source = rig.send(trip_message(NOW, NOW + 500, hsts=90), at=NOW + later_ms)
+
+    assert rig.rows(tables.trip) == before
+    assert rig.rows(tables.scoring_job) == []
+    assert source.settlements == [[1]]
+
+
+def test_i3_equal_trip_messages_in_one_batch_are_one(rig: Rig) -> None:
+    rig.send(trip_message(NOW, NOW + 500), trip_message(NOW, NOW + 500), trip_message(NOW, NOW + 501))
+
+    assert rig.rows(tables.trip, "end_ms") == [NOW + 500, NOW + 501]
+
+
+@pytest.mark.parametrize(("later", "count"), [(10 * MINUTE, 1), (10 * MINUTE + 1, 2)])
+def test_i3_message_without_times_is_a_redelivery_for_ten_minutes(rig: Rig, later: int, count: int) -> None:
+    message = {"ty": 5, "pld": {"tid": 3, "lat": 35.1, "lon": 129.1}}
+    rig.send(message)
+    rig.send(message, at=NOW + later)
+
+    assert len(rig.rows(tables.trip)) == count
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i4_microtrip_after_the_trip_message_opens_a_new_trip_with_the_same_number(rig: Rig, knows: bool) -> None:
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 500))
+    if not knows:
+        rig.restart()
+
+    rig.send(microtrip(NOW + 1000))
+
+    assert [row[:2] for row in states(rig)] == [(41, "COMPLETE"), (41, "OPEN")]
+    assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
+
+
+def test_i6_black_box_trip_ends_when_parking_begins(rig: Rig) -> None:
+    def sample(at: int, mode: int) -> dict[str, Any]:
+        return {"ty": 8, "ts": at, "pld": {"tid": 7, "lat": 37.5, "lon": 126.9, "try": mode, "sp": 1}}
+
+    rig.send(sample(NOW, 1), sample(NOW + 1000, 2), sample(NOW + 2000, 2), sample(NOW + 3000, 1))
+    sweep(rig, NOW + 31 * MINUTE)
+
+    assert rig.rows(tables.trip, "parking", "state", "not_scored") == [
+        (False, "LAPSED", None),
+        (True, "LAPSED", "parking"),
+        (False, "LAPSED", None),
+    ]
+    assert samples_by_trip(rig) == [1, 2, 1]
+    assert len(rig.rows(tables.scoring_job)) == 2
+
+
+def test_t3_sample_without_own_time_takes_the_header_then_the_receipt(rig: Rig) -> None:
+    bare = {"tid": 41, "lat": 35.1, "lon": 129.1}
+    rig.send({"ty": 2, "ts": NOW + 700, "pld": bare}, at=NOW + 1000)
+    rig.send({"ty": 2, "pld": {**bare, "tid": 42}}, at=NOW + 2000)
+
+    assert rig.rows(tables.trip, "start_ms") == [NOW + 700, NOW + 2000]
+
+
+def test_t5_trip_message_without_times_takes_first_and_last_sample(rig: Rig) -> None:
+    rig.send(aggregate([NOW + 1000, NOW + 9000]), microtrip(NOW + 500), at=NOW + 9000)
+    assert rig.rows(tables.trip, "start_ms") == [NOW + 500]
+
+    rig.send(trip_message(None, None, ts=NOW + 20_000), at=NOW + 20_000)
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW + 500, NOW + 9000)]
+
+
+def test_t5_end_of_a_message_with_clt_alone_is_that(rig: Rig) -> None:
+    rig.send(microtrip(NOW), {"ty": 1, "pld": {"tid": 41, "clt": NOW + 700}}, at=NOW + 900)
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW, NOW + 700)]
+
+
+def test_t5_message_alone_without_times_takes_the_header_then_the_receipt(rig: Rig) -> None:
+    rig.send(trip_message(None, None, ts=NOW - 100, tid=1), trip_message(None, None, tid=2), at=NOW + 50)
+
+    times = rig.rows(tables.trip, "start_ms", "end_ms")
+    assert times == [(NOW - 100, NOW - 100), (NOW + 50, NOW + 50)]
+
+
+def test_a5_items_with_different_numbers_go_to_their_trips(rig: Rig) -> None:
+    rig.send({"ty": 2, "ts": NOW + 3, "pld": [item(NOW), item(NOW + 1), item(NOW + 2, tid=42), item(NOW + 3, tid=41)]})
+
+    assert [row[:2] for row in states(rig)] == [(41, "LAPSED"), (42, "LAPSED"), (41, "OPEN")]
+    assert samples_by_trip(rig) == [1, 1, 1]
+
+
+def test_a7_one_publish_makes_one_microtrip_with_the_payload_as_sent(rig: Rig) -> None:
+    payload = b'[{"tid":41,"lat":35.1, "lon":129.1,"clt":1735689600000} , {"tid":41,"x":1e0}]'
+    rig.send(b'{"ty":2,"ts":1735689600000,"pld":' + payload + b"}")
+
+    assert rig.rows(tables.microtrip, "ts", "ty", "payload") == [(NOW, 2, payload)]
+
+
+def test_h9_driver_is_the_vehicles_when_the_trip_opens(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.change(tables.vehicle, VEHICLE, current_driver_id=None)
+    rig.take_in([], again={SENSOR})
+    rig.send(microtrip(NOW + 1000), microtrip(NOW + 2000, tid=42))
+
+    assert rig.rows(tables.trip, "user_id") == [DRIVER, None]
+
+
+def test_h16_unmapped_sensors_trip_is_stored_and_not_scored(rig: Rig) -> None:
+    rig.send(microtrip(NOW), trip_message(NOW, NOW + 500, dis=5000), sensor=UNMAPPED)
+
+    assert rig.rows(tables.trip, "vehicle_id", "user_id", "state", "not_scored") == [
+        (None, None, "COMPLETE", "unmapped")
+    ]
+    assert rig.rows(tables.scoring_job) == []
+    assert rig.rows(tables.vehicle, "last_trip_msg_type") == [None, None]
+    assert rig.rows(tables.sensor, "last_trip_msg_type") == [None, "TRIP"]
+    assert rig.signals.told == []
+
+
+def test_other_device_types_are_not_scored(rig: Rig) -> None:
+    rig.send({"ty": 6, "ts": NOW, "pld": item(NOW)}, {"ty": 5, "ts": NOW, "pld": {"tid": 41}})
+
+    assert rig.rows(tables.trip, "device_type", "state", "not_scored") == [("ADAS", "COMPLETE", "device_type")]
+    assert rig.rows(tables.scoring_job) == []
+
+
+def test_remounted_sensors_trip_ends_with_its_old_vehicle(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+    rig.change(tables.sensor, SENSOR, vehicle_id=OTHER_VEHICLE)
+    rig.take_in([], again={SENSOR})
+
+    assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED")]
+
+    rig.send(microtrip(NOW + 1000))
+
+    assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED"), (OTHER_VEHICLE, "OPEN")]
+    assert len(rig.rows(tables.scoring_job)) == 1
+
+
+def test_microtrip_after_a_late_trip_message_says_microtrip_again(rig: Rig) -> None:
+    rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42), trip_message(NOW, NOW + 500))
+    assert latest(rig) == (1, 1, "TRIP", "TRIP")
+
+    rig.send(microtrip(NOW + 2000, tid=42))
+
+    assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
+    assert len(rig.rows(tables.trip)) == 2
