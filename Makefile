@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check bench serve format
+.PHONY: help demo test check bench bench-quick serve format
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    every test (installs what the tests need from the system when it is missing and allowed)"
 	@echo "make check   format, lint, types, import contract, unit and house tests: under a minute"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
+	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
 
@@ -37,6 +38,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+bench-quick: $(STAMP)
+	$(BIN)/python -m bench --quick
 
 format: $(STAMP)
 	$(BIN)/ruff format .

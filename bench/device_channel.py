@@ -1,0 +1,102 @@
+"""Rows 1 to 3: the device channel over TLS against mosquitto and amqtt, in rounds taken in turn.
+
+All three servers run for the whole measurement, on one core, and are loaded one after the other from the other core; a
+round is one load of each. The figure is Tripline's messages per second of its own CPU time over the peer's in the same
+round, so that neither a waiting server nor a machine that changes its speed between rounds counts. Tripline looks up
+sensors, applies every rule, commits with `synchronous=FULL` and acknowledges after the commit; the peers store nothing.
+"""
+
+import contextlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import fleet, loadgen, peers
+from bench.table import Figure, of_rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How the servers are loaded, and what is demanded: gate and stretch of the ratio to each peer."""
+
+    row: str
+    kind: str
+    connections: int
+    window: int
+    mosquitto: tuple[float, float]
+    amqtt: tuple[float, float] | None
+
+
+LOADS = (
+    Load("1 one message in flight, 1,000 devices", "single", 1_000, 1, (0.35, 0.7), (6, 10)),
+    Load("2 twenty in flight, 200 devices", "single", 200, 20, (1.0, 2.0), None),
+    Load("3 30-point aggregates, twenty in flight, 200 devices", "aggregate", 200, 20, (0.2, 0.35), (2.5, 4)),
+)
+ROUNDS, SECONDS = 5, 5.0
+QUICK_ROUNDS, QUICK_SECONDS = 2, 2.0
+WARMUP_SECONDS = 1.0
+MOST_CONNECTIONS = max(load.connections for load in LOADS)
+
+
+def measure(quick: bool) -> list[Figure]:
+    """Ratios to both peers and absolute figures of every load."""
+    loadgen.build()
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(dir=disk()) as made, contextlib.ExitStack() as running:
+        folder = Path(made)
+        tls = peers.certificate(folder / "tls")
+        fleet.make(folder / "data", MOST_CONNECTIONS * rounds * len(LOADS))
+        servers = [
+            running.enter_context(peers.tripline(folder / "data")),
+            running.enter_context(peers.mosquitto(folder, tls)),
+            running.enter_context(peers.amqtt(folder, tls)),
+        ]
+        taken = 0
+        for load in LOADS:
+            runs: dict[str, list[dict[str, Any]]] = {server.name: [] for server in servers}
+            for _ in range(rounds):  # with sensors of its own each, so that none has a trip open already
+                users = fleet.users(folder, first=taken * MOST_CONNECTIONS, count=load.connections)
+                taken += 1
+                for server in servers:
+                    runs[server.name].append(_loaded(server, load, users, quick))
+            figures += _figures(load, runs)
+    return figures
+
+
+def disk() -> str | None:
+    """Where the database lies: beside the benchmark, because /tmp may be memory."""
+    folder = Path(__file__).parent / "data"
+    folder.mkdir(exist_ok=True)
+    return os.fspath(folder)
+
+
+def _loaded(server: peers.Server, load: Load, users: Path, quick: bool) -> dict[str, Any]:
+    return loadgen.run(
+        server,
+        users=users,
+        kind=load.kind,
+        connections=load.connections,
+        window=load.window,
+        warmup=WARMUP_SECONDS,
+        seconds=QUICK_SECONDS if quick else SECONDS,
+    )
+
+
+def _figures(load: Load, runs: dict[str, list[dict[str, Any]]]) -> list[Figure]:
+    ours = runs["tripline"]
+    figures = []
+    for peer, demanded in (("mosquitto", load.mosquitto), ("amqtt", load.amqtt)):
+        ratios = [a["per_cpu_s"] / b["per_cpu_s"] for a, b in zip(ours, runs[peer], strict=True)]
+        gate, stretch = demanded or (None, None)
+        figures.append(
+            of_rounds(row=load.row, name=f"x {peer}", rounds=ratios, gate=gate, stretch=stretch, detail=runs)
+        )
+    for name in runs:
+        rates = [run["per_cpu_s"] for run in runs[name]]
+        figures.append(of_rounds(row=load.row, name=f"{name}, messages per CPU second", rounds=rates))
+    share = max(run["generator_share"] for of_one in runs.values() for run in of_one)
+    figures.append(Figure(row=load.row, name="load generator's share of its core, at most", value=share))
+    return figures

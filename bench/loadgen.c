@@ -1,0 +1,495 @@
+/* Many devices at once: MQTT 3.1.1 publishers over TLS or plain TCP, one thread, one epoll loop.
+ *
+ * Every connection is one sensor (its user name comes from a file), publishes at QoS 1 and keeps up to `--window`
+ * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
+ * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
+ * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
+ *
+ * Prints one JSON object with counts, latencies (microseconds), its own CPU time and, with `--server PID`, the CPU time
+ * of the server process over exactly the measured window (/proc/PID/stat). Not here: starting servers (peers.py),
+ * choosing loads (device_channel.py, fleet_10k.py).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_WINDOW = 64, POINTS = 30, MAX_MESSAGE = 6144, TIMES = POINTS + 1, HANDSHAKES = 128, NAME = 32 };
+enum { LATENCY_BUCKETS = 64 * 32 };
+enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, READY };
+
+struct device {
+    int fd;
+    enum state state;
+    SSL *tls;
+    uint32_t sent, acked;           /* messages; the packet id of message n is n % 65535 + 1 */
+    uint64_t since[MAX_WINDOW];     /* when message n was written or due, at n % MAX_WINDOW, ns */
+    unsigned char ack[4];           /* a partly read PUBACK */
+    int ack_have;
+    unsigned char *unwritten;       /* what the socket did not take, or NULL */
+    size_t unwritten_size;
+    int watches_output;
+};
+
+/* --- what to do ------------------------------------------------------------------------------------------------- */
+
+static struct {
+    const char *host, *ca, *users, *kind;
+    int port, connections, window, server;
+    double seconds, warmup, rate;
+    long long first_ms;
+} options = {.host = "127.0.0.1", .kind = "single", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
+             .first_ms = 1420070400000LL};
+
+static struct device *devices;
+static char (*names)[NAME];
+static SSL_CTX *tls;
+static int poller;
+
+/* --- what happened ---------------------------------------------------------------------------------------------- */
+
+static uint64_t latency[LATENCY_BUCKETS], slowest_ns, acked_total, sent_total, started_late;
+static int measuring, ready_count, begun;
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void fail(const char *what) {
+    fprintf(stderr, "loadgen: %s (%s)\n", what, errno ? strerror(errno) : "no system error");
+    ERR_print_errors_fp(stderr);
+    exit(1);
+}
+
+/* Log-linear buckets: 32 to each power of two, so that a quantile is right to 3 %. */
+static int bucket_of(uint64_t ns) {
+    uint64_t us = ns / 1000;
+    if (us < 32) return (int)us;
+    int power = 63 - __builtin_clzll(us);
+    int bucket = (power - 4) * 32 + (int)((us >> (power - 5)) & 31);
+    return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
+}
+
+static double bucket_us(int bucket) {
+    if (bucket < 32) return bucket;
+    int power = bucket / 32 + 4;
+    return (double)((32u + (unsigned)(bucket % 32)) * (1ull << (power - 5)));
+}
+
+static double quantile_us(double q) {
+    uint64_t total = 0, seen = 0;
+    for (int i = 0; i < LATENCY_BUCKETS; i++) total += latency[i];
+    for (int i = 0; i < LATENCY_BUCKETS; i++) {
+        seen += latency[i];
+        if (total && (double)seen >= q * (double)total) return bucket_us(i);
+    }
+    return 0;
+}
+
+/* CPU seconds a process has used, all its threads: fields 14 and 15 of its stat line. */
+static double cpu_of(int pid) {
+    char path[64], line[1024];
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file) fail("the server is gone");
+    if (!fgets(line, sizeof line, file)) fail("no stat line");
+    fclose(file);
+    char *after_name = strrchr(line, ')');
+    if (!after_name || sscanf(after_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+        fail("an odd stat line");
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double own_cpu(void) {
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+/* --- one message ------------------------------------------------------------------------------------------------ */
+
+static unsigned char message[MAX_MESSAGE];
+static size_t message_size, id_at, times_at[TIMES];
+static int times;
+
+static void append(const char *text) {
+    size_t n = strlen(text);
+    memcpy(message + message_size, text, n);
+    message_size += n;
+}
+
+static void append_time(void) {
+    times_at[times++] = message_size;
+    append("0000000000000");
+}
+
+static void append_point(int i) {
+    char text[96];
+    snprintf(text, sizeof text, "{\"tid\":41,\"lat\":35.%06d,\"lon\":129.%06d,\"alt\":12.4,\"sp\":%d,\"dop\":1.1,\"nos\":9,\"tdis\":14,\"clt\":",
+             157731 + 111 * i, 59114 + 137 * i, 38 + i % 7);
+    append(text);
+    append_time();
+    append("}");
+}
+
+/* The PUBLISH that every device sends, times and packet id still to be filled in. */
+static void compose(void) {
+    static unsigned char body[MAX_MESSAGE];
+    static const char topic[] = "v1/sensors/me/tre";
+    int aggregate = strcmp(options.kind, "aggregate") == 0;
+    append("{\"ty\":2,\"ts\":");
+    append_time();
+    append(aggregate ? ",\"pld\":[" : ",\"pld\":");
+    for (int i = 0; i < (aggregate ? POINTS : 1); i++) {
+        if (i) append(",");
+        append_point(i);
+    }
+    append(aggregate ? "]}" : "}");
+
+    size_t body_size = message_size, topic_size = sizeof topic - 1, rest = 2 + topic_size + 2 + body_size, head = 0;
+    memcpy(body, message, body_size);
+    message[head++] = 0x32; /* PUBLISH, QoS 1 */
+    for (size_t left = rest; left; left >>= 7) message[head++] = (unsigned char)((left & 127) | (left > 127 ? 128 : 0));
+    message[head++] = 0;
+    message[head++] = (unsigned char)topic_size;
+    memcpy(message + head, topic, topic_size);
+    id_at = head + topic_size;
+    memcpy(message + id_at + 2, body, body_size);
+    message_size = id_at + 2 + body_size;
+    for (int i = 0; i < times; i++) times_at[i] += id_at + 2;
+}
+
+static void put_time(unsigned char *at, long long ms) {
+    for (int i = 12; i >= 0; i--, ms /= 10) at[i] = (unsigned char)('0' + ms % 10);
+}
+
+static void put_message(unsigned char *at, uint32_t n) {
+    int points = times - 1;
+    long long last = options.first_ms + 1000LL * points * ((long long)n + 1);
+    unsigned id = n % 65535 + 1;
+    memcpy(at, message, message_size);
+    at[id_at] = (unsigned char)(id >> 8);
+    at[id_at + 1] = (unsigned char)id;
+    put_time(at + times_at[0], last);
+    for (int i = 1; i <= points; i++) put_time(at + times_at[i], last - 1000LL * (points - i));
+}
+
+/* --- one connection --------------------------------------------------------------------------------------------- */
+
+static void watch(struct device *d, int output) {
+    struct epoll_event event = {.events = EPOLLIN | (output ? EPOLLOUT : 0), .data.ptr = d};
+    if (d->watches_output == output) return;
+    d->watches_output = output;
+    if (epoll_ctl(poller, EPOLL_CTL_MOD, d->fd, &event)) fail("epoll");
+}
+
+/* Bytes written; 0 when the socket is full. */
+static size_t write_some(struct device *d, const unsigned char *bytes, size_t size) {
+    if (!d->tls) {
+        ssize_t n = send(d->fd, bytes, size, MSG_NOSIGNAL);
+        if (n < 0 && errno != EAGAIN) fail("the server closed a connection");
+        return n < 0 ? 0 : (size_t)n;
+    }
+    size_t n = 0;
+    if (SSL_write_ex(d->tls, bytes, size, &n)) return n;
+    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_WRITE) fail("the server closed a TLS connection");
+    return 0;
+}
+
+static void write_all(struct device *d, const unsigned char *bytes, size_t size) {
+    while (size) {
+        size_t n = write_some(d, bytes, size);
+        bytes += n;
+        size -= n;
+        if (n == 0) break;
+    }
+    if (size) { /* keep the rest; nothing else is written before it is gone */
+        unsigned char *rest = malloc(size);
+        memcpy(rest, bytes, size);
+        free(d->unwritten);
+        d->unwritten = rest;
+        d->unwritten_size = size;
+    }
+    watch(d, size != 0);
+}
+
+/* Publish the next `count` messages in one write. */
+static void publish(struct device *d, int count, uint64_t since) {
+    static unsigned char batch[MAX_WINDOW * MAX_MESSAGE];
+    for (int i = 0; i < count; i++, d->sent++) {
+        put_message(batch + (size_t)i * message_size, d->sent);
+        d->since[d->sent % MAX_WINDOW] = since;
+    }
+    sent_total += (uint64_t)count;
+    write_all(d, batch, (size_t)count * message_size);
+}
+
+static void fill_window(struct device *d) {
+    int room = options.window - (int)(d->sent - d->acked);
+    if (room > 0 && !d->unwritten) publish(d, room, now_ns());
+}
+
+static void sign_in(struct device *d) {
+    unsigned char packet[128];
+    char client[16];
+    const char *user = names[d - devices];
+    int client_size = snprintf(client, sizeof client, "d%ld", (long)(d - devices)), user_size = (int)strlen(user);
+    static const unsigned char head[] = {0, 4, 'M', 'Q', 'T', 'T', 4, 0x82, 0, 0}; /* user name, clean, no keep-alive */
+    size_t n = 0;
+    packet[n++] = 0x10;
+    packet[n++] = (unsigned char)(sizeof head + 2 + (size_t)client_size + 2 + (size_t)user_size);
+    memcpy(packet + n, head, sizeof head), n += sizeof head;
+    packet[n++] = 0, packet[n++] = (unsigned char)client_size;
+    memcpy(packet + n, client, (size_t)client_size), n += (size_t)client_size;
+    packet[n++] = 0, packet[n++] = (unsigned char)user_size;
+    memcpy(packet + n, user, (size_t)user_size), n += (size_t)user_size;
+    d->state = SIGNING_IN;
+    write_all(d, packet, n);
+}
+
+static void handshake(struct device *d) {
+    int done = SSL_do_handshake(d->tls);
+    if (done == 1) {
+        sign_in(d);
+        return;
+    }
+    int want = SSL_get_error(d->tls, done);
+    if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) fail("TLS handshake");
+    watch(d, want == SSL_ERROR_WANT_WRITE);
+}
+
+static void dial(struct device *d) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
+    int one = 1;
+    inet_pton(AF_INET, options.host, &address.sin_addr);
+    d->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (d->fd < 0) fail("socket (ulimit -n?)");
+    setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(d->fd, (struct sockaddr *)&address, sizeof address) && errno != EINPROGRESS) fail("connect");
+    d->state = CONNECTING;
+    d->watches_output = 1;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = d};
+    if (epoll_ctl(poller, EPOLL_CTL_ADD, d->fd, &event)) fail("epoll");
+}
+
+static void connected(struct device *d) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error) errno = error, fail("connect");
+    if (!tls) {
+        sign_in(d);
+        return;
+    }
+    d->tls = SSL_new(tls);
+    SSL_set_fd(d->tls, d->fd);
+    SSL_set_connect_state(d->tls);
+    SSL_set1_host(d->tls, "localhost");
+    d->state = HANDSHAKING;
+    handshake(d);
+}
+
+static void acknowledged(struct device *d, const unsigned char *packet) {
+    if (d->state == SIGNING_IN) {
+        if (packet[0] != 0x20 || packet[3]) fail("CONNECT was refused");
+        d->state = READY;
+        ready_count++;
+        if (begun < options.connections) dial(&devices[begun++]);
+        return;
+    }
+    if (packet[0] != 0x40) fail("something else than PUBACK");
+    uint32_t n = d->acked;
+    if ((unsigned)(packet[2] << 8 | packet[3]) != n % 65535 + 1) fail("PUBACK out of order");
+    d->acked++;
+    acked_total++;
+    if (measuring) {
+        uint64_t took = now_ns() - d->since[n % MAX_WINDOW];
+        latency[bucket_of(took)]++;
+        if (took > slowest_ns) slowest_ns = took;
+    }
+}
+
+/* Bytes read; 0 when there are none. */
+static size_t read_some(struct device *d, unsigned char *bytes, size_t size) {
+    if (!d->tls) {
+        ssize_t n = recv(d->fd, bytes, size, 0);
+        if (n == 0 || (n < 0 && errno != EAGAIN)) fail("the server closed a connection");
+        return n < 0 ? 0 : (size_t)n;
+    }
+    size_t n = 0;
+    if (SSL_read_ex(d->tls, bytes, size, &n)) return n;
+    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_READ) fail("the server closed a TLS connection");
+    return 0;
+}
+
+static void read_acks(struct device *d) {
+    unsigned char bytes[4096];
+    size_t n = read_some(d, bytes, sizeof bytes);
+    for (size_t i = 0; i < n; i++) {
+        d->ack[d->ack_have++] = bytes[i];
+        if (d->ack_have == 4) {
+            d->ack_have = 0;
+            acknowledged(d, d->ack);
+        }
+    }
+}
+
+static void serve_device(struct device *d, uint32_t events, int closed_loop) {
+    if (d->state == CONNECTING) {
+        connected(d);
+        return;
+    }
+    if (d->state == HANDSHAKING) {
+        handshake(d);
+        return;
+    }
+    if (d->unwritten && events & EPOLLOUT) {
+        unsigned char *rest = d->unwritten;
+        d->unwritten = NULL;
+        write_all(d, rest, d->unwritten_size);
+        free(rest);
+    }
+    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) read_acks(d);
+    if (closed_loop) fill_window(d);
+}
+
+static void turn(int timeout_ms, int closed_loop) {
+    struct epoll_event events[512];
+    int n = epoll_wait(poller, events, 512, timeout_ms);
+    if (n < 0 && errno != EINTR) fail("epoll_wait");
+    for (int i = 0; i < n; i++) serve_device(events[i].data.ptr, events[i].events, closed_loop);
+}
+
+/* --- the whole run ---------------------------------------------------------------------------------------------- */
+
+static void read_names(void) {
+    names = calloc((size_t)options.connections, sizeof *names);
+    FILE *file = options.users ? fopen(options.users, "r") : NULL;
+    if (options.users && !file) fail("cannot read --users");
+    for (int i = 0; i < options.connections; i++) {
+        if (!file) snprintf(names[i], NAME, "sensor-%013d", i);
+        else if (fscanf(file, "%31s", names[i]) != 1) fail("too few lines in --users");
+    }
+    if (file) fclose(file);
+}
+
+static void connect_all(void) {
+    devices = calloc((size_t)options.connections, sizeof *devices);
+    while (begun < options.connections && begun < HANDSHAKES) dial(&devices[begun++]);
+    while (ready_count < options.connections) turn(1000, 0);
+}
+
+/* Publish what is due; in rate mode the connections take turns. */
+static void publish_due(uint64_t start, uint64_t *next, uint64_t now) {
+    double gap = 1e9 / options.rate;
+    for (;; (*next)++) {
+        uint64_t due = start + (uint64_t)((double)*next * gap);
+        if (due > now) return;
+        struct device *d = &devices[*next % (uint64_t)options.connections];
+        if (d->sent - d->acked >= MAX_WINDOW || d->unwritten) { /* this device is stuck: it does not send, it counts */
+            started_late++;
+            continue;
+        }
+        publish(d, 1, due);
+    }
+}
+
+static void run_until(uint64_t end, uint64_t start, uint64_t *next) {
+    for (uint64_t now = now_ns(); now < end; now = now_ns()) {
+        if (options.rate > 0) publish_due(start, next, now);
+        turn(options.rate > 0 ? 1 : 100, options.rate <= 0);
+    }
+}
+
+static void drain(void) {
+    uint64_t limit = now_ns() + 10000000000ull;
+    for (int i = 0; i < options.connections; i++)
+        while (devices[i].acked != devices[i].sent && now_ns() < limit) turn(100, 0);
+}
+
+static void parse(int argc, char **argv) {
+    static const struct option known[] = {
+        {"host", 1, 0, 'h'}, {"port", 1, 0, 'p'}, {"ca", 1, 0, 'c'}, {"users", 1, 0, 'u'}, {"kind", 1, 0, 'k'},
+        {"connections", 1, 0, 'n'}, {"window", 1, 0, 'w'}, {"seconds", 1, 0, 's'}, {"warmup", 1, 0, 'W'},
+        {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {0, 0, 0, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (c) {
+        case 'h': options.host = optarg; break;
+        case 'p': options.port = atoi(optarg); break;
+        case 'c': options.ca = optarg; break;
+        case 'u': options.users = optarg; break;
+        case 'k': options.kind = optarg; break;
+        case 'n': options.connections = atoi(optarg); break;
+        case 'w': options.window = atoi(optarg); break;
+        case 's': options.seconds = atof(optarg); break;
+        case 'W': options.warmup = atof(optarg); break;
+        case 'r': options.rate = atof(optarg); break;
+        case 'S': options.server = atoi(optarg); break;
+        case 'f': options.first_ms = atoll(optarg); break;
+        default: exit(2);
+        }
+    if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
+        fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
+                        "       [--kind single|aggregate] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
+                        "       [--first-ms MS]  time of the first message\n");
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv) {
+    parse(argc, argv);
+    signal(SIGPIPE, SIG_IGN);
+    if (options.ca) {
+        tls = SSL_CTX_new(TLS_client_method());
+        SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
+        if (!SSL_CTX_load_verify_locations(tls, options.ca, NULL)) fail("cannot read --ca");
+        SSL_CTX_set_mode(tls, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+        SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
+    }
+    poller = epoll_create1(EPOLL_CLOEXEC);
+    compose();
+    read_names();
+    uint64_t dialled = now_ns();
+    connect_all();
+    double connect_s = (double)(now_ns() - dialled) / 1e9;
+
+    uint64_t start = now_ns(), next = 0;
+    if (options.rate <= 0) for (int i = 0; i < options.connections; i++) fill_window(&devices[i]);
+    run_until(start + (uint64_t)(options.warmup * 1e9), start, &next);
+
+    double server_before = options.server ? cpu_of(options.server) : 0, own_before = own_cpu();
+    uint64_t acked_before = acked_total, sent_before = sent_total, begin = now_ns();
+    measuring = 1;
+    run_until(begin + (uint64_t)(options.seconds * 1e9), start, &next);
+    measuring = options.rate > 0; /* a late PUBACK of the measured window still counts in rate mode */
+    double took = (double)(now_ns() - begin) / 1e9, own = own_cpu() - own_before;
+    double server = options.server ? cpu_of(options.server) - server_before : 0;
+    uint64_t acked = acked_total - acked_before, sent = sent_total - sent_before;
+    drain();
+
+    uint64_t unacked = sent_total - acked_total;
+    printf("{\"connections\":%d,\"window\":%d,\"message_bytes\":%zu,\"connect_s\":%.3f,\"seconds\":%.3f,\"sent\":%llu,"
+           "\"acked\":%llu,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f,\"max_us\":%.0f,"
+           "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"never_acked\":%llu,\"not_sent\":%llu}\n",
+           options.connections, options.window, message_size - id_at - 2, connect_s, took, (unsigned long long)sent,
+           (unsigned long long)acked, (double)acked / took, quantile_us(0.5), quantile_us(0.99), quantile_us(0.999),
+           (double)slowest_ns / 1e3, server, own, (unsigned long long)unacked, (unsigned long long)started_late);
+    return unacked ? 1 : 0;
+}

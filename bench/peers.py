@@ -1,0 +1,179 @@
+"""The servers that are measured: Tripline, mosquitto and amqtt, each pinned to one core, all with the same certificate.
+
+The peers keep nothing and admit everybody; Tripline looks the sensor up, applies every rule and acknowledges after the
+commit. Not here: the load (`loadgen.py`), what is compared (`device_channel.py`).
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tripline.adapters import tls_local
+
+SERVER_CORE = 0
+GENERATOR_CORE = 1
+AMQTT = Path(__file__).parent / ".venv" / "bin" / "amqtt"
+AMQTT_VERSION = "0.12.1"
+START_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server."""
+
+    name: str
+    pid: int
+    port: int
+    ca: Path
+
+    def memory_kib(self) -> tuple[int, int]:
+        """Resident and proportional set size."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        rollup = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+        return _field(status, "VmRSS"), _field(rollup, "Pss")
+
+
+def _field(text: str, name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def install_amqtt() -> None:
+    """Give amqtt its own virtual environment, so that its dependencies stay away from ours."""
+    if AMQTT.exists():
+        return
+    folder = AMQTT.parent.parent
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, f"amqtt=={AMQTT_VERSION}"], check=True)
+
+
+def certificate(folder: Path) -> tls_local.Material:
+    """A certificate authority and a server certificate for 127.0.0.1, as Tripline makes them."""
+    return tls_local.made(folder, host="127.0.0.1", now_ms=int(time.time() * 1000))
+
+
+@contextlib.contextmanager
+def mosquitto(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+    """mosquitto, nothing persisted, anybody admitted."""
+    port = free_port()
+    config = folder / "mosquitto.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\ncafile {tls.ca}\ncertfile {tls.certificate}\nkeyfile {tls.key}\n"
+        "allow_anonymous true\npersistence false\nlog_type error\nuser root\nset_tcp_nodelay true\n"
+    )
+    with _running("mosquitto", ["mosquitto", "-c", str(config)], folder) as process:
+        yield _answering("mosquitto", process, port, tls.ca)
+
+
+@contextlib.contextmanager
+def amqtt(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+    """amqtt, nothing persisted, anybody admitted, log lines off."""
+    install_amqtt()
+    port = free_port()
+    config = folder / "amqtt.yaml"
+    config.write_text(
+        f"listeners:\n  default:\n    type: tcp\n    bind: 127.0.0.1:{port}\n    ssl: true\n"
+        f"    certfile: {tls.certificate}\n    keyfile: {tls.key}\n    max_connections: 20000\n"
+        "plugins:\n  amqtt.plugins.authentication.AnonymousAuthPlugin:\n    allow_anonymous: true\n"
+    )
+    command = [str(AMQTT.parent / "python"), "-c", _AMQTT_QUIET, str(config)]
+    with _running("amqtt", command, folder) as process:
+        yield _answering("amqtt", process, port, tls.ca)
+
+
+_AMQTT_QUIET = """
+import asyncio, logging, sys, yaml
+from amqtt.broker import Broker
+logging.disable(logging.CRITICAL)
+async def main():
+    with open(sys.argv[1]) as file:
+        await Broker(yaml.safe_load(file)).start()
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+@contextlib.contextmanager
+def tripline(folder: Path) -> Iterator[Server]:
+    """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL`."""
+    command = [sys.executable, "-m", "tripline", "serve", "--data", str(folder)]
+    command += ["--api-port", "0", "--analytics-port", "0", "--device-port", "0"]
+    with _running("tripline", command, folder) as process:
+        ready = _ready_line(folder / "tripline.out", process)
+        found = re.search(r"devices=\S+:(\d+) ca=(\S+)", ready)
+        assert found, ready
+        yield Server("tripline", process.pid, int(found.group(1)), Path(found.group(2)))
+
+
+@contextlib.contextmanager
+def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    pinned = ["taskset", "-c", str(SERVER_CORE), *command]
+    with (folder / f"{name}.out").open("wb") as out, (folder / f"{name}.err").open("wb") as err:
+        process = subprocess.Popen(pinned, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _ready_line(out: Path, process: subprocess.Popen[bytes]) -> str:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        for line in out.read_text().splitlines():
+            if line.startswith("ready "):
+                return line
+        time.sleep(0.05)
+    raise RuntimeError(f"tripline did not start; see {out.with_suffix('.err')}")
+
+
+def _answering(name: str, process: subprocess.Popen[bytes], port: int, ca: Path) -> Server:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return Server(name, process.pid, port, ca)
+        time.sleep(0.05)
+    raise RuntimeError(f"{name} did not start")
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def versions() -> dict[str, str]:
+    """What ran: the interpreter, the TLS library and the peers."""
+    import sqlite3
+    import ssl
+
+    def first_line(*command: str) -> str:
+        if not shutil.which(command[0]):
+            return "missing"
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return (done.stdout or done.stderr).splitlines()[0]
+
+    return {
+        "python": sys.version.split()[0],
+        "openssl": ssl.OPENSSL_VERSION,
+        "sqlite": sqlite3.sqlite_version,
+        "mosquitto": first_line("mosquitto", "-h"),
+        "amqtt": AMQTT_VERSION,
+        "kernel": os.uname().release,
+    }
