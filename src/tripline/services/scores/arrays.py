@@ -50,8 +50,8 @@ class Loaded:
 
 def loaded(tracks: Sequence[Track]) -> Loaded:
     """The arrays of these trips, in their order. Raises ValueError when packed samples are cut."""
-    rows = np.frombuffer(b"".join(track.packed for track in tracks), PACKED)
     bounds = np.cumsum([0, *(_count(track.packed) for track in tracks)])
+    rows = np.frombuffer(b"".join(track.packed for track in tracks), PACKED)
     flags = rows["flags"]
     timed = (flags & samples.FLAG_OWN_TIME != 0) & (flags & samples.FLAG_PARKING == 0)
     used = timed & np.isfinite(rows["lat"]) & np.isfinite(rows["lon"])

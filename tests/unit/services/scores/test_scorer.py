@@ -1,0 +1,428 @@
+"""Jobs become scores, events and accumulated scores: once, whole, again after changes, none in another's way."""
+
+import asyncio
+import math
+
+import pytest
+from sqlalchemy import delete, select, update
+from tests.support.scoring_rows import (
+    DRIVER,
+    NOW_MS,
+    START_MS,
+    VEHICLE,
+    add_microtrip,
+    drive,
+    played,
+    sample,
+)
+
+from tripline.domain import ids, samples
+from tripline.observe import SIGNAL_SCORING_DUE
+from tripline.ports import Outage
+from tripline.services.scores import scorer
+from tripline.store import scores, tables
+
+CALM = drive(*[50.0] * 20)
+START = drive(0, 0, 0, 0, 12, 24, 30, 30)
+SCORE = ("trip_no", "created_ms", "vehicle_id", "user_id", "score", "accel", "de_accel", "over_speed", "over_speed_s")
+EVENT = ("trip_no", "created_ms", "event_ms", "event_type", "speed_mh", "lat", "lon", "info")
+TOTAL = ("vehicle_id", "created_ms", "user_id", "count", "score", "distance_m")
+SCORE_OF_START = 100 * math.exp(-0.45 / 10)
+
+
+async def left(rig):
+    """Everything the scorer may have written, and the jobs that remain."""
+    return (
+        await rig.rows(tables.driving_score, *SCORE, "distance_m", "trip_id"),
+        await rig.rows(tables.gps_event, *EVENT, "no", "id"),
+        await rig.rows(tables.vehicle_score, *TOTAL),
+        await rig.rows(tables.trip, "no", "not_scored"),
+        await rig.rows(tables.scoring_job, "trip_no", "due_ms", "attempts", "last_error"),
+    )
+
+
+def after(store, name):
+    """An event that is set whenever this operation of the store is done."""
+    done = asyncio.Event()
+    operation = getattr(store, name)
+
+    async def observed(work):
+        result = await operation(work)
+        done.set()
+        return result
+
+    setattr(store, name, observed)
+    return done
+
+
+def test_due_job_leaves_score_event_total_and_no_job(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip([*START[:4], b"".join(START[4:])], distance_m=10_000)
+        return no, await rig.drain(), await left(rig)
+
+    no, handled, (score, events, total, trips, jobs) = played(tmp_path, play)
+
+    at_ms = NOW_MS + 1
+    assert handled == 1
+    assert [row[:10] for row in score] == [(no, at_ms, VEHICLE, DRIVER, SCORE_OF_START, 1, 0, 0, 0.0, 10_000)]
+    assert [row[:8] for row in events] == [
+        (no, NOW_MS, START_MS + 4_000, 1, 12_000, 36.0, 127.0, '{"id":"","maxSpd":0,"rank":0}')
+    ]
+    assert total == [(VEHICLE, at_ms + 1, DRIVER, 1, pytest.approx(SCORE_OF_START), 10_000)]
+    assert trips == [(no, None)]
+    assert jobs == []
+
+
+def test_events_have_one_run_of_ids_and_one_creation_time(tmp_path):
+    async def play(rig):
+        await rig.add_trip(drive(*[130.0] * 4), distance_m=10_000, device_type="BLACKBOX")
+        await rig.drain()
+        return (
+            await rig.rows(tables.gps_event, "no", "id", "created_ms", "info", "device_type", "user_id", "trip_id"),
+            await rig.rows(tables.driving_score, "created_ms", "trip_id"),
+        )
+
+    events, [(score_ms, trip_id)] = played(tmp_path, play)
+
+    first = events[0][0]
+    info = '{"id":"","maxSpd":110000,"rank":0}'
+    assert [row[0] for row in events] == list(range(first, first + 4))
+    assert [ids.no_of(row[1]) for row in events] == list(range(first, first + 4))
+    assert [row[2:] for row in events] == [(ids.created_ms(events[0][1]), info, "BLACKBOX", DRIVER, trip_id)] * 4
+    assert score_ms > events[0][2]
+
+
+@pytest.mark.parametrize(
+    ("packed", "trip", "reason"),
+    [
+        (CALM, {"distance_m": 2_999}, "too_short"),
+        ([sample(second * 6, 50) for second in range(20)], {"distance_m": 9_000}, "sparse"),
+        ([], {"distance_m": 9_000}, "no_samples"),
+        ([sample(0, 50)], {"distance_m": 9_000}, "no_samples"),
+        ([sample(second, 50, flags=0) for second in range(9)], {"distance_m": 9_000}, "no_samples"),
+        ([sample(second, 50, lat=math.nan) for second in range(9)], {"distance_m": 9_000}, "no_position"),
+        (CALM, {"distance_m": 9_000, "device_type": "ADAS"}, "device_type"),
+        (CALM, {"distance_m": 9_000, "vehicle_id": None}, "unmapped"),
+        (CALM, {"distance_m": 9_000, "parking": True}, "parking"),
+    ],
+)
+def test_trip_that_is_not_scored_keeps_the_reason(tmp_path, packed, trip, reason):
+    async def play(rig):
+        return await rig.add_trip(packed, **trip), await rig.drain(), await left(rig)
+
+    no, handled, result = played(tmp_path, play)
+
+    assert (handled, result) == (1, ([], [], [], [(no, reason)], []))
+
+
+@pytest.mark.parametrize(("category", "accel"), [("BUS", 1), ("TRUCK", 1), ("TAXI", 0), (None, 0)])
+def test_vehicle_category_decides_the_thresholds(tmp_path, category, accel):
+    vehicle_id = "44444444-0000-11b2-8080-808080808080"
+
+    async def play(rig):
+        await rig.add_vehicle(vehicle_id, category)
+        await rig.add_trip(drive(*[40.0] * 5, 46.0, 46.0), vehicle_id=vehicle_id, distance_m=9_000)
+        await rig.drain()
+        return await rig.rows(tables.driving_score, "accel")
+
+    assert played(tmp_path, play) == [(accel,)]
+
+
+def test_o2_microtrips_received_out_of_order_are_scored_in_order_of_time(tmp_path):
+    async def play(rig):
+        await rig.add_trip([*START[4:], *START[:4]], distance_m=10_000)
+        await rig.drain()
+        return await rig.rows(tables.gps_event, "event_ms", "event_type")
+
+    assert played(tmp_path, play) == [(START_MS + 4_000, 1)]
+
+
+def test_job_before_its_time_waits(tmp_path):
+    async def play(rig):
+        await rig.add_trip(CALM, distance_m=9_000, due_ms=NOW_MS + 1)
+        early = await rig.drain()
+        rig.now_ms += 1
+        return early, await rig.drain()
+
+    assert played(tmp_path, play) == (0, 1)
+
+
+def test_scoring_twice_changes_nothing(tmp_path):
+    async def play(rig):
+        scored = await rig.add_trip(START, distance_m=10_000)
+        short = await rig.add_trip(CALM, distance_m=1)
+        await rig.drain()
+        before = await left(rig)
+        rig.now_ms += 60_000
+        await rig.ask_again(scored)
+        await rig.ask_again(short)
+        return before, await rig.drain(), await left(rig)
+
+    before, handled, after = played(tmp_path, play)
+
+    assert handled == 2
+    assert after == before
+
+
+def test_rescoring_after_late_samples_replaces_the_old_contribution(tmp_path):
+    async def play(rig):
+        other = await rig.add_trip(CALM, distance_m=20_000)
+        no = await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        await rig.write(lambda tx: add_microtrip(tx, rig.ids, no, sample(8, 10) + sample(9, 10)))
+        rig.now_ms += 60_000
+        await rig.ask_again(no)
+        await rig.drain()
+        return other, no, await left(rig)
+
+    other, no, (score, events, total, _, jobs) = played(tmp_path, play)
+
+    twice = 100 * math.exp(-0.9 / 10)
+    assert [(row[0], row[4], row[5], row[6]) for row in score] == [(other, 100, 0, 0), (no, twice, 1, 1)]
+    assert [(row[0], row[3], row[1]) for row in events] == [(no, 1, NOW_MS + 60_000), (no, 3, NOW_MS + 60_000)]
+    assert total == [(VEHICLE, NOW_MS + 60_002, DRIVER, 2, pytest.approx(100 * math.exp(-0.9 / 30)), 30_000)]
+    assert jobs == []
+
+
+def test_rescoring_that_takes_the_score_away_takes_all_of_it(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        await rig.write(lambda tx: tx.run(update(tables.trip).values(distance_m=100)))
+        await rig.ask_again(no)
+        await rig.drain()
+        return no, await left(rig)
+
+    no, result = played(tmp_path, play)
+
+    assert result == ([], [], [], [(no, "too_short")], [])
+
+
+def test_result_of_samples_that_changed_meanwhile_is_dropped(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(CALM, distance_m=10_000)
+        work = await rig.store.read(rig.scorer._due)
+        await rig.write(lambda tx: add_microtrip(tx, rig.ids, no, sample(20, 80)))
+        await rig.scorer._score(work)
+        between = await left(rig)
+        await rig.drain()
+        return no, between, await left(rig)
+
+    no, between, after = played(tmp_path, play)
+
+    assert between == ([], [], [], [(no, None)], [(no, 0, 0, None)])
+    assert [(row[0], row[5]) for row in after[0]] == [(no, 1)]
+    assert after[4] == []
+
+
+def test_trip_whose_job_is_gone_is_not_written(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(CALM, distance_m=10_000)
+        work = await rig.store.read(rig.scorer._due)
+        await rig.write(lambda tx: tx.run(delete(tables.scoring_job)))
+        await rig.scorer._score(work)
+        return no, await left(rig)
+
+    no, result = played(tmp_path, play)
+
+    assert result == ([], [], [], [(no, None)], [])
+
+
+def test_failing_job_is_put_off_and_holds_up_no_other(tmp_path):
+    async def play(rig):
+        bad = await rig.add_trip([b"cut"], distance_m=9_000)
+        good = await rig.add_trip(CALM, distance_m=9_000)
+        handled = [await rig.scorer.score_due(), await rig.scorer.score_due()]
+        rig.now_ms += 1_000
+        handled.append(await rig.scorer.score_due())
+        return bad, good, handled, await left(rig)
+
+    bad, good, handled, (score, _, _, _, jobs) = played(tmp_path, play)
+
+    assert handled == [2, 0, 1]
+    assert [row[0] for row in score] == [good]
+    assert jobs == [(bad, NOW_MS + 1_000 + 2_000, 2, "ValueError: 3 bytes are not whole samples of 36")]
+
+
+def test_failed_job_succeeds_when_what_was_wrong_is_mended(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip([b"cut"], distance_m=9_000)
+        await rig.drain()
+        await rig.write(lambda tx: tx.run(update(tables.microtrip).values(samples=b"".join(CALM))))
+        rig.now_ms += 1_000
+        await rig.drain()
+        return no, await left(rig)
+
+    no, (score, _, _, _, jobs) = played(tmp_path, play)
+
+    assert ([row[0] for row in score], jobs) == ([no], [])
+
+
+@pytest.mark.parametrize(
+    ("attempts", "pause"), [(1, 1_000), (2, 2_000), (3, 4_000), (12, 2_048_000), (13, 3_600_000), (10_000, 3_600_000)]
+)
+def test_pauses_double_from_a_second_to_an_hour(attempts, pause):
+    assert scorer.pause_ms(attempts) == pause
+
+
+def test_outage_leaves_jobs_as_they_are(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(CALM, distance_m=9_000)
+        write, rig.store.write = rig.store.write, refuse
+        with pytest.raises(Outage):
+            await rig.scorer.score_due()
+        rig.store.write = write
+        return no, await left(rig)
+
+    async def refuse(_):
+        raise Outage("away")
+
+    no, result = played(tmp_path, play)
+
+    assert result == ([], [], [], [(no, None)], [(no, 0, 0, None)])
+
+
+@pytest.mark.parametrize("step", ["forget", "keep_events", "keep_score", "note", "finish", "trip_scores", "keep_total"])
+def test_scorer_interrupted_at_any_step_resumes(tmp_path, monkeypatch, step):
+    class KilledError(BaseException):
+        """The process ends here."""
+
+    async def play(rig):
+        no = await rig.add_trip(START, distance_m=10_000)
+        await rig.write(lambda tx: tx.run(update(tables.trip).values(not_scored="too_short")))
+        before = await left(rig)
+
+        def end(*_, **__):
+            raise KilledError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(scores, step, end)
+            with pytest.raises(KilledError):
+                await rig.scorer.score_due()
+        between = await left(rig)
+        await rig.drain()
+        return no, before, between, await left(rig)
+
+    no, before, between, (score, events, total, trips, jobs) = played(tmp_path, play)
+
+    assert between == before
+    assert ([row[0] for row in score], [row[0] for row in events], [row[3] for row in total]) == ([no], [no], [1])
+    assert (trips, jobs) == ([(no, None)], [])
+
+
+def test_many_jobs_are_scored_in_batches_and_each_once(tmp_path):
+    async def play(rig):
+        for _ in range(scorer.JOBS + 3):
+            await rig.add_trip(START, distance_m=10_000)
+        sizes = [await rig.scorer.score_due() for _ in range(3)]
+        return sizes, await rig.rows(tables.driving_score, "accel"), await rig.rows(tables.vehicle_score, "count")
+
+    sizes, score, total = played(tmp_path, play)
+
+    assert sizes == [scorer.JOBS, 3, 0]
+    assert score == [(1,)] * (scorer.JOBS + 3)
+    assert total == [(scorer.JOBS + 3,)]
+
+
+def test_batch_ends_with_the_job_that_fills_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(scorer, "SAMPLES", 25)
+
+    async def play(rig):
+        for _ in range(5):
+            await rig.add_trip(CALM, distance_m=10_000)
+        return [await rig.scorer.score_due() for _ in range(4)]
+
+    assert played(tmp_path, play) == [2, 2, 1, 0]
+
+
+def test_long_trip_judged_in_a_thread_gives_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(scorer, "INLINE_SAMPLES", 0)
+
+    async def play(rig):
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        return await rig.rows(tables.driving_score, "score")
+
+    assert played(tmp_path, play) == [(SCORE_OF_START,)]
+
+
+def test_accumulated_score_can_be_the_plain_mean(tmp_path):
+    async def play(rig):
+        await rig.add_trip(CALM, distance_m=90_000)
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        return await rig.rows(tables.vehicle_score, "count", "score")
+
+    assert played(tmp_path, play, accumulate="trip_mean") == [(2, pytest.approx((100 + SCORE_OF_START) / 2))]
+
+
+def test_vehicles_accumulate_apart(tmp_path):
+    second = "44444444-0000-11b2-8080-808080808080"
+
+    async def play(rig):
+        await rig.add_vehicle(second)
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.add_trip(CALM, distance_m=9_000, vehicle_id=second)
+        await rig.drain()
+        return await rig.rows(tables.vehicle_score, "vehicle_id", "count", "distance_m")
+
+    assert played(tmp_path, play) == [(VEHICLE, 1, 10_000), (second, 1, 9_000)]
+
+
+def test_obd_manoeuvre_bits_become_events(tmp_path):
+    packed = [sample(second, 50, em=0x40 if second == 3 else 0) for second in range(9)]
+
+    async def play(rig):
+        await rig.add_trip(packed, distance_m=10_000, device_type="OBD")
+        await rig.drain()
+        return await rig.rows(tables.gps_event, "event_type", "event_ms", "device_type", "speed_mh")
+
+    assert played(tmp_path, play) == [(4, START_MS + 3_000, "OBD", 50_000)]
+
+
+def test_running_scorer_wakes_when_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(scorer, "LOOK_S", 3_600)
+
+    async def play(rig):
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            looked = after(rig.store, "read")
+            running = tasks.create_task(rig.scorer.run())
+            await looked.wait()
+            await rig.add_trip(CALM, distance_m=9_000)
+            wrote = after(rig.store, "write")
+            rig.hints.notify(SIGNAL_SCORING_DUE)
+            await wrote.wait()
+            running.cancel()
+        return await rig.rows(tables.driving_score, "score")
+
+    assert played(tmp_path, play) == [(100,)]
+
+
+def test_running_scorer_looks_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(scorer, "LOOK_S", 0.001)
+
+    async def play(rig):
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            looked = after(rig.store, "read")
+            running = tasks.create_task(rig.scorer.run())
+            await rig.add_trip(CALM, distance_m=9_000, due_ms=NOW_MS + 5)
+            await looked.wait()
+            wrote = after(rig.store, "write")
+            rig.now_ms += 5
+            await wrote.wait()
+            running.cancel()
+        return await rig.rows(tables.driving_score, "score")
+
+    assert played(tmp_path, play) == [(100,)]
+
+
+def test_samples_with_parking_flag_are_left_out(tmp_path):
+    parked = samples.FLAG_OWN_TIME | samples.FLAG_PARKING
+    packed = [*START, *(sample(20 + second, 60 * (second % 2), flags=parked) for second in range(8))]
+
+    async def play(rig):
+        await rig.add_trip(packed, distance_m=10_000)
+        await rig.drain()
+        return await rig.store.read(lambda tx: tx.all(select(tables.driving_score.c.accel)))
+
+    assert [tuple(row) for row in played(tmp_path, play)] == [(1,)]
