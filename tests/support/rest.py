@@ -108,10 +108,11 @@ class Rest:
         return Login(user_id, authority, company_id, pair.token)
 
     async def call(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
-        """One request; `path` is relative to /api/tre/v1 unless it begins with /api."""
+        """One request; `path` is relative to /api/tre/v1 unless it begins with /api; bytes are sent as they are."""
         headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
         address = path if path.startswith("/api") else f"/api/tre/v1{path}"
-        return await self.http.request(method, address, headers=headers, json=body, params=query)
+        sent = {"content": body} if isinstance(body, bytes) else {"json": body}
+        return await self.http.request(method, address, headers=headers, params=query, **sent)
 
     async def post(self, login: Login | None, path: str, body: Any = None) -> dict[str, Any]:
         """The record of a POST that must succeed."""

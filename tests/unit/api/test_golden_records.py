@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tests.support import rest
+
 from tripline.domain.access import Authority
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "rest"

@@ -1,0 +1,216 @@
+"""Registering, finding, listing and mounting sensors over REST."""
+
+from tests.support import rest
+
+from tripline import observe
+from tripline.domain.access import Authority
+
+TOKEN = "ACE01abcdefghijklmno"
+OTHER_TOKEN = "ACE02abcdefghijklmno"
+UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
+
+
+def sensor_body(**fields):
+    return {"serialNo": "SN-1", "type": "GPS", "credentialsId": TOKEN, **fields}
+
+
+async def vehicle_and_sensor(app, admin, **fields):
+    """Ids of a new vehicle and a new sensor."""
+    vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "12가3456", "mileage": 1})
+    sensor = await app.post(admin, "/sensor", sensor_body(**fields))
+    return vehicle["id"]["id"], sensor["id"]["id"]
+
+
+def test_registration_refusals_name_the_parameter(tmp_path):
+    cases = {
+        "no serial": sensor_body(serialNo=None),
+        "no type": sensor_body(type=""),
+        "no token": sensor_body(credentialsId=None),
+        "short token": sensor_body(credentialsId="x" * 19),
+        "flag as text": sensor_body(activationRequired="false"),
+        "mission": sensor_body(missionType="auto"),
+    }
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return {name: await app.refused(admin, "POST", "/sensor", body) for name, body in cases.items()}
+
+    form = "Parameter 'credentialsId' must be exactly 20 printable ASCII characters without '/', '+', '#' and blank."
+    assert rest.run(tmp_path, scenario) == {
+        "no serial": (400, 31, "Parameter 'serialNo' can't be empty!"),
+        "no type": (400, 31, "Parameter 'type' can't be empty!"),
+        "no token": (400, 31, "Parameter 'credentialsId' can't be empty!"),
+        "short token": (400, 31, form),
+        "flag as text": (
+            400,
+            31,
+            "Parameter 'activationRequired' has the wrong type: Expected `bool | null`, got `str`.",
+        ),
+        "mission": (400, 31, "Parameter 'missionType' must be one of AUTO, MANUAL."),
+    }
+
+
+def test_mission_type_is_returned_only_when_it_was_sent(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        without = await app.post(admin, "/sensor", sensor_body())
+        return without, await app.post(
+            admin, "/sensor", sensor_body(serialNo="SN-2", credentialsId=OTHER_TOKEN, missionType="MANUAL")
+        )
+
+    without, with_it = rest.run(tmp_path, scenario)
+
+    assert "missionType" not in without
+    assert with_it["missionType"] == "MANUAL"
+
+
+def test_h5_serial_is_unique_in_the_service_type_and_the_token_everywhere(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, partner = await app.partner(ace, "admin@partner.example")
+        _, other = await app.operator("other")
+        await app.post(ace, "/sensor", sensor_body())
+        await app.post(other, "/sensor", sensor_body(credentialsId=OTHER_TOKEN))
+        return [
+            await app.refused(partner, "POST", "/sensor", sensor_body(credentialsId="x" * 20)),
+            await app.refused(other, "POST", "/sensor", sensor_body(serialNo="SN-2")),
+        ]
+
+    assert rest.run(tmp_path, scenario) == [
+        (400, 31, "Parameter 'serialNo': a sensor with the serial number SN-1 is already registered."),
+        (400, 31, "Parameter 'credentialsId': a sensor with this access token is already registered."),
+    ]
+
+
+def test_x1_director_may_not_register_a_sensor(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await app.person(admin, Authority.DIRECTOR, "han")
+        return await app.refused(director, "POST", "/sensor", sensor_body())
+
+    assert rest.run(tmp_path, scenario)[:2] == (403, 20)
+
+
+def test_g12_mounting_answers_the_sensor_and_tells_the_pipeline_once(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
+        path = f"/sensor/{sensor_id}/vehicle/{vehicle_id}"
+        registered = await app.get(admin, f"/sensor/{sensor_id}")
+        mounted = await app.post(admin, path)
+        again = await app.post(admin, path, {"any": ["body"]})
+        vehicle = await app.get(admin, f"/vehicle/{vehicle_id}")
+        read = await app.get(admin, f"/sensor/{sensor_id}")
+        return registered, mounted, again, read, vehicle, app.signals.told
+
+    registered, mounted, again, read, vehicle, told = rest.run(tmp_path, scenario)
+
+    assert mounted == {**registered, "status": "ACTIVATED", "vehicleId": vehicle["id"], "vehicleNo": "12가3456"}
+    assert again == mounted
+    assert read == mounted
+    assert (vehicle["sensorCount"], vehicle["status"]) == (1, "DEACTIVATED")
+    assert told == [(observe.SIGNAL_SENSOR_CHANGED, mounted["id"]["id"])]
+
+
+def test_g11_mounting_ignores_a_body_that_is_no_json(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
+        return await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}", b"{")
+
+    assert rest.run(tmp_path, scenario)["status"] == "ACTIVATED"
+
+
+def test_mounting_refusals_come_in_order_and_change_nothing(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        vehicle_id, sensor_id = await vehicle_and_sensor(app, ace)
+        foreign = (await app.post(other, "/vehicle", {"vehicleNo": "9", "mileage": 1}))["id"]["id"]
+        second = (await app.post(ace, "/vehicle", {"vehicleNo": "2", "mileage": 1}))["id"]["id"]
+        director = await app.person(ace, Authority.DIRECTOR, "han")
+        refusals = [
+            await app.refused(director, "POST", f"/sensor/x/vehicle/{vehicle_id}"),
+            await app.refused(ace, "POST", f"/sensor/x/vehicle/{vehicle_id}"),
+            await app.refused(ace, "POST", f"/sensor/{UNKNOWN}/vehicle/x"),
+            await app.refused(ace, "POST", f"/sensor/{UNKNOWN}/vehicle/{vehicle_id}"),
+            await app.refused(other, "POST", f"/sensor/{sensor_id}/vehicle/{UNKNOWN}"),
+            await app.refused(ace, "POST", f"/sensor/{sensor_id}/vehicle/{foreign}"),
+            await app.refused(other, "POST", f"/sensor/{sensor_id}/vehicle/{foreign}"),
+        ]
+        await app.post(ace, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+        refusals.append(await app.refused(ace, "POST", f"/sensor/{sensor_id}/vehicle/{second}"))
+        return refusals, (await app.get(ace, f"/sensor/{sensor_id}"))["vehicleId"], vehicle_id, app.signals.told
+
+    refusals, vehicle, vehicle_id, told = rest.run(tmp_path, scenario)
+
+    assert [refusal[:2] for refusal in refusals] == [
+        (403, 20),
+        (400, 31),
+        (400, 31),
+        (404, 32),
+        (404, 32),
+        (403, 20),
+        (403, 20),
+        (400, 31),
+    ]
+    assert vehicle == {"id": vehicle_id}
+    assert len(told) == 1
+
+
+def test_mounting_a_sensor_that_needs_activation_is_refused_and_says_why(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id, sensor_id = await vehicle_and_sensor(app, admin, activationRequired=True)
+        refusal = await app.refused(admin, "POST", f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+        return refusal, await app.get(admin, f"/sensor/{sensor_id}"), app.signals.told
+
+    (status, code, message), sensor, told = rest.run(tmp_path, scenario)
+
+    assert (status, code) == (409, 2)
+    assert "this server does not activate devices" in message
+    assert (sensor["status"], sensor["activationRequired"], told) == ("DEACTIVATED", True, [])
+
+
+def test_find_by_serial_number_looks_in_the_callers_service_type(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, partner = await app.partner(ace, "admin@partner.example")
+        _, other = await app.operator("other")
+        registered = await app.post(partner, "/sensor", sensor_body())
+        operators = await app.post(ace, "/sensor", sensor_body(serialNo="SN-2", credentialsId=OTHER_TOKEN))
+        return {
+            "registered": registered,
+            "owner": await app.get(partner, "/sensor", serialNo="SN-1"),
+            "operator": await app.get(ace, "/sensor", serialNo="SN-1"),
+            "another service type": await app.refused(other, "GET", "/sensor", serialNo="SN-1"),
+            "another company": await app.refused(partner, "GET", "/sensor", serialNo=operators["serialNo"]),
+            "no number": await app.refused(ace, "GET", "/sensor"),
+        }
+
+    found = rest.run(tmp_path, scenario)
+
+    assert found["owner"] == found["operator"] == found["registered"]
+    assert found["another service type"][:2] == (404, 32)
+    assert found["another company"][:2] == (403, 20)
+    assert found["no number"] == (400, 31, "Parameter 'serialNo' can't be empty!")
+
+
+def test_list_without_company_shows_the_callers_and_never_a_null_vehicle(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        partner_record, partner = await app.partner(ace, "admin@partner.example")
+        await app.post(ace, "/sensor", sensor_body())
+        await app.post(partner, "/sensor", sensor_body(serialNo="SN-2", credentialsId=OTHER_TOKEN))
+        company_id = partner_record["id"]["id"]
+        return [
+            await app.get(ace, "/sensors", limit=10),
+            await app.get(ace, "/sensors", limit=10, companyId=company_id.upper()),
+            await app.get(partner, "/sensors", limit=10, companyId=company_id),
+        ], await app.refused(partner, "GET", "/sensors", limit=10, companyId=ace.company_id)
+
+    lists, refused = rest.run(tmp_path, scenario)
+
+    assert [[sensor["serialNo"] for sensor in page["data"]] for page in lists] == [["SN-1"], ["SN-2"], ["SN-2"]]
+    assert all(sensor["vehicleId"]["id"] for page in lists for sensor in page["data"])
+    assert refused[:2] == (403, 20)

@@ -1,0 +1,186 @@
+"""Registering and reading vehicles over REST."""
+
+from tests.support import rest
+
+from tripline.domain.access import Authority
+
+UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
+
+
+def test_registration_refusals_name_the_parameter(tmp_path):
+    cases = {
+        "no mileage": {"vehicleNo": "1"},
+        "null mileage": {"vehicleNo": "1", "mileage": None},
+        "mileage 0": {"vehicleNo": "1", "mileage": 0},
+        "mileage as text": {"vehicleNo": "1", "mileage": "10"},
+        "mileage as flag": {"vehicleNo": "1", "mileage": True},
+        "number as number": {"vehicleNo": 1, "mileage": 1},
+        "number as array": {"vehicleNo": ["1"], "mileage": 1},
+        "NUL in the number": {"vehicleNo": "1\x00", "mileage": 1},
+        "half a surrogate": rb'{"vehicleNo": "1", "mileage": 1, "vendor": "\ud800"}',
+        "mileage beyond doubles": b'{"vehicleNo": "1", "mileage": 1e999}',
+        "negative mileage of 400 digits": b'{"vehicleNo": "1", "mileage": -' + b"9" * 400 + b"}",
+        "fuel": {"vehicleNo": "1", "mileage": 1, "fuelType": "STEAM"},
+        "year": {"vehicleNo": "1", "mileage": 1, "modelYear": {"y": 1}},
+        "array": [1],
+        "nothing": None,
+    }
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return {name: await app.refused(admin, "POST", "/vehicle", body) for name, body in cases.items()}
+
+    refusals = rest.run(tmp_path, scenario)
+
+    wrong = "Parameter '{}' has the wrong type: Expected `{}`, got `{}`."
+    missing = "Parameter 'mileage' can't be empty!"
+    for name in ("half a surrogate", "mileage beyond doubles", "negative mileage of 400 digits"):
+        assert refusals.pop(name)[:2] == (400, 31)
+    assert refusals == {
+        "no mileage": (400, 31, missing),
+        "null mileage": (400, 31, missing),
+        "mileage 0": (400, 31, missing),
+        "mileage as text": (400, 31, wrong.format("mileage", "float | null", "str")),
+        "mileage as flag": (400, 31, wrong.format("mileage", "float | null", "bool")),
+        "number as number": (400, 31, wrong.format("vehicleNo", "str | null", "int")),
+        "number as array": (400, 31, wrong.format("vehicleNo", "str | null", "array")),
+        "NUL in the number": (400, 31, "Parameter 'vehicleNo' must not contain control characters."),
+        "fuel": (400, 31, "Parameter 'fuelType' must be one of DIESEL, GASOLINE, LPG."),
+        "year": (400, 31, wrong.format("modelYear", "float | str | null", "object")),
+        "array": (400, 31, "The body must be a JSON object, in braces."),
+        "nothing": (400, 31, "The body must be a JSON object; it is empty."),
+    }
+
+
+def test_registration_ignores_unknown_fields_and_keeps_values_as_data(tmp_path):
+    number = "'; DROP TABLE vehicle; --"
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        body = {"vehicleNo": number, "mileage": 1, "usage": "<script>&amp;%s{}", "status": "ACTIVATED", "x": {"y": 1}}
+        vehicle = await app.post(admin, "/vehicle", body)
+        return await app.get(admin, f"/vehicle/{vehicle['id']['id']}")
+
+    vehicle = rest.run(tmp_path, scenario)
+
+    assert (vehicle["vehicleNo"], vehicle["usage"], vehicle["status"]) == (number, "<script>&amp;%s{}", "DEACTIVATED")
+
+
+def test_h5_number_is_unique_in_the_service_type_and_free_in_another(tmp_path):
+    body = {"vehicleNo": "12가3456", "mileage": 1}
+
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, partner = await app.partner(ace, "admin@partner.example")
+        _, other = await app.operator("other")
+        await app.post(ace, "/vehicle", body)
+        await app.post(other, "/vehicle", body)
+        return [await app.refused(login, "POST", "/vehicle", body) for login in (ace, partner)]
+
+    refusals = rest.run(tmp_path, scenario)
+
+    taken = (400, 31, "Parameter 'vehicleNo': a vehicle with the number 12가3456 is already registered.")
+    assert refusals == [taken, taken]
+
+
+def test_rule_2_vehicle_of_a_director_is_managed_by_that_director(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await app.person(admin, Authority.DIRECTOR, "han")
+        vehicle = await app.post(director, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+        return director, vehicle
+
+    director, vehicle = rest.run(tmp_path, scenario)
+
+    assert vehicle["directorId"] == {"id": director.user_id}
+
+
+def test_rule_3_vehicle_of_a_partner_can_be_read_by_the_operator(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, partner = await app.partner(ace, "admin@partner.example")
+        vehicle = await app.post(partner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+        return vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id']}")
+
+    registered, read = rest.run(tmp_path, scenario)
+
+    assert read == registered
+
+
+def test_checks_run_in_order_token_role_id_existence_ownership_body(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        driver = await app.person(ace, Authority.DRIVER, "oh")
+        foreign = await app.post(other, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+        return [
+            await app.refused(None, "POST", "/vehicle", [1]),
+            await app.refused(driver, "POST", "/vehicle", [1]),
+            await app.refused(granted, "POST", "/vehicle", [1]),
+            await app.refused(ace, "POST", "/vehicle", [1]),
+            await app.refused(ace, "GET", "/vehicle/not-a-uuid"),
+            await app.refused(ace, "GET", f"/vehicle/{UNKNOWN}"),
+            await app.refused(ace, "GET", f"/vehicle/{foreign['id']['id']}"),
+        ]
+
+    refusals = rest.run(tmp_path, scenario)
+
+    assert [refusal[:2] for refusal in refusals] == [
+        (401, 10),
+        (403, 20),
+        (403, 20),
+        (400, 31),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+    ]
+
+
+def test_read_accepts_the_id_in_upper_case(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        vehicle = await app.post(ace, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+        return vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id'].upper()}")
+
+    registered, read = rest.run(tmp_path, scenario)
+
+    assert read == registered
+
+
+def test_list_of_a_company_pages_by_number_with_exact_has_next(tmp_path):
+    async def scenario(app):
+        company, ace = await app.operator("ace")
+        for number in ("B-2", "a-1", "B-1"):
+            await app.post(ace, "/vehicle", {"vehicleNo": number, "mileage": 1})
+        path = f"/company/{company['id']['id']}/vehicles"
+        first = await app.get(ace, path, limit=2)
+        link = {key: value for key, value in first["nextPageLink"].items() if value is not None}
+        return {
+            "first": first,
+            "second": await app.get(ace, path, **link),
+            "exactly full": await app.get(ace, path, limit=3),
+            "search": await app.get(ace, path, limit=3, textSearch="b-"),
+            "by id alone": await app.get(ace, path, limit=2, idOffset=link["idOffset"]),
+        }
+
+    pages = rest.run(tmp_path, scenario)
+
+    def numbers(page):
+        return [vehicle["vehicleNo"] for vehicle in page["data"]], page["hasNext"]
+
+    assert {name: numbers(page) for name, page in pages.items()} == {
+        "first": (["B-1", "B-2"], True),
+        "second": (["a-1"], False),
+        "exactly full": (["B-1", "B-2", "a-1"], False),
+        "search": (["B-1", "B-2"], False),
+        "by id alone": (["a-1"], False),
+    }
+    assert pages["first"]["nextPageLink"] == {
+        "limit": 2,
+        "textSearch": None,
+        "textSearchBound": None,
+        "textOffset": "B-2",
+        "idOffset": pages["first"]["data"][1]["id"]["id"],
+    }
+    assert pages["second"]["nextPageLink"] is None
