@@ -26,12 +26,13 @@ from tripline.api.rim import Rim
 from tripline.config import Config
 from tripline.domain import fields, ids
 from tripline.domain.refusals import Refusal
+from tripline.gateway.listener import Admit, DeviceListener
 from tripline.ports import Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import registry
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.scores.scorer import Scorer
-from tripline.store import migrate, sqlite
+from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
 
 LOOPBACK: Final = "127.0.0.1"
@@ -46,6 +47,8 @@ TROUBLES: Final = (
     Refusal,
 )
 """What can stand in the way of a command; each says so in one line."""
+DRAIN_S: Final = 5.0
+"""How long devices' frames under way may take to be committed and acknowledged after a stop was asked for."""
 _log = observe.logger("app")
 
 
@@ -147,23 +150,38 @@ async def _run(
         clock=now_ms,
     )
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
+    listener = DeviceListener(config=config.devices, intake=intake, admit=_admission(store), clock=now_ms)
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
         serving = tasks.create_task(http.run())
-        await http.opened()
-        ready.set()
-        announce(ways_in.ready_line(material.ca))
-        _log.info("serve.ready")
-        await stop.wait()
-        _log.info("serve.stopping")
-        ready.clear()
-        http.stop()
+        async with listener:
+            await listener.start_on(ways_in.devices, tls)
+            if ways_in.devices_plain is not None:
+                await listener.start_on(ways_in.devices_plain, None)
+            await http.opened()
+            ready.set()
+            announce(ways_in.ready_line(material.ca))
+            _log.info("serve.ready")
+            await stop.wait()
+            _log.info("serve.stopping")
+            ready.clear()
+            http.stop()
+            await listener.drain(DRAIN_S)
         intake.stop()
         await taking_in
         await serving
         scoring.cancel()
     hasher.close()
+
+
+def _admission(store: sqlite.SqliteStore) -> Admit:
+    """Who may connect as a device: whoever knows a sensor's credential."""
+
+    async def admit(user_name: str) -> ids.SensorId | None:
+        return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))
+
+    return admit
 
 
 def _stop_signal() -> asyncio.Event:

@@ -12,9 +12,16 @@ from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.sensors import Sensor
 from tripline.store import listing, scopes, uniqueness
 from tripline.store.tables import sensor, vehicle
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
+_ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
 _STORED: Final = [field.name for field in fields(Sensor) if field.name != "vehicle_no"]
+
+
+def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
+    """The sensor whose credential this is. Takes no scope: it is asked at CONNECT, before anybody is known."""
+    rows = tx.hot(_ADMITTED, credential)
+    return rows[0][0] if rows else None
 
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> tuple[Sensor, bool] | None:
