@@ -48,7 +48,8 @@ class Passwords:
 
         Raises `TooManyLogins`.
         """
-        return await self._in_pool(lambda: self._verify(password, kept or self._nobodys)) and kept is not None
+        compared = self._nobodys if kept is None else kept
+        return await self._in_pool(lambda: self._verify(password, compared)) and kept is not None
 
     def close(self) -> None:
         """Let the threads end."""

@@ -1,0 +1,47 @@
+"""Serves REST over `bench/data/scores.db` on one port, as `tripline serve` does, and nothing else.
+
+python -m bench.serve_pages      prints `PORT TOKEN`, then serves until it is stopped
+"""
+
+import socket
+import time
+from zoneinfo import ZoneInfo
+
+import uvloop
+from bench import make_scores
+
+from tripline import config
+from tripline.adapters.http_uvicorn import HttpDoors
+from tripline.adapters.signals_local import LocalSignals
+from tripline.api.app import create_app
+from tripline.api.rim import Rim
+from tripline.domain import ids
+from tripline.services.passwords import Passwords
+from tripline.services.tokens import Tokens
+from tripline.store.sqlite import SqliteStore
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def _serve() -> None:
+    tokens = Tokens(key=b"bench" * 16, settings=config.Tokens())
+    rim = Rim(
+        store=SqliteStore(make_scores.FILE),
+        ids=ids.TimeIds(node=1),
+        clock=_now_ms,
+        signals=LocalSignals(),
+        tokens=tokens,
+        passwords=Passwords(config.Passwords()),
+        time_zone=ZoneInfo("Asia/Seoul"),
+        ready=lambda: True,
+    )
+    door = socket.create_server(("127.0.0.1", 0))
+    pair = tokens.issue(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
+    print(door.getsockname()[1], pair.token, flush=True)
+    await HttpDoors(create_app(rim), [door], tls=None).run()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve())

@@ -1,0 +1,206 @@
+"""Log-in, refresh, and the token header, as clients use them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from tests.support import rest as support
+from tests.support.rest import Login, Rest
+
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId, UserId
+from tripline.services.accounts import registry
+from tripline.services.tokens import Pair
+from tripline.store.tables import account
+
+FORM = "application/x-www-form-urlencoded"
+EMAIL = "kim@fleet.example"
+WRONG = (401, 10, "Invalid username or password.")
+
+
+async def _account(rest: Rest, password: str, email: str = EMAIL) -> UserId:
+    hashed = await rest.passwords.hash(password)
+    return await rest.store.write(
+        lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+    )
+
+
+async def _log_in(rest: Rest, content: str, kind: str | None = "application/json") -> tuple[Any, ...]:
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = await rest.http.post("/api/auth/login", content=content.encode(), headers=headers)
+    body = answer.json()
+    if "errorCode" in body:
+        return answer.status_code, body["errorCode"], body["message"]
+    return answer.status_code, {key: type(value) for key, value in body.items()}
+
+
+SUCCESS = (200, {"token": str, "refreshToken": str})
+
+
+def test_login_answers_two_strings_and_nothing_else(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await _account(rest, "pass")
+        return await _log_in(rest, '{"username":"kim@fleet.example","password":"pass","more":1}')
+
+    assert support.run(tmp_path, scenario) == SUCCESS
+
+
+@pytest.mark.parametrize("kind", [None, FORM, "text/plain", "application/json; charset=euc-kr", "nonsense"])
+def test_h13_login_body_is_json_whatever_its_content_type(tmp_path: Path, kind: str | None) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await _account(rest, "pass")
+        return await _log_in(rest, '{"username":"KIM@fleet.example ","password":"pass"}', kind)
+
+    assert support.run(tmp_path, scenario) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("password", "sent", "kind", "expected"),
+    [
+        ("a!'()*b", "a%21%27%28%29%2Ab", FORM, SUCCESS),
+        ("a!'()*b", "a%21%27%28%29%2ab", FORM + "; charset=utf-8", SUCCESS),
+        ("a%21b", "a%21b", FORM, SUCCESS),
+        ("a!b", "a%21b", "application/json", WRONG),
+        ("a b", "a%20b", FORM, WRONG),
+        ("a!b", "c%21b", FORM, WRONG),
+    ],
+)
+def test_form_login_is_tried_again_with_the_five_characters_decoded(
+    tmp_path: Path, password: str, sent: str, kind: str, expected: Any
+) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await _account(rest, password)
+        return await _log_in(rest, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind)
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[Any, ...]]:
+        await _account(rest, "pass")
+        gone = await _account(rest, "pass", "gone@fleet.example")
+        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == gone).values(enabled=False)))
+        tries = [(EMAIL, "wrong"), ("nobody@fleet.example", "pass"), ("gone@fleet.example", "pass")]
+        return [await _log_in(rest, f'{{"username":"{name}","password":"{word}"}}') for name, word in tries]
+
+    assert support.run(tmp_path, scenario) == [WRONG] * 3
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("", "The body must be a JSON object; it is empty."),
+        ("[]", "The body must be a JSON object, in braces."),
+        ('{"username":"x"', "The body must be a JSON object: Input data was truncated."),
+        ('{"username":"x"}', "Parameter 'password' can't be empty!"),
+        ('{"username":null,"password":"x"}', "Parameter 'username' can't be empty!"),
+        ('{"username":"","password":"x"}', "Parameter 'username' can't be empty!"),
+        ('{"username":["x"],"password":"x"}', "Parameter 'username' must be a string."),
+        ("username=x&password=y", "The body must be a JSON object: JSON is malformed: invalid character (byte 0)."),
+    ],
+)
+def test_login_with_an_unusable_body_says_what_to_mend(tmp_path: Path, body: str, message: str) -> None:
+    assert support.run(tmp_path, lambda rest: _log_in(rest, body)) == (400, 31, message)
+
+
+def test_login_with_bytes_that_are_no_text_is_refused(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        answer = await rest.http.post("/api/auth/login", content=b'{"username":"\xff","password":"x"}')
+        return answer.status_code, answer.json()["errorCode"]
+
+    assert support.run(tmp_path, scenario) == (400, 31)
+
+
+async def _pair(rest: Rest) -> tuple[UserId, Pair]:
+    user_id = await _account(rest, "pass")
+    return user_id, rest.tokens.issue(user_id=user_id, email=EMAIL, authority="COMPANY_ADMIN", now_ms=support.NOW_MS)
+
+
+def test_g25_refresh_token_gives_a_pair_that_works(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[str]:
+        _, pair = await _pair(rest)
+        seen = [pair.token, pair.refresh_token]
+        for _ in range(2):
+            new = await rest.post(None, "/api/auth/token", {"refreshToken": seen[-1]})
+            seen += [new["token"], new["refreshToken"]]
+        answer = await rest.http.get("/api/auth/user", headers={"X-Authorization": f"Bearer {seen[-2]}"})
+        return [*seen, answer.json()["email"]]
+
+    seen = support.run(tmp_path, scenario)
+    assert len(set(seen)) == 7
+    assert seen[-1] == EMAIL
+
+
+def test_refresh_with_a_token_of_no_use_is_refused(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[int, int]]:
+        user_id, pair = await _pair(rest)
+
+        async def refused(body: Any) -> tuple[int, int]:
+            status, code, _ = await rest.refused(None, "POST", "/api/auth/token", body)
+            return status, code
+
+        outcomes = [
+            await refused({}),
+            await refused({"refreshToken": 7}),
+            await refused({"refreshToken": "x.y.z"}),
+            await refused({"refreshToken": pair.token}),
+        ]
+        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
+        outcomes.append(await refused({"refreshToken": pair.refresh_token}))
+        rest.now_ms += 604_800_000
+        return [*outcomes, await refused({"refreshToken": pair.refresh_token})]
+
+    assert support.run(tmp_path, scenario) == [(400, 31), (400, 31), (401, 10), (401, 10), (401, 10), (401, 11)]
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   ", " Bearer \t"])
+def test_token_header_takes_any_letter_case_and_any_blanks(tmp_path: Path, scheme: str) -> None:
+    async def scenario(rest: Rest) -> int:
+        _, pair = await _pair(rest)
+        headers = {"x-AUTHORIZATION": scheme + pair.token}
+        return (await rest.http.get("/api/auth/user", headers=headers)).status_code
+
+    assert support.run(tmp_path, scenario) == 200
+
+
+def test_request_without_a_good_token_is_refused(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[int, int]]:
+        user_id, pair = await _pair(rest)
+
+        async def refused(headers: dict[str, str]) -> tuple[int, int]:
+            answer = await rest.http.get("/api/auth/user", headers=headers)
+            return answer.status_code, answer.json()["errorCode"]
+
+        good = {"X-Authorization": f"Bearer {pair.token}"}
+        outcomes = [
+            await refused({}),
+            await refused({"X-Authorization": ""}),
+            await refused({"X-Authorization": pair.token}),
+            await refused({"X-Authorization": f"Basic {pair.token}"}),
+            await refused({"Authorization": f"Bearer {pair.token}"}),
+            await refused({"X-Authorization": f"Bearer {pair.refresh_token}"}),
+        ]
+        rest.now_ms += 9_000_000
+        outcomes.append(await refused(good))
+        rest.now_ms = support.NOW_MS
+        assert (await rest.http.get("/api/auth/user", headers=good)).status_code == 200
+        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
+        return [*outcomes, await refused(good)]
+
+    assert support.run(tmp_path, scenario) == [(401, 10)] * 6 + [(401, 11), (401, 10)]
+
+
+def test_own_record_is_shown_to_every_role(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[list[str], list[str]]:
+        company, admin = await rest.operator("taxi")
+        company_id = CompanyId(company["id"]["id"])
+        people: list[Login] = [admin, await rest.account("root@x.example", Authority.SYS_ADMIN)]
+        people += [
+            await rest.account(f"{role}@x.example", role, company_id) for role in (Authority.DIRECTOR, Authority.DRIVER)
+        ]
+        shown = [await rest.get(login, "/api/auth/user") for login in people]
+        return [record["id"]["id"] for record in shown], [login.user_id for login in people]
+
+    shown, expected = support.run(tmp_path, scenario)
+    assert shown == expected

@@ -1,0 +1,77 @@
+"""New accounts."""
+
+import pytest
+from sqlalchemy import select
+from tests.support import rows
+
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import TimeIds
+from tripline.domain.people import EmailTaken
+from tripline.services.accounts import registry
+from tripline.store import accounts
+from tripline.store.tables import account
+from tripline.store.transactions import WriteTx
+
+IDS = TimeIds(node=1)
+NOW_MS = 1_760_000_000_000
+
+
+def _grant(tx: WriteTx, email: str) -> str:
+    return registry.grant_service_account(tx, email=email, password_hash="h", ids=IDS, now_ms=NOW_MS)
+
+
+def test_granted_account_is_a_company_administrator_without_company() -> None:
+    with rows.memory() as tx:
+        user_id = _grant(tx, " Kim@Fleet.example ")
+
+        found = tx.one(select(account))
+        assert found is not None
+        assert dict(found._mapping) == {
+            "id": user_id,
+            "created_ms": NOW_MS,
+            "company_id": None,
+            "authority": "COMPANY_ADMIN",
+            "name": " Kim@Fleet.example ",
+            "email": " Kim@Fleet.example ",
+            "login": "kim@fleet.example",
+            "phone": None,
+            "division": None,
+            "password_hash": "h",
+            "password_updated_ms": NOW_MS,
+            "additional_info": None,
+            "enabled": True,
+            "latest_trip_id": None,
+        }
+
+
+def test_platform_administrator_is_an_actor_of_that_role() -> None:
+    with rows.memory() as tx:
+        user_id = registry.create_platform_admin(tx, email="root@x.example", password_hash="h", ids=IDS, now_ms=NOW_MS)
+
+        assert accounts.actor(tx, user_id) == Actor(user_id, Authority.SYS_ADMIN, None)
+
+
+@pytest.mark.parametrize("second", ["kim@fleet.example", "KIM@fleet.EXAMPLE", "\tkim@fleet.example "])
+def test_second_account_with_the_same_address_is_refused(second: str) -> None:
+    with rows.memory() as tx:
+        _grant(tx, "kim@fleet.example")
+
+        with pytest.raises(EmailTaken):
+            _grant(tx, second)
+        assert len(tx.all(select(account.c.id))) == 1
+
+
+def test_account_is_found_by_its_address_in_any_letter_case() -> None:
+    with rows.memory() as tx:
+        user_id = _grant(tx, "Straße@Fleet.example")
+
+        found = accounts.credentials(tx, "STRASSE@fleet.example ")
+        assert found == accounts.credentials_of(tx, user_id)
+        assert found == accounts.Credentials(user_id, "Straße@Fleet.example", Authority.COMPANY_ADMIN, "h", True)
+
+
+def test_unknown_address_has_no_credentials() -> None:
+    with rows.memory() as tx:
+        _grant(tx, "kim@fleet.example")
+
+        assert accounts.credentials(tx, "lee@fleet.example") is None
