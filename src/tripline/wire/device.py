@@ -12,6 +12,7 @@ from typing import Any
 from tripline.wire import (
     device_body,
     device_events,
+    device_fast,
     device_items,
     device_kinds,
     device_reasons,
@@ -30,6 +31,15 @@ def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_ite
 
     `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
+    if topic == topics.TRE:
+        microtrip = device_fast.microtrip(body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
+        if microtrip is not None:
+            return [microtrip]
+    return read_tolerantly(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
+
+
+def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:
+    """The same for every message, without the short cut for well-formed microtrips."""
     if topic not in topics.DATA:
         return [rejected(device_reasons.TOPIC, body)]
     decoded = device_body.decode(topic, body)

@@ -63,15 +63,15 @@ _SETTINGS_A = (
 _SETTINGS_B = "sac saac vcc aspvc marc drmc prmc laoc"
 _SETTINGS_C = "datc mff crst sdupt"
 
-TABLES: Final[dict[int, Table]] = {
+TABLES: Final[dict[int, Table]] = {  # microtrip keys stand in the order in which devices send them
     1: _table(f"tid stt edt dis {_ENDS} hsts mesp dtvt", "fwv"),
-    2: _table("tid lat lon alt clt sp dop nos tdis"),
+    2: _table("tid lat lon alt sp dop nos clt tdis"),
     3: _table(f"tid stt edt dis tdis fc {_ENDS} ctp coe fct hsts mesp idt btv gnv wut est dtvt", "usm fwv"),
-    4: _table("tid lat lon clt fc lc cdit cdlt rpm sp el vv tpos", "xyz"),
+    4: _table("tid lat lon clt sp rpm el vv tpos fc lc cdit cdlt", "xyz"),
     5: _table("tid lat lon dop nos"),
     6: _table("tid clt lat lon dop nos dir sp ldw rld lld fcw hdw brk chcmr chdir chbrk"),
     7: _table(f"tid clt {_ENDS} dis try vlt lat lon"),
-    8: _table("tid clt try lat lon sp vlt tem tim rssi"),
+    8: _table("tid lat lon try sp rssi clt vlt tem tim"),
     9: _table("tid lat lon vcat", "dmid vin vrid vbid did"),
     10: _table("tid clt lat lon dtr dctr sp rpm bsg gan gag tmp door", "acx acy tploc"),
     11: _table(f"tid clt {_ENDS} odo"),

@@ -1,0 +1,160 @@
+"""The common microtrip message without a detour through dicts: documented keys, documented kinds, nothing odd.
+
+Whatever is unusual in the least (an unknown key, a number as text, a time out of range, another trip number inside the
+aggregate) makes `microtrip` answer None, and `device.py` reads the message with all its tolerance. Both must agree on
+every message that is read here: `tests/properties/test_device_fast.py`.
+
+The payload is decoded once and copied once: `pld` stands last in the message, so the bytes before it make a header, the
+bytes behind it the payload, and each half is decoded strictly by itself. If either were cut in the wrong place it would
+not be JSON.
+"""
+
+import functools
+import math
+from itertools import repeat
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import samples
+from tripline.wire import device_kinds, device_tables, device_values
+from tripline.wire.readings import Microtrip
+
+_Millis = Annotated[int, Meta(ge=device_values.EARLIEST_MS, lt=10**13)]
+_Counter = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
+_Driving = Literal[1]
+_Stored = float | str | None
+"""A documented key that is only kept."""
+_KINDS: Final[dict[str, Any]] = {
+    "tid": _Counter | None,
+    "clt": _Millis | None,
+    "sp": float,
+    "try": _Driving | None,
+    "em": Annotated[int, Meta(ge=0, le=10**6)] | Annotated[str, Meta(max_length=8)] | None,
+}
+
+
+_REQUIRED: Final[dict[str, Any]] = {
+    "lat": Annotated[float, Meta(ge=-90, le=90)],
+    "lon": Annotated[float, Meta(ge=-180, le=180)],
+}
+
+
+class _Header(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    ty: int
+    pld: Literal[0]
+    ts: _Millis | None = None
+    try_: _Driving | None = msgspec.field(name="try", default=None)
+    ap: int | None = None
+    sid: str | None = None
+
+
+class _Item(Protocol):
+    """What is read of an item. A position is required: without one the message may be an event (K2)."""
+
+    tid: int | None
+    lat: float
+    lon: float
+    sp: float
+    clt: int | None
+    em: int | str | None
+    """Of OBD items only."""
+
+
+class _Form(msgspec.Struct):
+    """How the items of one table are decoded."""
+
+    device: str
+    item: msgspec.json.Decoder[_Item]
+    items: msgspec.json.Decoder[list[_Item]]
+
+
+_HEADER = msgspec.json.Decoder(_Header)
+_PAYLOAD_KEY: Final = b'"pld":'
+_SPACE: Final = b" \t\r\n"
+_manoeuvres = functools.lru_cache(maxsize=1024)(device_values.manoeuvres)
+
+
+def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Microtrip | None:
+    """The microtrip in the body of a publish on `.../tre`; None: read it the tolerant way."""
+    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
+    if start < len(_PAYLOAD_KEY) or body[-1:] != b"}":
+        return None
+    payload = body[start:-1].strip(_SPACE)
+    try:
+        header = _HEADER.decode(body[:start] + b"0}")
+        form = _form(header.ty, sensor_type)
+        if form is None:
+            return None
+        if payload[:1] == b"{":
+            return _one(form.item.decode(payload), payload, header, form.device, received_ms)
+        items = form.items.decode(payload)
+    except (ValueError, RecursionError):
+        return None
+    return _many(items, payload, header, form.device, received_ms) if 0 < len(items) <= max_items else None
+
+
+def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
+    ts = header.ts
+    time_ms = item.clt or ts or received_ms
+    latest_ms = received_ms + device_values.AHEAD_MS
+    if time_ms > latest_ms or (ts is not None and ts > latest_ms) or item.lat == item.lon == 0:
+        return None
+    em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
+    packed = samples.RECORD.pack(time_ms, item.lat, item.lon, item.sp, em, samples.FLAG_OWN_TIME)
+    return Microtrip(
+        ty=header.ty, device_type=device, ts=ts, tid=item.tid, parking=False, payload=payload, samples=packed,
+        first_ms=time_ms, last_ms=time_ms,
+    )  # fmt: skip
+
+
+def _many(items: list[_Item], payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
+    ts, tid = header.ts, items[0].tid
+    times = [item.clt for item in items if item.clt is not None]
+    lats = [item.lat for item in items]
+    if len(times) < len(items) or 0.0 in lats or any(item.tid != tid for item in items):
+        return None
+    first_ms, last_ms = min(times), max(times)
+    latest_ms = received_ms + device_values.AHEAD_MS
+    if last_ms > latest_ms or (ts is not None and ts > latest_ms):
+        return None
+    records = map(
+        samples.RECORD.pack,
+        times,
+        lats,
+        [item.lon for item in items],
+        [item.sp for item in items],
+        [_manoeuvres(item.em) for item in items] if device == device_tables.OBD else repeat(samples.NO_FLAGS),
+        repeat(samples.FLAG_OWN_TIME),
+    )
+    return Microtrip(
+        ty=header.ty, device_type=device, ts=ts, tid=tid, parking=False, payload=payload, samples=b"".join(records),
+        first_ms=first_ms, last_ms=last_ms,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def _form(ty: int, sensor_type: str) -> _Form | None:
+    """The form of the message number for a sensor of this type; None for numbers of other kinds."""
+    if ty not in device_tables.MICROTRIPS:
+        return None
+    device = device_kinds.vehicle_device(ty, [], device_tables.device_type(sensor_type))
+    item: Any = msgspec.defstruct(
+        f"{device.capitalize()}Item", _fields(ty, device), gc=False, kw_only=True, forbid_unknown_fields=True
+    )
+    return _Form(device, msgspec.json.Decoder(item), msgspec.json.Decoder(list[item]))
+
+
+def _fields(ty: int, device: str) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
+    """The keys of the table but those that would tell another device type (K6)."""
+    keys = list(device_tables.table_of(ty, device))
+    if device == device_tables.OBD:
+        keys.append("em")
+    if device == device_tables.DTAG:
+        keys = [key for key in keys if key not in device_tables.DTG_ONLY]
+    optional = {"sp": math.nan}
+    return [
+        (key, _REQUIRED[key]) if key in _REQUIRED else (key, _KINDS.get(key, _Stored), optional.get(key))
+        for key in keys
+    ]
