@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import httpx
+from litestar import Litestar
 
 from tests.support import stores
 from tripline import config
-from tripline.api.app import create_app
+from tripline.api import surround
+from tripline.api.app import routed_app
 from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
@@ -76,7 +79,9 @@ class Rest:
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
         )
-        transport = httpx.ASGITransport(app=create_app(self.rim))  # type: ignore[arg-type]
+        routes = _routes()
+        routes.state.rim = self.rim
+        transport = httpx.ASGITransport(app=surround.surrounded(routes))  # type: ignore[arg-type]
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
     async def close(self) -> None:
@@ -154,6 +159,12 @@ class Rest:
         body = {"name": name, "email": email, "phone": "010", "password": "pass phrase"}
         record = await self.post(admin, f"/{role.lower()}", body)
         return self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
+
+
+@cache
+def _routes() -> Litestar:
+    """Made once for all tests of a process, for it takes longer than most of them; the parts are changed under it."""
+    return routed_app(None)  # type: ignore[arg-type]
 
 
 def company_body(service_type: str | None, email: str, **fields: Any) -> dict[str, Any]:
