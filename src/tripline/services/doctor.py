@@ -8,6 +8,7 @@ from typing import Final
 
 from tripline.domain.access import Scope
 from tripline.store import inspection, rejected
+from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
 _MS_PER_DAY: Final = 86_400_000
@@ -46,7 +47,7 @@ class Report:
 
     findings: list[Finding]
     rejected: dict[str, int]
-    newest: list[rejected.Refused]
+    newest: list[Refused]
 
     @property
     def well(self) -> bool:

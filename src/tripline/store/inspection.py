@@ -19,13 +19,12 @@ class Jobs:
 
 def jobs(tx: ReadTx, *, due_before_ms: int) -> Jobs:
     """How the scorer keeps up."""
-    waiting, overdue = tx.all(
-        select(func.count(), func.count().filter(scoring_job.c.due_ms < due_before_ms)).select_from(scoring_job)
-    )[0]
+    late = func.count().filter(scoring_job.c.due_ms < due_before_ms)
+    counted = tx.all(select(func.count().label("waiting"), late.label("overdue")).select_from(scoring_job))[0]
     failed = tx.all(
         select(scoring_job.c.last_error)
         .where(scoring_job.c.last_error.is_not(None))
         .order_by(scoring_job.c.due_ms.desc())
         .limit(1)
     )
-    return Jobs(waiting, overdue, failed[0].last_error if failed else None)
+    return Jobs(counted.waiting, counted.overdue, failed[0].last_error if failed else None)

@@ -1,0 +1,140 @@
+"""What stops `tripline serve` from starting: one clear line, exit 1 (2 for wrong settings), no traceback."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support import servers
+
+
+def refused(data: Path, *flags: str, cwd: Path | None = None) -> tuple[int, str]:
+    ports = [
+        f"--{door}-port=0"
+        for door in ("api", "analytics", "device")
+        if not any(flag.startswith(f"--{door}-port=") for flag in flags)
+    ]
+    ended = servers.run("serve", "--data", str(data), *ports, *flags, cwd=cwd)
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    return ended.returncode, ended.stderr.strip()
+
+
+@pytest.mark.parametrize("door", ["api", "analytics", "device", "device-plain"])
+def test_serve_with_a_port_in_use_names_the_port(tmp_path, door):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, line = refused(tmp_path / "data", f"--{door}-port={port}")
+
+    assert code == 1
+    assert line.startswith(f"tripline: Port {port} on 127.0.0.1 is in use; the ")
+
+
+def test_serve_with_a_file_for_a_data_folder_refuses(tmp_path):
+    (tmp_path / "data").write_text("")
+
+    assert refused(tmp_path / "data") == (1, f"tripline: The data folder {tmp_path}/data is a file.")
+
+
+def test_serve_with_an_unwritable_data_folder_refuses(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere; as another user this is run")
+    (tmp_path / "data").mkdir(mode=0o500)
+
+    assert refused(tmp_path / "data") == (
+        1,
+        f"tripline: The data folder {tmp_path}/data cannot be written to: Permission denied.",
+    )
+
+
+def test_serve_with_a_data_folder_that_takes_no_files_refuses():
+    # Not even root makes files in /proc.
+    code, line = refused(Path("/proc/self"))
+
+    assert code == 1
+    assert line.startswith("tripline: The data folder /proc/self cannot be written to: ")
+
+
+def test_serve_with_a_damaged_database_refuses(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tripline.db").write_bytes(b"no database at all" * 500)
+
+    assert refused(tmp_path / "data") == (
+        1,
+        f"tripline: The database {tmp_path}/data/tripline.db is damaged: file is not a database. "
+        "Restore it from a backup.",
+    )
+
+
+def test_serve_on_the_data_of_a_running_server_refuses(tmp_path):
+    with servers.serving(tmp_path / "data") as server:
+        assert refused(tmp_path / "data") == (
+            1,
+            f"tripline: The data folder {tmp_path}/data is in use by another server (process {server.process.pid}).",
+        )
+
+
+def test_serve_after_a_kill_starts_on_the_same_data(tmp_path):
+    with servers.serving(tmp_path / "data") as server:
+        server.kill()
+
+    with servers.serving(tmp_path / "data") as server:
+        assert server.stop() == 0
+
+
+def test_serve_with_a_bad_certificate_refuses(tmp_path):
+    (tmp_path / "cert.pem").write_text("no certificate")
+    (tmp_path / "key.pem").write_text("no key")
+    ended = servers.run(
+        "serve",
+        "--data",
+        str(tmp_path / "data"),
+        "--api-port=0",
+        "--analytics-port=0",
+        "--device-port=0",
+        variables={"TRIPLINE_TLS_CERT": f"{tmp_path}/cert.pem", "TRIPLINE_TLS_KEY": f"{tmp_path}/key.pem"},
+    )
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert ended.stderr.startswith(f"tripline: The certificate {tmp_path}/cert.pem cannot be used with its key: ")
+
+
+def test_serve_with_plain_http_for_everyone_refuses(tmp_path):
+    code, line = refused(tmp_path / "data", "--host=0.0.0.0", "--http")
+
+    assert (code, "--behind-proxy" in line) == (2, True)
+
+
+def test_serve_with_an_unknown_key_in_its_file_refuses(tmp_path):
+    (tmp_path / "tripline.toml").write_text("api_prot = 0\n")
+
+    assert refused(tmp_path / "data", "--config=tripline.toml", cwd=tmp_path) == (
+        2,
+        "tripline: tripline.toml: unknown setting `api_prot`; the nearest known is api_port.",
+    )
+
+
+def test_serve_with_a_host_of_another_machine_refuses(tmp_path):
+    code, line = refused(tmp_path / "data", "--host=192.0.2.1")
+
+    assert (code, line.startswith("tripline: The device door cannot open on 192.0.2.1:0: ")) == (1, True)
+
+
+def test_command_whose_reader_went_away_ends_without_traceback():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tripline", "config"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=servers.environment(),
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    process.stderr.close()
+    process.wait(20)
+
+    assert "Traceback" not in errors
