@@ -44,9 +44,18 @@ def measure(quick: bool) -> list[Figure]:
     """Ratios to both peers and absolute figures of every load."""
     loadgen.build()
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    figures: list[Figure] = []
-    with tempfile.TemporaryDirectory(dir=disk()) as made, contextlib.ExitStack() as running:
+    with tempfile.TemporaryDirectory(dir=disk()) as made:
         folder = Path(made)
+        figures, acknowledged = _all_loads(folder, rounds, quick)
+        fleet.check(folder / "data", acknowledged=acknowledged)
+    return figures
+
+
+def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], int]:
+    """The figures, and how many messages Tripline acknowledged."""
+    figures: list[Figure] = []
+    acknowledged = 0
+    with contextlib.ExitStack() as running:
         tls = peers.certificate(folder / "tls")
         fleet.make(folder / "data", MOST_CONNECTIONS * rounds * len(LOADS))
         servers = [
@@ -62,8 +71,9 @@ def measure(quick: bool) -> list[Figure]:
                 taken += 1
                 for server in servers:
                     runs[server.name].append(_loaded(server, load, users, quick))
+            acknowledged += sum(run["acked_in_all"] for run in runs["tripline"])
             figures += _figures(load, runs)
-    return figures
+    return figures, acknowledged
 
 
 def disk() -> str | None:

@@ -3,6 +3,8 @@
 Written straight into a fresh database, because registering ten thousand of each over REST is not what is measured.
 """
 
+import contextlib
+import sqlite3
 import time
 from pathlib import Path
 
@@ -79,3 +81,12 @@ def users(folder: Path, *, first: int, count: int) -> Path:
     path = folder / "users.txt"
     path.write_text("".join(f"{token(number)}\n" for number in range(first, first + count)))
     return path
+
+
+def check(folder: Path, *, acknowledged: int) -> None:
+    """Raise when the database does not hold every acknowledged message, or one was rejected."""
+    with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:
+        (stored,) = connection.execute("SELECT count(*) FROM microtrip").fetchone()
+        (rejected,) = connection.execute("SELECT count(*) FROM rejected_message").fetchone()
+    if stored != acknowledged or rejected:
+        raise RuntimeError(f"{acknowledged} messages were acknowledged, {stored} are stored, {rejected} were rejected")

@@ -28,6 +28,7 @@ def measure(quick: bool) -> list[Figure]:
             seconds = QUICK_SECONDS if quick else SECONDS
             run = loadgen.run(server, users=users, connections=DEVICES, rate=RATE, warmup=5, seconds=seconds)
             rss_kib, pss_kib = server.memory_kib()
+        fleet.check(data, acknowledged=run["acked_in_all"])
     share = run["server_cpu_s"] / run["seconds"]
     lost = run["never_acked"] + run["not_sent"]
     return [

@@ -142,7 +142,7 @@ static void append_time(void) {
 }
 
 static void append_point(int i) {
-    char text[96];
+    char text[128];
     snprintf(text, sizeof text, "{\"tid\":41,\"lat\":35.%06d,\"lon\":129.%06d,\"alt\":12.4,\"sp\":%d,\"dop\":1.1,\"nos\":9,\"tdis\":14,\"clt\":",
              157731 + 111 * i, 59114 + 137 * i, 38 + i % 7);
     append(text);
@@ -487,9 +487,10 @@ int main(int argc, char **argv) {
     uint64_t unacked = sent_total - acked_total;
     printf("{\"connections\":%d,\"window\":%d,\"message_bytes\":%zu,\"connect_s\":%.3f,\"seconds\":%.3f,\"sent\":%llu,"
            "\"acked\":%llu,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f,\"max_us\":%.0f,"
-           "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"never_acked\":%llu,\"not_sent\":%llu}\n",
+           "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"acked_in_all\":%llu,\"never_acked\":%llu,\"not_sent\":%llu}\n",
            options.connections, options.window, message_size - id_at - 2, connect_s, took, (unsigned long long)sent,
            (unsigned long long)acked, (double)acked / took, quantile_us(0.5), quantile_us(0.99), quantile_us(0.999),
-           (double)slowest_ns / 1e3, server, own, (unsigned long long)unacked, (unsigned long long)started_late);
+           (double)slowest_ns / 1e3, server, own, (unsigned long long)acked_total,
+           (unsigned long long)unacked, (unsigned long long)started_late);
     return unacked ? 1 : 0;
 }
