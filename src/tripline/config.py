@@ -146,6 +146,9 @@ class Harsh(Section, frozen=True):
     full_threshold_ms: Annotated[
         int, Meta(ge=1, description="over longer intervals the threshold shrinks in proportion, ms")
     ] = 1_500
+    phase_edge_kmh_s: Annotated[
+        float, Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per s")
+    ] = 8.0
     speed_window: Annotated[
         int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
     ] = 5

@@ -56,8 +56,11 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rul
     first = np.flatnonzero(_begins(found, speed_kmh, intervals_ms, rules))
     last = np.append(first[1:], found.at.size) - 1
     faster = found.change[first] > 0
-    from_standing = speed_kmh[found.at[first]] <= rules.standing_kmh
-    to_standing = speed_kmh[found.at[last] + 1] <= rules.standing_kmh
+    begin, end = found.at[first], found.at[last]
+    begin = begin - _belongs(drives, speed_kmh, intervals_ms, begin - 1, faster, rules)
+    end = end + _belongs(drives, speed_kmh, intervals_ms, end + 1, faster, rules)
+    from_standing = speed_kmh[begin] <= rules.standing_kmh
+    to_standing = speed_kmh[end + 1] <= rules.standing_kmh
     types = np.where(
         faster,
         np.where(from_standing, EventType.START, EventType.ACCELERATION),
@@ -154,6 +157,22 @@ def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: R
     number -= np.maximum.accumulate(np.where(broken, number, 0))
     begins: Flags = broken | np.append(False, bridged) & (number % 2 == 0)
     return begins
+
+
+def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints, faster: Flags, rules: Rules) -> Flags:
+    """Whether the interval beside each episode belongs to its phase: same trip, same sign, and brisk.
+
+    A manoeuvre seldom begins at a sample, so its first and last interval hold only a part of it.
+    """
+    known = (beside >= 0) & (beside < intervals_ms.size)
+    at = np.where(known, beside, 0)
+    first = drives.starts[drives.at(at)]
+    known &= (at >= first + rules.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
+    change, rate = _rates(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
+    span_s = np.minimum(intervals_ms[at], rules.full_threshold_ms) / 1_000
+    brisk = np.abs(change) >= rules.phase_edge_kmh_s * span_s
+    belongs: Flags = known & brisk & ((change > 0) == faster) & _is_rate(intervals_ms[at], rate, rules)
+    return belongs
 
 
 def _strongest(rate: Floats, first: Ints) -> Ints:

@@ -76,6 +76,8 @@ class Rules:
     """Over a longer interval the threshold shrinks with 1 / interval."""
     standing_kmh: float = 5.0
     """A phase that begins at or below it is a start; one that ends at or below it is a stop."""
+    phase_edge_kmh_s: float = 8.0
+    """From this rate on the interval right before or after an episode belongs to its phase."""
     speed_window: int = 5
     """Samples over which a missing speed is taken from positions."""
     default_limit_kmh: float = 110.0

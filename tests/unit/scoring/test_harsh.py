@@ -139,6 +139,27 @@ def test_type_comes_from_where_the_episode_begins_not_from_each_interval():
     assert types([60, 44, 29, 15, 0]) == [STOP]
 
 
+def test_phase_takes_in_the_interval_before_from_8_kmh_s_on():
+    assert types([0, 7.9, 20]) == [ACCELERATION]
+    assert types([0, 8, 20]) == [START]
+    assert types([0, 8.1, 20.2]) == [START]
+
+
+def test_phase_takes_in_the_interval_after_from_8_kmh_s_on():
+    assert types([45, 28, 12.8, 4.9]) == [DECELERATION]
+    assert types([45, 28, 12.9, 4.9]) == [STOP]
+    assert types([45, 28, 13, 4.9]) == [STOP]
+
+
+def test_phase_takes_in_no_second_interval():
+    assert types([0, 8, 16.5, 29]) == [ACCELERATION]
+
+
+def test_phase_ends_with_its_trip():
+    assert events({"speed": [40] * 5 + [20]}, {"speed": [5] * 5}) == [(0, DECELERATION, 5)]
+    assert events({"speed": [0] * 6}, {"speed": [8] * 4 + [20]}) == [(1, ACCELERATION, 4)]
+
+
 def test_event_is_at_the_end_of_the_greatest_rate():
     speed = [20] * 4 + [20, 31, 44, 54]
 

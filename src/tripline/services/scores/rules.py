@@ -18,6 +18,7 @@ def rules(scoring: config.Scoring, harsh: config.Harsh) -> Rules:
         rate_limit_kmh_s=harsh.rate_limit_kmh_s,
         full_threshold_ms=harsh.full_threshold_ms,
         standing_kmh=harsh.standing_kmh,
+        phase_edge_kmh_s=harsh.phase_edge_kmh_s,
         speed_window=harsh.speed_window,
         default_limit_kmh=scoring.default_limit_kmh,
         tolerance=scoring.tolerance,

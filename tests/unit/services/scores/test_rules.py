@@ -32,6 +32,7 @@ def test_every_setting_reaches_its_rule():
             rate_limit_kmh_s=12,
             full_threshold_ms=13,
             speed_window=14,
+            phase_edge_kmh_s=15,
         ),
     )
 
@@ -52,6 +53,7 @@ def test_every_setting_reaches_its_rule():
         rate_limit_kmh_s=12,
         full_threshold_ms=13,
         speed_window=14,
+        phase_edge_kmh_s=15,
     )
     unchanged = [f.name for f in dataclasses.fields(Rules) if getattr(changed, f.name) == getattr(Rules(), f.name)]
     assert unchanged == []
