@@ -1,0 +1,60 @@
+"""What holds of every score: its range, its direction, and that neither order nor cutting matters."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tripline.scoring import policy
+from tripline.scoring.rules import Rules
+
+COUNTS = st.integers(0, 500)
+SECONDS = st.floats(0, 5_000)
+METRES = st.floats(3_000, 1_000_000)
+TRIPS = st.lists(st.tuples(COUNTS, SECONDS, METRES), min_size=1, max_size=30)
+
+
+def score(harsh, over_s, metres):
+    return policy.trip_score(harsh=harsh, over_s=over_s, distance_m=metres, rules=Rules())
+
+
+@given(COUNTS, SECONDS, METRES)
+def test_score_is_above_0_and_at_most_100(harsh, over_s, metres):
+    assert 0 < score(harsh, over_s, metres) <= 100
+
+
+@given(COUNTS, SECONDS, METRES)
+def test_score_falls_strictly_with_each_harsh_event(harsh, over_s, metres):
+    assert score(harsh + 1, over_s, metres) < score(harsh, over_s, metres)
+
+
+@given(COUNTS, SECONDS, st.floats(0.01, 100), METRES)
+def test_score_falls_strictly_with_time_over_the_limit(harsh, over_s, more_s, metres):
+    assert score(harsh, over_s + more_s, metres) < score(harsh, over_s, metres)
+
+
+@given(TRIPS, st.randoms(use_true_random=False))
+def test_order_of_trips_does_not_matter(trips, random):
+    rows = [(score(*trip), trip[2]) for trip in trips]
+    shuffled = random.sample(rows, len(rows))
+
+    assert policy.sums(shuffled) == policy.sums(rows)
+
+
+@given(TRIPS)
+def test_cutting_a_drive_into_trips_does_not_matter(trips):
+    whole = score(sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips))
+
+    pooled = policy.accumulated(policy.sums((score(*trip), trip[2]) for trip in trips), "pooled")
+
+    assert pooled == pytest.approx(whole, rel=1e-9)
+
+
+@given(TRIPS, st.sampled_from(["pooled", "trip_mean"]))
+def test_accumulated_lies_between_worst_and_best(trips, how):
+    scores = [score(*trip) for trip in trips]
+
+    total = policy.accumulated(policy.sums(zip(scores, (t[2] for t in trips), strict=True)), how)
+
+    assert min(scores) * (1 - 1e-9) <= total <= max(scores) * (1 + 1e-9)
