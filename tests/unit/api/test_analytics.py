@@ -1,0 +1,315 @@
+"""The six analytics operations: answers byte by byte, who may read them, what is said when there is no score."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, update
+from tests.support import rest as support
+from tests.support import scores
+from tests.support.rest import Login, Rest
+
+from tripline.domain import ids
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId
+from tripline.store.tables import account, driving_score, gps_event, trip, vehicle
+from tripline.store.transactions import WriteTx
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "rest" / "analytics"
+VEHICLE = "0f2c1a50-5f0e-11ed-8a0a-0152a6d3f1e7"
+DRIVER = "7a5b3c10-5f0e-11ed-8a0a-0152a6d3f1e7"
+TRIP = "62f01800-7f88-11ed-9c2b-0152a6d3f1e7"
+OTHER_TRIP = "51c0de00-7f80-11ed-9c2b-0152a6d3f1e7"
+EVENT = "8d1f2a31-7f92-11ed-9c2b-0152a6d3f1e7"
+UNKNOWN = "11111111-1111-1111-8111-111111111111"
+
+
+def _published(tx: WriteTx, company_id: str) -> None:
+    """A vehicle with the published score, event and accumulated score, and a second score driven by somebody."""
+    tx.run(
+        insert(vehicle),
+        {
+            "id": VEHICLE,
+            "created_ms": 1,
+            "company_id": company_id,
+            "service_type": "taxi",
+            "vehicle_no": "1",
+            "mileage": 1.0,
+            "displacement": 0.0,
+            "status": "ACTIVATED",
+        },
+    )
+    tx.run(
+        insert(account),
+        {
+            "id": DRIVER,
+            "created_ms": 1,
+            "company_id": company_id,
+            "authority": "DRIVER",
+            "name": "Lee",
+            "email": "lee@x.example",
+            "login": "lee@x.example",
+            "password_hash": "",
+            "password_updated_ms": 1,
+            "enabled": True,
+        },
+    )
+    published = {"score": 70.96813194953879, "accel": 18, "de_accel": 6, "over_speed": 152, "distance_m": 49162.0}
+    second = {"score": 59.97314, "accel": 0, "de_accel": 1, "over_speed": 33, "distance_m": 3505.5, "user_id": DRIVER}
+    trips = ((TRIP, 1671455280175, published), (OTHER_TRIP, 1671450000000, second))
+    for number, (trip_id, created_ms, columns) in enumerate(trips):
+        scores.add_trip(tx, number, VEHICLE, company_id=company_id, user_id=columns.get("user_id"))
+        scores.add_score(tx, number, VEHICLE, created_ms=created_ms, **columns)
+        named = {"id": trip_id}
+        tx.run(update(trip).where(trip.c.id == scores.trip_id(number)).values(**named))
+        tx.run(update(driving_score).where(driving_score.c.trip_id == scores.trip_id(number)).values(trip_id=trip_id))
+    made = scores.add_event(
+        tx, 1, VEHICLE, created_ms=1671455280000, event_ms=1671452402000, user_id=DRIVER, lat=37.5412, lon=127.0
+    )
+    tx.run(update(gps_event).where(gps_event.c.id == made).values(id=EVENT, trip_id=TRIP))
+    scores.add_total(tx, VEHICLE, created_ms=1671455280244, count=2, score=70.16448291, distance_m=52667.5)
+
+
+async def _owner(rest: Rest) -> Login:
+    company, owner = await rest.operator("taxi")
+    await rest.store.write(lambda tx: _published(tx, company["id"]["id"]))
+    return owner
+
+
+async def _plain_vehicle(rest: Rest) -> tuple[Login, str]:
+    """An owner and the id of a vehicle that never drove."""
+    _, owner = await rest.operator("taxi")
+    return owner, (await rest.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1}))["id"]["id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "golden"),
+    [
+        (f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore", {"limit": 1}, "driving_score"),
+        (f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore", {"limit": 2}, "driving_score_last"),
+        (f"/api/tre/v1_3/vehicle/{VEHICLE.upper()}/analytics/drivingScore", {"limit": 101}, "driving_score_last"),
+        (f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent", {"limit": 1}, "gps_event"),
+        (f"/api/tre/v1_2/driver/{DRIVER}/analytics/gpsEvent", {"limit": 20}, "gps_event"),
+        (f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore/stat", {}, "driving_score_stat"),
+        (f"/api/tre/v1_3/trip/{TRIP}/analytics/drivingScore", {}, "trip_driving_score"),
+    ],
+)
+def test_answer_equals_the_published_record_key_by_key(
+    tmp_path: Path, path: str, query: dict[str, Any], golden: str
+) -> None:
+    async def scenario(rest: Rest) -> str:
+        answer = await rest.call(await _owner(rest), "GET", path, **query)
+        return answer.text
+
+    assert support.run(tmp_path, scenario) + "\n" == (GOLDEN / f"{golden}.json").read_text()
+
+
+def test_driver_page_holds_what_the_driver_drove(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> Any:
+        page = await rest.get(await _owner(rest), f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore", limit=9)
+        return [record["id"]["id"] for record in page["data"]], page["hasNext"]
+
+    assert support.run(tmp_path, scenario) == ([OTHER_TRIP], False)
+
+
+def test_page_of_a_vehicle_without_scores_is_empty(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> Any:
+        owner, vehicle_id = await _plain_vehicle(rest)
+        kinds = ("drivingScore", "gpsEvent")
+        return [
+            await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/{kind}", limit=9) for kind in kinds
+        ]
+
+    assert support.run(tmp_path, scenario) == [{"data": [], "nextPageLink": None, "hasNext": False}] * 2
+
+
+def _five(tx: WriteTx, vehicle_id: str) -> list[str]:
+    """Five scores: two of one ms, the others before and after."""
+    times = (1_000, 2_000, 2_000, 3_000, 4_000)
+    return [scores.add_score(tx, n, vehicle_id, created_ms=10**12 + ms) for n, ms in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, [4, 3, 2, 1, 0]),
+        ({"ascOrder": "TRUE"}, [0, 1, 2, 3, 4]),
+        ({"startTime": 10**12 + 2_000}, [4, 3, 2, 1]),
+        ({"startTime": 10**12 + 2_001}, [4, 3]),
+        ({"endTime": 10**12 + 2_000}, [2, 1, 0]),
+        ({"endTime": 10**12 + 1_999}, [0]),
+        ({"startTime": 10**9 + 2, "endTime": 10**9 + 3}, [3, 2, 1]),
+        ({"startTime": 10**12 + 2_000, "endTime": 10**12 + 3_000, "ascOrder": "true"}, [1, 2, 3]),
+        ({"startTime": 10**12 + 3_000, "endTime": 10**12 + 2_000}, []),
+        ({"startTime": -1, "endTime": 9 * 10**15}, [4, 3, 2, 1, 0]),
+        ({"idOffset": 2}, [1, 0]),
+        ({"idOffset": 2, "ascOrder": "true"}, [3, 4]),
+        ({"idOffset": 4, "endTime": 10**12 + 2_000}, [2, 1, 0]),
+        ({"idOffset": 0, "startTime": 10**12 + 3_000, "ascOrder": "true"}, [3, 4]),
+        ({"idOffset": 0}, []),
+    ],
+)
+def test_page_is_cut_by_times_inclusive_and_offset_exclusive(
+    tmp_path: Path, query: dict[str, Any], expected: list[int]
+) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        owner, vehicle_id = await _plain_vehicle(rest)
+        known = await rest.store.write(lambda tx: _five(tx, vehicle_id))
+        asked = {**query, "idOffset": known[query["idOffset"]]} if "idOffset" in query else query
+        path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
+        page = await rest.get(owner, path, limit=9, **asked)
+        return [known.index(record["id"]["id"]) for record in page["data"]]
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_events_of_one_analysis_come_newest_event_first(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        owner, vehicle_id = await _plain_vehicle(rest)
+
+        def add(tx: WriteTx) -> None:
+            for number, event_ms in enumerate((50, 70, 60, 70)):
+                scores.add_event(tx, number, vehicle_id, created_ms=10**12, event_ms=event_ms)
+            scores.add_event(tx, 9, vehicle_id, created_ms=10**12 + 1, event_ms=1)
+
+        await rest.store.write(add)
+        page = await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/gpsEvent", limit=9)
+        return [record["eventTs"] for record in page["data"]]
+
+    assert support.run(tmp_path, scenario) == [1, 70, 70, 60, 50]
+
+
+@pytest.mark.parametrize("offset", [UNKNOWN, OTHER_TRIP])
+def test_offset_that_is_no_item_of_the_list_is_refused(tmp_path: Path, offset: str) -> None:
+    async def scenario(rest: Rest) -> Any:
+        owner = await _owner(rest)
+        path = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent"
+        return await rest.refused(owner, "GET", path, limit=1, idOffset=offset)
+
+    expected = (400, 31, "Parameter 'idOffset' does not name an item of this list.")
+    assert support.run(tmp_path, scenario) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"state": "OPEN"}, "has not ended"),
+        ({}, "waiting to be judged"),
+        ({"not_scored": "too_short"}, "(too_short)"),
+        ({"not_scored": "sparse"}, "(sparse)"),
+        ({"not_scored": "no_position"}, "(no_position)"),
+        ({"not_scored": "device_type"}, "(device_type)"),
+        ({"not_scored": "parking"}, "(parking)"),
+        ({"not_scored": "unmapped"}, "(unmapped)"),
+        ({"not_scored": "no_samples"}, "(no_samples)"),
+    ],
+)
+def test_trip_without_a_score_says_why(tmp_path: Path, columns: dict[str, Any], words: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int, str]:
+        company, owner = await rest.operator("taxi")
+        company_id = company["id"]["id"]
+        trip_id = await rest.store.write(
+            lambda tx: scores.add_trip(tx, 0, ids.PLACEHOLDER, company_id=company_id, **columns)
+        )
+        refusal: tuple[int, int, str] = await rest.refused(
+            owner, "GET", f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore"
+        )
+        return refusal
+
+    status, code, message = support.run(tmp_path, scenario)
+    assert (status, code) == (404, 32)
+    assert words in message
+
+
+def test_vehicle_without_a_scored_trip_has_no_accumulated_score(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> Any:
+        owner, vehicle_id = await _plain_vehicle(rest)
+        return await rest.refused(owner, "GET", f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat")
+
+    assert support.run(tmp_path, scenario) == (404, 32, "No trip of this vehicle has a score yet.")
+
+
+OPERATIONS = (
+    f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore?limit=1",
+    f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent?limit=1",
+    f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore/stat",
+    f"/api/tre/v1_3/trip/{OTHER_TRIP}/analytics/drivingScore",
+    f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore?limit=1",
+    f"/api/tre/v1_2/driver/{DRIVER}/analytics/gpsEvent?limit=1",
+)
+
+
+async def _codes(rest: Rest, login: Login | None) -> list[int]:
+    """For each operation the HTTP status; of a refusal its errorCode."""
+    answers = [
+        await rest.http.get(path, headers={"X-Authorization": f"Bearer {login.token}"} if login else {})
+        for path in OPERATIONS
+    ]
+    return [answer.json().get("errorCode", answer.status_code) for answer in answers]
+
+
+def test_analytics_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> dict[str, list[int]]:
+        owner = await _owner(rest)
+        _, stranger = await rest.operator("bus")
+        company_id = CompanyId(str(owner.company_id))
+        director = await rest.person(owner, Authority.DIRECTOR, "director")
+        other_driver = await rest.person(owner, Authority.DRIVER, "driver")
+        lee = rest.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
+        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
+        before = await _codes(rest, director)
+        await rest.store.write(
+            lambda tx: tx.run(update(vehicle).where(vehicle.c.id == VEHICLE).values(director_id=director.user_id))
+        )
+        return {
+            "nobody": await _codes(rest, None),
+            "owner": await _codes(rest, owner),
+            "stranger": await _codes(rest, stranger),
+            "director": before,
+            "managing director": await _codes(rest, director),
+            "other driver": await _codes(rest, other_driver),
+            "the driver": await _codes(rest, lee),
+            "platform": await _codes(rest, root),
+        }
+
+    assert support.run(tmp_path, scenario) == {
+        "nobody": [10] * 6,
+        "owner": [200] * 6,
+        "stranger": [20] * 6,
+        "director": [20] * 6,
+        "managing director": [200, 200, 200, 200, 20, 20],
+        "other driver": [20] * 6,
+        "the driver": [20, 20, 20, 200, 200, 200],
+        "platform": [20] * 6,
+    }
+
+
+def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        owner = await _owner(rest)
+        outcomes = []
+        for path in OPERATIONS:
+            for known in (VEHICLE, DRIVER, OTHER_TRIP):
+                for wrong in (UNKNOWN, "17", ids.PLACEHOLDER):
+                    if known in path:
+                        _, code, _ = await rest.refused(owner, "GET", path.replace(known, wrong))
+                        outcomes.append(code)
+        return outcomes
+
+    assert support.run(tmp_path, scenario) == [32, 31, 32] * 6
+
+
+def test_page_costs_as_many_statements_for_3_rows_as_for_1(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        owner, vehicle_id = await _plain_vehicle(rest)
+        await rest.store.write(lambda tx: _five(tx, vehicle_id))
+        counts = []
+        for limit in (1, 3):
+            seen: list[str] = []
+            rest.store._inline.driver.set_trace_callback(seen.append)
+            await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=limit)
+            rest.store._inline.driver.set_trace_callback(None)
+            counts.append(sum(sql.startswith("SELECT") for sql in seen))
+        return counts
+
+    assert support.run(tmp_path, scenario) == [3, 3]

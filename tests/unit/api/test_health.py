@@ -1,0 +1,65 @@
+"""Health and metrics answer to this machine alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.support import rest as support
+from tests.support.rest import Rest
+
+from tripline import observe
+from tripline.api.app import create_app
+
+PATHS = ("/health/live", "/health/ready", "/metrics")
+
+
+async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: dict[str, str] | None = None) -> list[int]:
+    app = create_app(replace(rest.rim, ready=lambda: ready))
+    transport = httpx.ASGITransport(app=app, client=(peer, 50_000))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://x", headers=headers) as http:
+        return [(await http.get(path)).status_code for path in PATHS]
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
+def test_health_is_answered_to_loopback(tmp_path: Path, peer: str) -> None:
+    assert support.run(tmp_path, lambda rest: _statuses(rest, peer)) == [200, 200, 200]
+
+
+@pytest.mark.parametrize("peer", ["10.0.0.1", "::2", "::ffff:10.0.0.1", "testclient", ""])
+def test_health_is_hidden_from_everybody_else(tmp_path: Path, peer: str) -> None:
+    assert support.run(tmp_path, lambda rest: _statuses(rest, peer)) == [404, 404, 404]
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host"])
+def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        return await _statuses(rest, "127.0.0.1", headers={header: "127.0.0.1"})
+
+    assert support.run(tmp_path, scenario) == [404, 404, 404]
+
+
+def test_ready_is_503_while_a_door_is_closed(tmp_path: Path) -> None:
+    assert support.run(tmp_path, lambda rest: _statuses(rest, "127.0.0.1", ready=False)) == [200, 503, 200]
+
+
+def _count(route: str, status: str) -> float:
+    labels = {"route": route, "status": status}
+    samples = observe.REQUEST_SECONDS.collect()[0].samples
+    return sum(sample.value for sample in samples if sample.name.endswith("_count") and sample.labels == labels)
+
+
+def test_request_is_counted_by_route_template_and_status(tmp_path: Path) -> None:
+    template = "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore"
+    before = _count(template, "401"), _count("unmatched", "404")
+
+    async def scenario(rest: Rest) -> str:
+        await rest.http.get("/api/tre/v1_3/trip/very-private-id/analytics/drivingScore?lat=37.5")
+        await rest.http.get("/very-private-path")
+        return (await rest.http.get("/metrics")).text
+
+    text = support.run(tmp_path, scenario)
+    assert (_count(template, "401"), _count("unmatched", "404")) == (before[0] + 1, before[1] + 1)
+    assert "tripline_http_request_seconds" in text
+    assert "very-private" not in text
+    assert "37.5" not in text
