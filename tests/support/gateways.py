@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from tripline.config import Devices
@@ -31,7 +31,6 @@ class MemoryIntake:
     frames: list[tuple[SensorId, str, bytes]] = field(default_factory=list)
     refused: list[tuple[SensorId, str, bytes, str, int]] = field(default_factory=list)
     waiting: list[tuple[Source, int]] = field(default_factory=list)
-    arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         assert received_ms == NOW_MS
@@ -64,9 +63,7 @@ class MemoryIntake:
 
     async def until(self, count: int) -> None:
         """Wait for that many frames and refusals."""
-        async with asyncio.timeout(WAIT_S):
-            while len(self.frames) + len(self.refused) < count:
-                await asyncio.sleep(0.001)
+        await until(lambda: len(self.frames) + len(self.refused) >= count)
 
     def _queue(self, source: Source, token: int) -> None:
         self.waiting.append((source, token))
@@ -77,6 +74,13 @@ class MemoryIntake:
 async def admit(user_name: str) -> SensorId | None:
     """Who is admitted here."""
     return SENSORS.get(user_name)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110  the server has no event for each thing a test waits for
+            await asyncio.sleep(0.001)
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ Not here: MQTT's rules (`mqtt/session.py`), who is admitted and the timer (`list
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from tripline import observe
 from tripline.config import Devices
@@ -91,12 +91,11 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket (and TLS) is open."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's TLS transport is one without saying so.
         if not self._around.opened(self):
             self.end("too_many_connections")
             return
-        transport.set_write_buffer_limits(high=self._around.config.write_buffer)
+        self._transport.set_write_buffer_limits(high=self._around.config.write_buffer)
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""

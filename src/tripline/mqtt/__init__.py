@@ -1,0 +1,1 @@
+"""MQTT 3.1.1, the server's side, without I/O: bytes in, events out. Standard library only."""

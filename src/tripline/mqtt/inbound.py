@@ -82,7 +82,7 @@ class Inbound:
             if header is None:
                 break
             length, start = header
-            self._check_length(data[at], length)
+            self._check(data[at], length)
             if start + length > size:
                 break
             self._packet(data[at], data[start : start + length], found)
@@ -112,9 +112,9 @@ class Inbound:
                 length = length & 0x7F | high << 7
                 start += 1
             end = start + length
-            if end > size or length > max_body:
-                return at
             topic_end = start + 2 + (data[start] << 8 | data[start + 1])
+            if end > size or length > max_body or topic_end > end:
+                return at
             topic = known_topic(data[start + 2 : topic_end])
             if topic is None:
                 return at
@@ -126,15 +126,18 @@ class Inbound:
                 if not packet_id:
                     return at
                 append((topic, data[body_at:end], PUBACK_TOKEN | packet_id))
-            elif first & 0b1111_1110 == 0x30 and topic_end <= end:  # QoS 0
+            elif first & 0b1111_1110 == 0x30:  # QoS 0
                 append((topic, data[topic_end:end], 0))
             else:
                 return at
             at = end
         return at
 
-    def _check_length(self, first: int, length: int) -> None:
-        is_publish = self._live and first >> 4 == Kind.PUBLISH
+    def _check(self, first: int, length: int) -> None:
+        """Judge a packet by its header, before its bytes are waited for."""
+        if not self._live and first >> 4 != Kind.CONNECT:
+            raise ProtocolError("The first packet is not CONNECT.", "MQTT-3.1.0-1")
+        is_publish = first >> 4 == Kind.PUBLISH
         limit = MAX_LENGTH if is_publish else MAX_CONTROL
         if length > limit:
             raise ProtocolError(f"A packet of {length} bytes is above the limit of {limit}.", "2.2.3")

@@ -254,9 +254,6 @@ class ServerSession(Inbound):
 
 
 def _unexpected(state: State, packet: packets.Packet) -> ProtocolError:
-    name = type(packet).__name__.upper()
-    if state is State.FRESH:
-        return ProtocolError(f"{name} {state.value}.", "MQTT-3.1.0-1")
     if isinstance(packet, packets.Connect):
         return ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
-    return ProtocolError(f"{name} from a client {state.value}.", "MQTT-4.8.0-1")
+    return ProtocolError(f"{type(packet).__name__.upper()} from a client {state.value}.", "MQTT-4.8.0-1")

@@ -1,0 +1,558 @@
+"""The device door over real sockets, with an intake that keeps frames in a list."""
+
+import asyncio
+import socket
+import ssl
+
+import pytest
+import uvloop
+from tests.support import certificates, gateways
+from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, admit, listening
+
+from tripline.config import Devices
+from tripline.mqtt import encode, packets
+from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
+from tripline.ports import Outage
+
+TRE = "v1/sensors/me/tre"
+SENSOR = SENSORS[USER]
+
+
+def run(scenario):
+    """Run the coroutine function on the loop the server uses."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    return certificates.make(tmp_path_factory.mktemp("tls"))
+
+
+def test_publish_over_tls_reaches_the_intake_and_is_acknowledged(tls):
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context())
+            device = await Client.connected(address, tls.client_context())
+
+            device.send(Publish(TRE, b"{}", 1, 7))
+
+            assert await device.next() == Puback(7)
+            assert intake.frames == [(SENSOR, TRE, b"{}")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_c1_every_qos_is_accepted(tls):
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(Publish(TRE, b"0"), Publish(TRE, b"1", 1, 1), Publish(TRE, b"2", 2, 2))
+            answers = await device.take(2)
+            device.send(Pubrel(2))
+
+            assert [*answers, await device.next()] == [Puback(1), Pubrec(2), Pubcomp(2)]
+            assert intake.frames == [(SENSOR, TRE, b"0"), (SENSOR, TRE, b"1"), (SENSOR, TRE, b"2")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_c2_any_password_is_ignored():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            for password in (None, b"", b"anything"):
+                device = await Client.connected(address, password=password)
+                await device.close()
+
+    run(scenario)
+
+
+def test_c3_one_client_identifier_on_two_sensors_takes_nothing_over():
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            one = await Client.connected(address)
+            other = await Client.connected(address, user_name=OTHER_USER)
+
+            one.send(Publish(TRE, b"one", 1, 1))
+            other.send(Publish(TRE, b"other", 1, 1))
+
+            assert [await one.next(), await other.next()] == [Puback(1), Puback(1)]
+            assert len(listener.roster) == 2
+            await one.close()
+            await other.close()
+
+    run(scenario)
+
+
+def test_c3_second_session_of_a_sensor_ends_the_first():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            first = await Client.connected(address)
+
+            second = await Client.connected(address)
+
+            assert await first.next() is None
+            second.send(packets.Pingreq())
+            assert await second.next() == packets.Pingresp()
+            assert len(listener.roster) == 1
+            await first.close()
+            await second.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("connect", "code"),
+    [
+        (Connect("c"), 4),
+        (Connect("c", user_name=""), 4),
+        (Connect("c", user_name="Z" * 20), 5),
+        (Connect("", clean_session=False, user_name=USER), 2),
+    ],
+)
+def test_c4_connect_that_is_not_admitted_gets_its_code_and_is_closed(connect, code):
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.open(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(connect)
+
+            assert await device.take(2) == [Connack(code), None]
+            assert len(listener.roster) == 0
+            await device.close()
+
+    run(scenario)
+
+
+def test_connect_while_the_store_is_away_gets_code_3():
+    async def away(_user_name):
+        raise Outage("away")
+
+    async def scenario():
+        async with listening(MemoryIntake(), admit=away) as listener:
+            device = await Client.open(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(Connect("c", user_name=USER))
+
+            assert await device.take(2) == [Connack(3), None]
+            await device.close()
+
+    run(scenario)
+
+
+def test_bug_in_admission_costs_one_connection_and_not_the_listener():
+    async def broken(user_name):
+        if user_name == OTHER_USER:
+            raise ZeroDivisionError
+        return await admit(user_name)
+
+    async def scenario():
+        async with listening(MemoryIntake(), admit=broken) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            unlucky = await Client.open(address)
+            unlucky.send(Connect("c", user_name=OTHER_USER))
+            assert await unlucky.next() is None
+
+            device = await Client.connected(address)
+
+            device.send(packets.Pingreq())
+            assert await device.next() == packets.Pingresp()
+            await unlucky.close()
+            await device.close()
+
+    run(scenario)
+
+
+def test_bug_while_offering_costs_one_connection_and_not_the_listener():
+    class Broken(MemoryIntake):
+        def offer(self, source, topic, body, received_ms, token):
+            if body == b"bad":
+                raise ZeroDivisionError
+            super().offer(source, topic, body, received_ms, token)
+
+    async def scenario():
+        async with listening(Broken()) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            unlucky = await Client.connected(address)
+            unlucky.send(Publish(TRE, b"bad", 1, 1))
+            assert await unlucky.next() is None
+
+            device = await Client.connected(address)
+            device.send(Publish(TRE, b"good", 1, 1))
+
+            assert await device.next() == Puback(1)
+            await unlucky.close()
+            await device.close()
+
+    run(scenario)
+
+
+def test_packets_sent_behind_connect_wait_for_admission():
+    async def scenario():
+        gate = asyncio.Event()
+
+        async def slowly(user_name):
+            await gate.wait()
+            return await admit(user_name)
+
+        intake = MemoryIntake()
+        async with listening(intake, admit=slowly) as listener:
+            device = await Client.open(await listener.start_plain("127.0.0.1", 0))
+            device.send(Connect("c", user_name=USER), Publish(TRE, b"early", 1, 5))
+
+            gate.set()
+
+            assert await device.take(2) == [Connack(0), Puback(5)]
+            assert intake.frames == [(SENSOR, TRE, b"early")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_admission_that_answers_after_the_device_left_leaves_no_session():
+    async def scenario():
+        asked, gate = asyncio.Event(), asyncio.Event()
+
+        async def slowly(user_name):
+            asked.set()
+            await gate.wait()
+            return await admit(user_name)
+
+        async with listening(MemoryIntake(), admit=slowly) as listener:
+            device = await Client.open(await listener.start_plain("127.0.0.1", 0))
+            device.send(Connect("c", user_name=USER))
+            await asked.wait()
+            listener.sweep(0)
+            listener.sweep(16)
+            assert await device.next() is None
+
+            gate.set()
+            await asyncio.sleep(0)
+
+            assert len(listener.roster) == 0
+            await device.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("silence_s", [14.9, 15.0, 15.1])
+def test_connection_without_connect_is_closed_after_the_timeout(silence_s):
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.open(await listener.start_plain("127.0.0.1", 0))
+            await gateways.until(lambda: listener.connections == 1)
+
+            listener.sweep(100.0)
+            listener.sweep(100.0 + silence_s)
+            await asyncio.sleep(0.01)
+
+            assert listener.connections == (0 if silence_s > 15 else 1)
+            await device.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("silence_s", "sessions"), [(29.0, 1), (30.0, 1), (31.0, 0)])
+def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(silence_s, sessions):
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=20)
+
+            listener.sweep(100.0)
+            listener.sweep(100.0 + silence_s)
+            await asyncio.sleep(0.01)
+
+            assert len(listener.roster) == sessions
+            await device.close()
+
+    run(scenario)
+
+
+def test_ping_keeps_a_session_alive():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=20)
+            listener.sweep(100.0)
+            device.send(packets.Pingreq())
+            assert await device.next() == packets.Pingresp()
+
+            listener.sweep(131.0)
+            await asyncio.sleep(0.01)
+
+            assert len(listener.roster) == 1
+            await device.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(4_095, True), (4_096, True), (4_097, False), (3_000_000, False)])
+def test_c5_publish_above_the_limit_is_acknowledged_and_refused_with_its_head(size, kept):
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake, Devices(max_packet=4_096)) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            body = bytes(range(256)) * (size // 256 + 1)
+
+            device.send(Publish(TRE, body[:size], 1, 3), Publish(TRE, b"next", 1, 4))
+
+            assert await device.take(2) == [Puback(3), Puback(4)]
+            taken = [(SENSOR, TRE, body[:size])] if kept else []
+            assert intake.frames == [*taken, (SENSOR, TRE, b"next")]
+            assert intake.refused == ([] if kept else [(SENSOR, TRE, body[:1_024], "too_large", size)])
+            await device.close()
+
+    run(scenario)
+
+
+def test_c5_foreign_topic_is_offered_and_acknowledged():
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(Publish("someone/else", b"x", 1, 3))
+
+            assert await device.next() == Puback(3)
+            assert intake.frames == [(SENSOR, "someone/else", b"x")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_c6_retained_publish_is_processed_once_and_not_kept():
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            topic = "v1/sensors/me/rpc/request/1"
+
+            device.send(Publish(topic, b"x", 1, 3, retain=True), packets.Subscribe(4, ((topic, 0),)), packets.Pingreq())
+
+            assert await device.take(3) == [packets.Suback(4, (0,)), packets.Pingresp(), Puback(3)]
+            assert intake.frames == [(SENSOR, topic, b"x")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_bytes_that_are_not_mqtt_close_one_connection():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            browser = await Client.open(address)
+            browser.writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert await browser.next() is None
+
+            device = await Client.connected(address)
+
+            await browser.close()
+            await device.close()
+
+    run(scenario)
+
+
+def test_disconnect_closes_the_connection_and_leaves_the_roster():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(packets.Disconnect())
+
+            assert await device.next() is None
+            assert len(listener.roster) == 0
+            await device.close()
+
+    run(scenario)
+
+
+def test_nothing_is_acknowledged_before_it_is_settled():
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(Publish(TRE, b"1", 1, 1), Publish(TRE, b"2", 1, 2), packets.Pingreq())
+            assert await device.next() == packets.Pingresp()
+
+            intake.settle()
+
+            assert await device.take(2) == [Puback(1), Puback(2)]
+            await device.close()
+
+    run(scenario)
+
+
+def test_outage_closes_the_connection_without_acknowledging():
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(Publish(TRE, b"1", 1, 1))
+            await intake.until(1)
+
+            intake.abandon()
+
+            assert await device.next() is None
+            await device.close()
+
+    run(scenario)
+
+
+def test_connection_with_too_many_unacknowledged_frames_is_not_read_until_they_settle():
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake, Devices(max_unacknowledged=10)) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(*(Publish(TRE, b"%d" % i, 1, i) for i in range(1, 12)))
+            await intake.until(11)
+            device.send(packets.Pingreq())
+            await device.writer.drain()
+            await asyncio.sleep(0.05)
+            assert device._packets.receive(b"") == []
+
+            intake.settle()
+
+            assert await device.take(12) == [*map(Puback, range(1, 12)), packets.Pingresp()]
+            await device.close()
+
+    run(scenario)
+
+
+def test_crowded_intake_stops_reading_even_at_qos_0_and_goes_on_afterwards():
+    async def scenario():
+        intake = MemoryIntake(settles=False, crowded=True)
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(Publish(TRE, b"1"))
+            await asyncio.sleep(0.05)
+            assert intake.frames == []
+
+            intake.crowded = False
+            await intake.until(1)
+
+            assert intake.frames == [(SENSOR, TRE, b"1")]
+            await device.close()
+
+    run(scenario)
+
+
+def test_slow_reader_is_closed_when_its_answers_pile_up():
+    async def scenario():
+        door = socket.create_server(("127.0.0.1", 0))
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # Accepted sockets inherit it.
+        async with listening(MemoryIntake(), Devices(write_buffer=4_096)) as listener:
+            device = await Client.connected(await listener.start_on(door, None))
+            device.writer.transport.pause_reading()
+
+            device.writer.write(encode.packet(packets.Pingreq()) * 500_000)
+
+            await gateways.until(lambda: len(listener.roster) == 0)
+            device.writer.transport.abort()
+
+    run(scenario)
+
+
+def test_connection_above_the_maximum_is_closed_at_once():
+    async def scenario():
+        async with listening(MemoryIntake(), Devices(max_connections=1)) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            first = await Client.connected(address)
+
+            second = await Client.open(address)
+
+            assert await second.next() is None
+            first.send(packets.Pingreq())
+            assert await first.next() == packets.Pingresp()
+            await first.close()
+            await second.close()
+
+    run(scenario)
+
+
+def test_dropped_sensor_loses_its_session():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+
+            listener.roster.drop(SENSOR, "sensor_deleted")
+
+            assert await device.next() is None
+            await device.close()
+
+    run(scenario)
+
+
+def test_request_reaches_a_device_that_subscribed():
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(packets.Subscribe(1, (("v1/sensors/me/rpc/request/+", 1), ("v1/sensors/me/#", 0))))
+            assert await device.next() == packets.Suback(1, (1, 0x80))
+
+            packet_id = listener.roster.find(SENSOR).publish("v1/sensors/me/rpc/request/9", b"{}", qos=1)
+
+            assert packet_id == 1
+            assert await device.next() == Publish("v1/sensors/me/rpc/request/9", b"{}", 1, 1)
+            await device.close()
+
+    run(scenario)
+
+
+def test_drain_acknowledges_what_was_offered_and_accepts_no_one():
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake) as listener:
+            address = await listener.start_plain("127.0.0.1", 0)
+            device = await Client.connected(address)
+            device.send(Publish(TRE, b"1", 1, 1))
+            await intake.until(1)
+
+            asyncio.get_running_loop().call_later(0.02, intake.settle)
+            await listener.drain(5)
+
+            assert await device.take(2) == [Puback(1), None]
+            with pytest.raises(ConnectionError):
+                await Client.open(address)
+            await device.close()
+
+    run(scenario)
+
+
+def test_drain_gives_up_on_what_is_not_settled_in_time():
+    async def scenario():
+        intake = MemoryIntake(settles=False)
+        async with listening(intake) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.send(Publish(TRE, b"1", 1, 1))
+            await intake.until(1)
+
+            await listener.drain(0.02)
+
+            assert await device.next() is None
+            assert listener.connections == 0
+            await device.close()
+
+    run(scenario)
+
+
+def test_tls_client_that_does_not_trust_the_certificate_leaves_no_connection(tls):
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context())
+
+            with pytest.raises(ssl.SSLCertVerificationError):
+                await Client.open(address, ssl.create_default_context())
+
+            device = await Client.connected(address, tls.client_context())
+            assert len(listener.roster) == 1
+            await device.close()
+
+    run(scenario)
