@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check bench bench-quick serve format
+.PHONY: help demo test check bench bench-quick serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    every test (installs what the tests need from the system when it is missing and allowed)"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
+	@echo "make docs    write docs/reference and the map of ARCHITECTURE.md from the program"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,3 +46,6 @@ bench-quick: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(STAMP)
+	$(BIN)/python -m tests.support.reference

@@ -30,6 +30,7 @@ EVENTS: Final[dict[str, str]] = {
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
     "account.login_failed": "wrong credentials",
+    "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""

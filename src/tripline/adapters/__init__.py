@@ -1,0 +1,1 @@
+"""Machinery that can be replaced, named only where the program is wired."""

@@ -1,0 +1,1 @@
+"""Nouns, states, rules and permissions: standard library only, no I/O, no clock."""

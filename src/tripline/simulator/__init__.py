@@ -1,0 +1,1 @@
+"""A fleet that is not there: an outsider that knows Tripline only by its wire."""

@@ -1,0 +1,1 @@
+"""Every byte format in or out; nothing else knows a wire key."""

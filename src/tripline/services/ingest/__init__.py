@@ -1,0 +1,1 @@
+"""The pipeline: decode, check, place, keep, acknowledge."""

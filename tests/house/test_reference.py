@@ -1,0 +1,72 @@
+"""What is documented is what the program has: generated pages, the map, names in use."""
+
+import ast
+import re
+
+import pytest
+from tests.support import reference
+
+from tripline import observe
+
+REASON = re.compile(r'reason="([a-z_]+)"')
+
+
+def sources() -> list[tuple[str, str]]:
+    root = reference.source_root()
+    return [(str(path), (root / path).read_text("utf-8")) for path in reference.modules()]
+
+
+@pytest.mark.parametrize("path", reference.pages(), ids=lambda path: path.name)
+def test_page_is_what_the_program_says(path):
+    assert path.read_text("utf-8") == reference.pages()[path], "run `make docs`"
+
+
+def test_map_names_every_module_once_and_no_other():
+    text = reference.ARCHITECTURE.read_text("utf-8")
+    between = text.partition(reference.MAP_BEGINS)[2].partition(reference.MAP_ENDS)[0]
+
+    assert re.findall(r"^ *- `([^`]+)`", between, re.MULTILINE) == [str(path) for path in reference.modules()]
+
+
+def test_log_events_in_use_are_the_catalogue():
+    used = set()
+    for _, text in sources():
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Name(id="_log" | "log"), attr="debug" | "info" | "warning" | "error" | "exception"
+                    ),
+                    args=[ast.Constant(value=str(name)), *_],
+                ):
+                    used.add(name)
+
+    assert sorted(used - set(observe.EVENTS)) == []
+    assert sorted(set(observe.EVENTS) - used) == []
+
+
+def test_metrics_are_declared_in_the_catalogue_only():
+    declaring = [name for name, text in sources() if re.search(r"= (Counter|Gauge|Histogram|Summary)\(", text)]
+
+    assert declaring == ["observe.py"]
+
+
+def test_reasons_of_rejected_messages_are_documented():
+    used = {reason for _, text in sources() for reason in REASON.findall(text)}
+
+    assert sorted(used - set(reference.REASONS)) == []
+
+
+def test_every_command_is_documented_with_an_example():
+    page = reference.pages()[reference.REFERENCE / "commands.md"]
+
+    for words, command in reference.command_tree():
+        if words and command.default_command is not None:
+            assert f"## tripline {' '.join(words)}\n" in page
+            assert reference.example(command)
+
+
+def test_refusal_codes_are_unique():
+    codes = [refusal.code for refusal in reference.refusal_classes()]
+
+    assert sorted(codes) == sorted(set(codes))

@@ -1,0 +1,102 @@
+"""The house rules that can be run: layers, sizes, docstrings, and what the repository must not say."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support import reference
+
+LONGEST = 400
+"""Lines of a module, from where one looks for the nouns along which it splits."""
+WORK = "wor" + "k"
+FORBIDDEN = {
+    "a machine's path": re.compile(rf"(?<![\w.])/{WORK}/|/home/\w+|/root/|/tmp/w/"),
+    "an issue's number": re.compile(r"\bissue #?\d", re.IGNORECASE),
+    "a package registry": re.compile(
+        r"pypi\.org|pythonhosted\.org|registry\.npmjs|repo1?\.maven|proxy\.golang|crates\.io|--index-url|--registry"
+    ),
+}
+
+
+def tracked() -> list[Path]:
+    """Every text file of the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=reference.ROOT, capture_output=True, text=True, check=False
+    ).stdout
+    if not listed:
+        pytest.skip("not a git work tree")
+    return [reference.ROOT / name for name in listed.split("\0") if name and (reference.ROOT / name).is_file()]
+
+
+def texts() -> list[tuple[str, str]]:
+    found = []
+    for path in tracked():
+        try:
+            found.append((str(path.relative_to(reference.ROOT)), path.read_text("utf-8")))
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+def modules() -> list[tuple[str, str]]:
+    root = reference.source_root()
+    return [(str(path), (root / path).read_text("utf-8")) for path in reference.modules()]
+
+
+def test_layers_import_downwards_only():
+    linter = Path(sys.executable).with_name("lint-imports")
+
+    ended = subprocess.run([linter, "--no-cache"], cwd=reference.ROOT, capture_output=True, text=True)
+
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_modules_open_with_a_docstring():
+    assert [name for name, text in modules() if not ast.get_docstring(ast.parse(text))] == []
+
+
+def test_public_names_have_docstrings():
+    missing = []
+    for name, text in modules():
+        for node in ast.parse(text).body:
+            public = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            if public and not node.name.startswith("_") and not ast.get_docstring(node):
+                missing.append(f"{name}: {node.name}")
+
+    assert missing == []
+
+
+def test_modules_stay_short():
+    assert {name: lines for name, text in modules() if (lines := text.count("\n")) > LONGEST} == {}
+
+
+def test_no_module_is_called_utils():
+    assert [name for name, _ in modules() if re.search(r"(utils?|helpers?|common|misc)\.py$", name)] == []
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_repository_speaks_of_the_project_alone(what):
+    this = str(Path(__file__).relative_to(reference.ROOT))
+    found = [
+        f"{name}: {match.group()}"
+        for name, text in texts()
+        if name != this and (match := FORBIDDEN[what].search(text)) is not None
+    ]
+
+    assert found == []
+
+
+def test_no_module_holds_unfinished_business():
+    marks = re.compile(r"\b(TODO|FIXME|XXX|NotImplemented\b)")
+
+    assert [name for name, text in modules() if marks.search(text)] == []
+
+
+def test_constraints_pin_every_line_without_an_address():
+    lines = (reference.ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+
+    assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.+!-]+", line)] == []

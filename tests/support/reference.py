@@ -1,0 +1,222 @@
+"""The pages of `docs/reference/` and the map of `ARCHITECTURE.md`, made from the program itself.
+
+`python -m tests.support.reference` (`make docs`) writes them; `tests/house/test_reference.py` holds them equal.
+"""
+
+import ast
+import functools
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import tripline
+from tripline import cli, config_files, observe
+from tripline.api import app as api
+from tripline.api import errors
+from tripline.domain.refusals import Refusal
+from tripline.gateway import connection
+from tripline.wire import device_reasons
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+MAP_BEGINS = "<!-- map: made by `make docs` -->\n"
+MAP_ENDS = "<!-- end of map -->\n"
+NOTE = "Made by `make docs` from the program; a test holds it equal.\n"
+
+REASONS = {
+    **device_reasons.REASONS,
+    connection.TOO_LARGE: "The publish is larger than `devices.max_packet`: send fewer samples in one message.",
+    "unknown_sensor": "The sensor was removed while its message was under way.",
+    "internal": "The message could not be taken in although nothing is wrong with it: a bug of Tripline, in its log.",
+}
+"""Every reason of the rejected-message log, with its meaning."""
+
+
+@functools.cache
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    return {
+        REFERENCE / "settings.md": settings(),
+        REFERENCE / "observing.md": observing(),
+        REFERENCE / "refusals.md": refusals(),
+        REFERENCE / "commands.md": commands(),
+        REFERENCE / "rest.md": rest(),
+        ARCHITECTURE: architecture(ARCHITECTURE.read_text("utf-8")),
+    }
+
+
+def settings() -> str:
+    """Settings by section, with variable, default and meaning."""
+    lines = [
+        "# Settings",
+        NOTE,
+        "A TOML file (`--config`) is overridden by variables, and those by flags. What is unknown refuses to start. "
+        "`tripline config` prints this as a commented file.",
+    ]
+    section = None
+    for setting in config_files.settings():
+        prefix, _, key = setting.name.rpartition(".")
+        if prefix != section:
+            section = prefix
+            lines += [
+                f"\n## {prefix or 'Top level'}\n",
+                "| Setting | Variable | Default | Meaning |\n|---|---|---|---|",
+            ]
+        default = "unset" if setting.default is None else f"`{config_files.written(setting.default)}`"
+        bounds = f" ({setting.bounds})" if setting.bounds else ""
+        lines.append(f"| `{key}` | `{setting.variable}` | {default} | {_cell(setting.description + bounds)} |")
+    return _page(lines)
+
+
+def observing() -> str:
+    """Log events, metrics, and the reasons of the rejected-message log."""
+    lines = ["# Log events, metrics, rejected messages", NOTE, "## Log events\n", "| Event | Written when |\n|---|---|"]
+    lines += [f"| `{name}` | {_cell(text)} |" for name, text in observe.EVENTS.items()]
+    lines += ["\n## Metrics\n", "`GET /metrics` on the API port's loopback side.\n"]
+    lines += ["| Metric | Sort | Labels | Meaning |\n|---|---|---|---|"]
+    for metric in metrics():
+        suffix = "_total" if metric._type == "counter" else ""
+        labels = ", ".join(f"`{label}`" for label in metric._labelnames) or "none"
+        lines.append(f"| `{metric._name}{suffix}` | {metric._type} | {labels} | {_cell(metric._documentation)} |")
+    lines += ["\n## Rejected messages\n", "`tripline doctor` counts them by reason and shows the newest.\n"]
+    lines += ["| Reason | Meaning |\n|---|---|"]
+    lines += [f"| `{reason}` | {_cell(text)} |" for reason, text in REASONS.items()]
+    return _page(lines)
+
+
+def refusals() -> str:
+    """Stable codes of foreseen troubles, with the answer REST gives."""
+    lines = ["# Refusals", NOTE, "A refusal is a foreseen trouble that the caller can mend. Its code is stable.\n"]
+    lines += ["| Code | HTTP | errorCode | Meaning |\n|---|---|---|---|"]
+    for refusal in sorted(refusal_classes(), key=lambda each: each.code):
+        status, number = errors.ANSWERS[refusal.kind]
+        lines.append(f"| `{refusal.code}` | {status} | {number} | {_cell(_first_sentence(refusal.__doc__))} |")
+    return _page(lines)
+
+
+def commands() -> str:
+    """What each command does, with its example."""
+    lines = [
+        "# Commands",
+        NOTE,
+        "`tripline COMMAND --help` lists the flags. Exit codes: 0 done, 1 failed, 2 wrong use.",
+    ]
+    for words, command in command_tree():
+        if command.default_command is not None and words:
+            text = " ".join((command.help or "").split())
+            lines.append(f"\n## tripline {' '.join(words)}\n\n{text}\n\n```\n{example(command)}\n```")
+    return _page(lines)
+
+
+def rest() -> str:
+    """Every route with what it answers."""
+    lines = [
+        "# REST",
+        NOTE,
+        "Every route is served on both HTTP doors.\n",
+        "| Method | Path | Answers |\n|---|---|---|",
+    ]
+    for path, method, text in sorted(routes()):
+        lines.append(f"| {method} | `{path}` | {_cell(text)} |")
+    return _page(lines)
+
+
+def architecture(text: str) -> str:
+    """The page with its map renewed."""
+    before, _, rest_of_page = text.partition(MAP_BEGINS)
+    _, _, after = rest_of_page.partition(MAP_ENDS)
+    return before + MAP_BEGINS + module_map() + MAP_ENDS + after
+
+
+def module_map() -> str:
+    """One line a module: its path and the first sentence of its docstring."""
+    lines = ["\n"]
+    for path in modules():
+        indent = "  " * (len(path.parts) - 1)
+        sentence = _first_sentence(ast.get_docstring(ast.parse((source_root() / path).read_text("utf-8"))))
+        lines.append(f"{indent}- `{path}`: {sentence}\n")
+    return "".join(lines) + "\n"
+
+
+def modules() -> list[Path]:
+    """Every module of the package, relative to `src/tripline`; a package stands before what is in it."""
+    found = [path.relative_to(source_root()) for path in source_root().rglob("*.py")]
+    return sorted(found, key=lambda path: (path.parts[:-1], path.name != "__init__.py", path.name))
+
+
+def source_root() -> Path:
+    """`src/tripline`."""
+    return Path(tripline.__file__).parent
+
+
+def metrics() -> list:
+    """Every metric of the catalogue."""
+    return [value for value in vars(observe).values() if hasattr(value, "_documentation")]
+
+
+def refusal_classes() -> set[type[Refusal]]:
+    """Every refusal with a code, of every module."""
+    for module in pkgutil.walk_packages(tripline.__path__, "tripline."):
+        if "__main__" not in module.name and "migrations" not in module.name:
+            importlib.import_module(module.name)
+    found: set[type[Refusal]] = set()
+    waiting = [Refusal]
+    while waiting:
+        for each in waiting.pop().__subclasses__():
+            waiting.append(each)
+            if "code" in vars(each):
+                found.add(each)
+    return found
+
+
+def command_tree() -> list[tuple[tuple[str, ...], object]]:
+    """Every command with the words one types."""
+    found = []
+    waiting = [((), cli.commands)]
+    while waiting:
+        words, app = waiting.pop()
+        found.append((words, app))
+        waiting += [((*words, name), app[name]) for name in app if not name.startswith("-")]
+    return sorted(found, key=lambda each: each[0])
+
+
+def example(command) -> str:
+    """The example at the end of a command's help."""
+    return (command.help_epilogue or "").removeprefix("Example: ")
+
+
+def routes() -> Iterator[tuple[str, str, str]]:
+    """Path, method and first sentence of every route."""
+    for family in api.FAMILIES:
+        for handler in family.handlers:
+            for path in handler.paths:
+                for method in sorted(handler.http_methods):
+                    yield path.replace(":str", ""), method, _first_sentence(handler.fn.__doc__)
+
+
+def write() -> None:
+    """Write every page."""
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
+
+
+def _first_sentence(text: str | None) -> str:
+    """The first sentence of a docstring, on one line."""
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    return re.split(r"\. (?=[A-Z`])", paragraph)[0].rstrip(".") + "."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _page(lines: list[str]) -> str:
+    return "\n".join([lines[0], "", *lines[1:]]) + "\n"
+
+
+if __name__ == "__main__":
+    write()
