@@ -25,7 +25,7 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
 _NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn]|\\')
-"""A value that is text, true, false or null; or an escape, with which a key may be written."""
+"""A value that is no number; or an escape, with which a key may be written."""
 
 
 def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
@@ -56,7 +56,7 @@ def _patterns(ty: int, device_type: str) -> tuple[re.Pattern[bytes], re.Pattern[
     numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
     text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
     space = r"[ \t\r\n]*"
-    wrong = rf'{numeric}{space}:{space}["tfn]|{text}{space}:{space}[-0-9tf]|\\'
+    wrong = rf'{numeric}{space}:{space}["tfn\[{{]|{text}{space}:{space}[-0-9tf]|\\'
     return re.compile(text.encode()), re.compile(wrong.encode())
 
 

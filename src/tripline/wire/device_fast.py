@@ -110,10 +110,11 @@ def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms:
 
 
 def _many(items: list[_Item], payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
-    ts, tid = header.ts, items[0].tid
-    times = [item.clt for item in items if item.clt is not None]
+    ts = header.ts
+    tids = {item.tid for item in items}
+    times = [item.clt or 0 for item in items]
     lats = [item.lat for item in items]
-    if len(times) < len(items) or 0.0 in lats or any(item.tid != tid for item in items):
+    if len(tids) > 1 or 0 in times or 0.0 in lats:
         return None
     first_ms, last_ms = min(times), max(times)
     latest_ms = received_ms + device_values.AHEAD_MS
@@ -129,7 +130,7 @@ def _many(items: list[_Item], payload: bytes, header: _Header, device: str, rece
         repeat(samples.FLAG_OWN_TIME),
     )
     return Microtrip(
-        ty=header.ty, device_type=device, ts=ts, tid=tid, parking=False, payload=payload, samples=b"".join(records),
+        ty=header.ty, device_type=device, ts=ts, tid=tids.pop(), parking=False, payload=payload, samples=b"".join(records),
         first_ms=first_ms, last_ms=last_ms,
     )  # fmt: skip
 
