@@ -117,7 +117,7 @@ class Rest:
         headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
         address = path if path.startswith("/api") else f"/api/tre/v1{path}"
         sent = {"content": body} if isinstance(body, bytes) else {"json": body}
-        return await self.http.request(method, address, headers=headers, params=query, **sent)
+        return await self.http.request(method, address, headers=headers, params=query or None, **sent)
 
     async def post(self, login: Login | None, path: str, body: Any = None) -> dict[str, Any]:
         """The record of a POST that must succeed."""
