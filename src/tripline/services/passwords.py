@@ -7,6 +7,7 @@ log-ins is answered `TooManyLogins`, and the rest of the program keeps its core.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -25,15 +26,25 @@ class TooManyLogins(Refusal):
     kind = Kind.TOO_MANY
 
 
+@cache
+def _hash_of_nobody(passes: int, memory_kib: int) -> str:
+    """What an unknown user's password is compared with: a hash of the same cost as everybody's."""
+    return _hasher(passes, memory_kib).hash("no account has this password")
+
+
+def _hasher(passes: int, memory_kib: int) -> PasswordHasher:
+    return PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
+
+
 class Passwords:
     """Hashes and verifies passwords off the event loop."""
 
     def __init__(self, settings: config.Passwords) -> None:
-        self._hasher = PasswordHasher(time_cost=settings.passes, memory_cost=settings.memory_kib, parallelism=1)
+        self._hasher = _hasher(settings.passes, settings.memory_kib)
         self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="password")
         self._room = settings.workers + settings.waiting
         self._inside = 0
-        self._nobodys = self._hasher.hash("no account has this password")
+        self._nobodys = _hash_of_nobody(settings.passes, settings.memory_kib)
 
     def hash_now(self, password: str) -> str:
         """The hash to keep, computed on the caller's thread: for commands."""
