@@ -1,16 +1,23 @@
 """Log-in, refresh, and the token header, as clients use them."""
 
+import asyncio
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
+from tripline import config
+from tripline.api.app import create_app
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.accounts import registry
+from tripline.services.passwords import Passwords
 from tripline.services.tokens import Pair
 from tripline.store.tables import account
 
@@ -204,3 +211,25 @@ def test_own_record_is_shown_to_every_role(tmp_path: Path) -> None:
 
     shown, expected = support.run(tmp_path, scenario)
     assert shown == expected
+
+
+def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[list[int], list[int]]:
+        await _account(rest, "pass")
+        small = Passwords(config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=1))
+        transport = httpx.ASGITransport(app=create_app(replace(rest.rim, passwords=small)))  # type: ignore[arg-type]
+        gate = threading.Event()
+        small._threads.submit(gate.wait)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            body = {"username": EMAIL, "password": "pass"}
+            waiting = {asyncio.ensure_future(http.post("/api/auth/login", json=body)) for _ in range(5)}
+            early: list[httpx.Response] = []
+            while len(early) < 3:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                early += [one.result() for one in done]
+            gate.set()
+            late = await asyncio.gather(*waiting)
+        small.close()
+        return [answer.status_code for answer in early], [answer.status_code for answer in late]
+
+    assert support.run(tmp_path, scenario) == ([429, 429, 429], [200, 200])
