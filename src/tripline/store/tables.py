@@ -310,6 +310,8 @@ Index(
     driving_score.c.created_ms,
     driving_score.c.trip_no,
 )
+# Holds all that an accumulated score is made of, so that it is worked out anew without touching the rows.
+Index("ix_driving_score_sums", driving_score.c.vehicle_id, driving_score.c.score, driving_score.c.distance_m)
 Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
 
 gps_event = Table(

@@ -91,6 +91,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("trip_no", name=op.f("pk_driving_score")),
         sa.UniqueConstraint("trip_id", name=op.f("uq_driving_score_trip_id")),
     )
+    op.create_index("ix_driving_score_sums", "driving_score", ["vehicle_id", "score", "distance_m"], unique=False)
     op.create_index("ix_driving_score_user", "driving_score", ["user_id", "created_ms", "trip_no"], unique=False)
     op.create_index("ix_driving_score_vehicle", "driving_score", ["vehicle_id", "created_ms", "trip_no"], unique=False)
     op.create_table(
