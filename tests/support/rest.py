@@ -62,7 +62,7 @@ class Login:
 class Rest:
     """The application, its parts, and requests to it."""
 
-    def __init__(self, database: Path, *, node: int = 0x42) -> None:
+    def __init__(self, database: Path, *, node: int = 0x42, own_routes: bool = False) -> None:
         self.now_ms = NOW_MS
         self.store = SqliteStore(database)
         self.ids = TimeIds(node=node)
@@ -79,7 +79,7 @@ class Rest:
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
         )
-        routes = _routes()
+        routes = routed_app(self.rim) if own_routes else _routes()
         routes.state.rim = self.rim
         transport = httpx.ASGITransport(app=surround.surrounded(routes))  # type: ignore[arg-type]
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")

@@ -31,6 +31,12 @@ def statements(tx: WriteTx) -> Iterator[list[str]]:
     _driver(tx).set_trace_callback(None)
 
 
+def plan(tx: WriteTx, sql: str) -> list[tuple[int, int, int, str]]:
+    """How SQLite would run the statement."""
+    rows: list[tuple[int, int, int, str]] = _driver(tx).execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+    return rows
+
+
 def _driver(tx: WriteTx) -> sqlite3.Connection:
     driver = tx.connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)

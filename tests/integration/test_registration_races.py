@@ -1,0 +1,88 @@
+"""Two servers on one database file: of registrations that collide one wins, and the other is told so."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from tests.support import rest, stores
+
+from tripline.domain.access import Authority
+
+ROUNDS = 8
+
+RACES = {
+    "/vehicle": lambda n: {"vehicleNo": f"{n}가", "mileage": 1},
+    "/sensor": lambda n: {"serialNo": f"SN-{n}", "type": "GPS", "credentialsId": f"{n:020d}"},
+    "/driver": lambda n: {"name": "N", "email": f"n{n}@new.example", "password": "pass phrase"},
+    "/director": lambda n: {"name": "N", "email": f"n{n}@new.example", "password": "pass phrase"},
+}
+
+
+async def collide(servers, login, path, body):
+    """HTTP status and errorCode of the same request sent to every server at once, three times each."""
+    answers = await asyncio.gather(*(server.call(login, "POST", path, body) for server in servers * 3))
+    return Counter((answer.status_code, answer.json().get("errorCode")) for answer in answers)
+
+
+def play(tmp_path, scenario):
+    """The scenario with two servers over one file."""
+
+    async def run():
+        database = stores.fresh_file(tmp_path)
+        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
+        try:
+            return await scenario(servers)
+        finally:
+            for server in servers:
+                await server.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", RACES)
+def test_same_registration_at_two_servers_has_one_winner(path, tmp_path):
+    async def scenario(servers):
+        _, admin = await servers[0].operator("ace")
+        return [await collide(servers, admin, path, RACES[path](number)) for number in range(ROUNDS)]
+
+    assert play(tmp_path, scenario) == [{(200, None): 1, (400, 31): 5}] * ROUNDS
+
+
+def test_same_token_under_different_serials_has_one_winner(tmp_path):
+    async def scenario(servers):
+        _, admin = await servers[0].operator("ace")
+        bodies = [{"serialNo": f"SN-{n}", "type": "GPS", "credentialsId": "t" * 20} for n in range(6)]
+        answers = await asyncio.gather(
+            *(servers[n % 2].call(admin, "POST", "/sensor", body) for n, body in enumerate(bodies))
+        )
+        return Counter(answer.json().get("message", "registered") for answer in answers)
+
+    taken = "Parameter 'credentialsId': a sensor with this access token is already registered."
+    assert play(tmp_path, scenario) == {"registered": 1, taken: 5}
+
+
+def test_same_service_type_at_two_servers_has_one_operator(tmp_path):
+    async def scenario(servers):
+        root = await servers[0].account("root@x.example", Authority.SYS_ADMIN)
+        bodies = [rest.company_body("ace", f"kim{n}@ace.example") for n in range(6)]
+        answers = await asyncio.gather(
+            *(servers[n % 2].call(root, "POST", "/company", body) for n, body in enumerate(bodies))
+        )
+        return Counter(answer.json().get("message", "registered") for answer in answers)
+
+    taken = "Parameter 'serviceType': ace already has an operator company."
+    assert play(tmp_path, scenario) == {"registered": 1, taken: 5}
+
+
+def test_granted_account_that_asks_twice_at_once_registers_one_company(tmp_path):
+    async def scenario(servers):
+        granted = await servers[0].account("kim@ace.example", Authority.COMPANY_ADMIN)
+        bodies = [rest.company_body(f"type-{n}", "kim@ace.example") for n in range(2)]
+        return sorted(
+            answer.status_code
+            for answer in await asyncio.gather(
+                *(server.call(granted, "POST", "/company", body) for server, body in zip(servers, bodies, strict=True))
+            )
+        )
+
+    assert play(tmp_path, scenario) == [200, 400]

@@ -1,0 +1,56 @@
+"""Lists by name, then id."""
+
+import pytest
+from sqlalchemy import insert, select
+from tests.support import rows
+
+from tripline.store import listing
+from tripline.store.tables import company
+
+NAMES = {"1": "b", "2": "a", "3": "b", "4": "B%", "5": "b_x", "6": "가"}
+
+
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory() as transaction:
+        for key, name in NAMES.items():
+            row = {"id": key, "created_ms": 1, "name": name, "service_type": key, "token_prefix": key}
+            transaction.run(insert(company), {**row, "master": True, "master_id": key})
+        yield transaction
+
+
+def keys(tx, **window):
+    statement = listing.windowed(select(company.c.id), company.c.name, company.c.id, listing.Window(**window))
+    return "".join(row.id for row in tx.all(statement))
+
+
+def test_order_is_by_name_then_id(tx):
+    assert keys(tx, limit=9) == "421356"
+
+
+@pytest.mark.parametrize(("limit", "seen"), [(1, "4"), (5, "42135"), (6, "421356"), (7, "421356")])
+def test_limit_cuts_the_list(tx, limit, seen):
+    assert keys(tx, limit=limit) == seen
+
+
+def test_offset_by_name_and_id_starts_behind_that_row(tx):
+    assert keys(tx, limit=9, text_offset="b", id_offset="1") == "356"
+
+
+def test_offset_by_id_alone_starts_behind_that_row(tx):
+    assert keys(tx, limit=9, id_offset="1") == "356"
+
+
+def test_offset_by_name_alone_starts_at_that_name(tx):
+    assert keys(tx, limit=9, text_offset="b") == "1356"
+
+
+def test_offset_of_a_row_that_is_gone_still_works_with_its_name(tx):
+    assert keys(tx, limit=9, text_offset="b", id_offset="2") == "356"
+
+
+@pytest.mark.parametrize(
+    ("search", "seen"), [("b", "4135"), ("B", "4135"), ("b%", "4"), ("b_", "5"), ("가", "6"), ("x", "")]
+)
+def test_search_is_a_beginning_in_any_case_and_no_pattern(tx, search, seen):
+    assert keys(tx, limit=9, search=search) == seen
