@@ -1,6 +1,7 @@
 """A pipeline over a fresh store with one company, vehicle, driver and sensor; tests move its clock by hand."""
 
 import asyncio
+import io
 import json
 import shutil
 from collections.abc import Coroutine, Iterable
@@ -11,6 +12,7 @@ from typing import Any
 from sqlalchemy import Table, insert, select, update
 
 from tests.support.stores import fresh_file
+from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Outage
@@ -71,6 +73,11 @@ class BrokenStore(SqliteStore):
         if self.away:
             raise Outage("taken away by the test")
         return await super().write(work)
+
+
+def quiet() -> None:
+    """Write log lines to nowhere: tests of bugs cause tracebacks by the page."""
+    observe.configure_logging(level="error", as_json=True, stream=io.StringIO())
 
 
 def seed(path: Path) -> None:
@@ -149,6 +156,7 @@ class Rig:
         self.signals = LocalSignals()
         self.now_ms = NOW
         self._runner = asyncio.Runner()
+        self.ids = TimeIds(node=1)
         self.start()
 
     @classmethod
@@ -167,7 +175,6 @@ class Rig:
         self.store = BrokenStore(self.path, readers=1)
         for lane in (self.store._writer, self.store._inline):
             lane.driver.execute("PRAGMA synchronous=OFF")  # no test pulls the plug; the waiting is most of their time
-        self.ids = TimeIds(node=1)
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,
@@ -177,9 +184,11 @@ class Rig:
             signals=self.signals,
         )
 
-    def restart(self) -> None:
+    def restart(self, *, clock_set_back: bool = False) -> None:
         """As after a kill: only what is committed is left."""
         self.run(self.store.close())
+        if clock_set_back:
+            self.ids = TimeIds(node=1)
         self.start()
 
     def __enter__(self) -> "Rig":

@@ -80,12 +80,10 @@ class TimeIds:
             self._last = tick + count - 1
         return RowNo(tick)
 
-    def skip_to(self, no: int) -> bool:
-        """Make no number up to this one: it is taken. Whether that is news."""
+    def skip_to(self, no: int) -> None:
+        """Make no number up to this one: it is taken."""
         with self._lock:
-            news = no > self._last
             self._last = max(self._last, no)
-        return news
 
     def text(self, no: int) -> str:
         """The id that belongs to a row number of this maker."""

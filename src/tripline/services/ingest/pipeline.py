@@ -75,23 +75,30 @@ class Pipeline:
         concerned = {frame[0].sensor_id for frame in frames}
         concerned.update(silent, again)
         try:
-            await self._through(frames, concerned, silent, now_ms)
-        except _Stale:
-            self.tracks.forget_all()
-            await self.take_in(frames, now_ms=now_ms, silent=silent, again=again)
+            try:
+                await self._through(frames, concerned, silent, now_ms)
+            except Outage:
+                raise
+            except Exception as error:  # noqa: BLE001  a second try tells what another process or the clock did
+                await self._prepare_again(error, concerned)
+                await self._through(frames, concerned, silent, now_ms)
         except Outage:
             self.tracks.forget(concerned)
             raise
         except Exception:
             self.tracks.forget(concerned)
-            # Row numbers can be taken: by another process, or by us before the clock was set back.
-            taken = await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE))
-            if self._ids.skip_to(taken):
-                await self.take_in(frames, now_ms=now_ms, silent=silent, again=again)
-            elif frames:
-                await self._narrow_down(frames, now_ms, silent, again)
-            else:
+            if not frames:
                 raise
+            await self._narrow_down(frames, now_ms, silent, again)
+
+    async def _prepare_again(self, error: Exception, concerned: Collection[SensorId]) -> None:
+        """Forget what may be wrong, and skip row numbers that are taken: by another process, or by this installation
+        before its clock was set back."""
+        if isinstance(error, _Stale):
+            self.tracks.forget_all()
+        else:
+            self.tracks.forget(concerned)
+            self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE)))
 
     async def _through(
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
