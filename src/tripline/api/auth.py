@@ -30,7 +30,7 @@ _FORM_ESCAPES: Final = re.compile(rb"%(21|27|28|29|2[aA])")
 async def log_in(request: Call) -> ASGIApp:
     """Tokens for a username (the e-mail address) and password."""
     rim = rim_of(request)
-    body = await request.body()
+    body = await parameters.body(request)
     try:
         pair = await _log_in(rim, body)
     except login.WrongCredentials:

@@ -6,6 +6,7 @@ Checks run in the order of client-surface 3.3: token, role, path ids, ownership,
 from typing import Any
 
 import msgspec
+from litestar.exceptions import InternalServerException
 
 from tripline.api.rim import Call
 from tripline.domain import ids
@@ -48,21 +49,32 @@ def query_flag(request: Call, name: str, *, default: bool | None = None) -> bool
     return known
 
 
+async def body(request: Call) -> bytes:
+    """The body. Raises `BadParameter` when its sender went away; 413 above 1 MiB."""
+    try:
+        return await request.body()
+    except InternalServerException as error:
+        # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
+        raise BadParameter("The connection ended before the body.") from error
+
+
 async def json_object(request: Call) -> dict[str, Any]:
-    """The body as a JSON object, whatever its Content-Type. Raises `BadParameter`; 413 above 1 MiB."""
-    return object_in(await request.body())
+    """The body as a JSON object, whatever its Content-Type. Raises as `body` and `object_in`."""
+    return object_in(await body(request))
 
 
-def object_in(body: bytes) -> dict[str, Any]:
+def object_in(content: bytes) -> dict[str, Any]:
     """The JSON object in these bytes. Raises `BadParameter`."""
-    if not body.strip():
+    if not content.strip():
         raise BadParameter("The body must be a JSON object; it is empty.")
     try:
-        value = msgspec.json.decode(body)
+        value = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
         raise BadParameter(f"The body must be a JSON object: {error}.") from error
     except UnicodeDecodeError as error:
         raise BadParameter("The body must be UTF-8 text.") from error
+    except RecursionError as error:
+        raise BadParameter("The body must be a JSON object; this one is nested too deeply.") from error
     if not isinstance(value, dict):
         raise BadParameter("The body must be a JSON object, in braces.")
     return value

@@ -40,7 +40,13 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA mmap_size=268435456")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
-    return create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool, pool_reset_on_return=None)
+    return create_engine(
+        "sqlite://",
+        creator=lambda: connection,
+        poolclass=StaticPool,
+        pool_reset_on_return=None,
+        hide_parameters=True,  # an unexpected error is logged with its text, which must not hold anybody's values
+    )
 
 
 class _Lane:

@@ -101,6 +101,8 @@ def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(tmp
         ("[]", "The body must be a JSON object, in braces."),
         ('{"username":"x"', "The body must be a JSON object: Input data was truncated."),
         ('{"username":"x"}', "Parameter 'password' can't be empty!"),
+        pytest.param("[" * 100_000, "The body must be a JSON object; this one is nested too deeply.", id="arrays"),
+        pytest.param('{"a":' * 100_000, "The body must be a JSON object; this one is nested too deeply.", id="objects"),
         ('{"username":null,"password":"x"}', "Parameter 'username' can't be empty!"),
         ('{"username":"","password":"x"}', "Parameter 'username' can't be empty!"),
         ('{"username":["x"],"password":"x"}', "Parameter 'username' must be a string."),

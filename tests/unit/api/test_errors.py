@@ -173,3 +173,32 @@ def test_checks_run_in_the_published_order(tmp_path: Path) -> None:
         ]
 
     assert support.run(tmp_path, scenario) == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20), (400, 31)]
+
+
+def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
+    messages = [{"type": "http.request", "body": b'{"user', "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def scenario(rest: Rest) -> None:
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/api/auth/login",
+            "raw_path": b"/api/auth/login",
+            "query_string": b"",
+            "headers": [],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2),
+        }
+        await create_app(rest.rim)(scope, receive, send)  # type: ignore[arg-type]
+
+    support.run(tmp_path, scenario)
+    assert sent[0]["status"] == 400
