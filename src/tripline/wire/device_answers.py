@@ -24,7 +24,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
-_NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn]|\\')
+_NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn\[{]|\\')
 """A value that is no number; or an escape, with which a key may be written."""
 
 

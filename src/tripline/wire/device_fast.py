@@ -120,7 +120,7 @@ def _many(items: list[_Item], payload: bytes, header: _Header, device: str, rece
     latest_ms = received_ms + device_values.AHEAD_MS
     if last_ms > latest_ms or (ts is not None and ts > latest_ms):
         return None
-    records = map(
+    packed = map(
         samples.RECORD.pack,
         times,
         lats,
@@ -130,8 +130,8 @@ def _many(items: list[_Item], payload: bytes, header: _Header, device: str, rece
         repeat(samples.FLAG_OWN_TIME),
     )
     return Microtrip(
-        ty=header.ty, device_type=device, ts=ts, tid=tids.pop(), parking=False, payload=payload, samples=b"".join(records),
-        first_ms=first_ms, last_ms=last_ms,
+        ty=header.ty, device_type=device, ts=ts, tid=tids.pop(), parking=False, payload=payload,
+        samples=b"".join(packed), first_ms=first_ms, last_ms=last_ms,
     )  # fmt: skip
 
 

@@ -1,0 +1,160 @@
+"""Reading never fails, whatever the bytes; the fast way and the tolerant way give the same readings."""
+
+import json
+import math
+from typing import Any
+
+import msgspec
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.support.device_messages import ITEM, RECEIVED_MS, TS
+
+from tripline.domain import samples
+from tripline.wire import device, device_answers, device_fast, device_reasons, device_tables, topics
+from tripline.wire.readings import Event, Microtrip, Rejected, Trip
+
+TOPICS = st.sampled_from(sorted(topics.DATA))
+SENSOR_TYPES = st.sampled_from(["GPS", "OBD", "OBD2", "BLACKBOX", "DTG", "DTAG", "ADAS", "AVN", "", "x-y"])
+MAX_ITEMS = 4
+
+numbers = st.one_of(
+    st.integers(-10, 200),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0, 0.0, -0.0, 10**400, 2**63, 2**63 - 1, 9_999_999_999_999, 20250101000000]),
+)
+times = st.one_of(st.integers(TS - 10_000, RECEIVED_MS + 310_000), st.integers(1_262_303_999_000, 1_262_304_001_000))
+degrees = st.one_of(st.floats(-91, 91), st.integers(-181, 181))
+leaves = st.one_of(
+    st.none(), st.booleans(), numbers, st.text(max_size=8), st.sampled_from(["28", "0x2a", "12.7", "41"])
+)
+anything = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner))
+keys = st.sampled_from(
+    sorted({key for table in device_tables.TABLES.values() for key in table} | {"em", "tripId", "cm"})
+)
+
+usual_items = st.fixed_dictionaries(
+    {"lat": degrees, "lon": degrees},
+    optional={
+        "tid": st.integers(1, 2), "clt": times, "sp": numbers, "em": leaves, "alt": numbers, "vv": leaves,
+        "try": st.sampled_from([1, 2, None, "1"]), "rpm": numbers,
+    },
+)  # fmt: skip
+odd_items = st.dictionaries(keys, anything, max_size=6)
+items = st.one_of(usual_items, usual_items, odd_items)
+payloads = st.one_of(items, st.lists(st.one_of(items, usual_items), max_size=MAX_ITEMS + 1), anything)
+headers = st.fixed_dictionaries(
+    {"ty": st.one_of(st.integers(1, 12), st.integers(-1, 130), leaves)},
+    optional={"ts": st.one_of(times, anything), "try": leaves, "ap": leaves, "sid": leaves},
+)
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> bytes:
+    """JSON of a message around the tables, keys in any order, spaced or not."""
+    fields = list((draw(headers) | {"pld": draw(payloads)}).items())
+    if draw(st.booleans()):
+        fields = draw(st.permutations(fields))
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,", " :")]))
+    return json.dumps(dict(fields), separators=separators, ensure_ascii=draw(st.booleans())).encode(
+        errors="surrogatepass"
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(messages(), SENSOR_TYPES)
+@example(json.dumps({"ty": 2, "ts": TS, "pld": ITEM}).encode(), "GPS")
+@example(json.dumps({"ty": 4, "ts": TS, "pld": [ITEM, ITEM]}).encode(), "OBD")
+@example(b'{"ty":2,"pld":{"lat":1,"lon":1}, "pld":{"lat":2,"lon":2}}', "GPS")
+@example(b'{"ty":2,"pld":{"lat":1,"lon":1}, "ts":1735689606000}', "GPS")
+@example(b'{"sid":"\\"pld\\":","ty":2,"pld":{"lat":1,"lon":1}}', "GPS")
+@example(b'{"sid":"x"pld":,"ty":2,"pld":{"lat":1,"lon":1}}', "GPS")
+@example(b'{"ty":2,"pld":\x0b{"lat":1,"lon":1}}', "GPS")
+@example(b'{"ty":2,"pld":{"lat":1,"lon":1}}}', "GPS")
+@example(b'{"ty":2,"pld":[{"lat":1,"lon":-0.0},{"lat":-0.0,"lon":0}]}', "GPS")
+@example(b'{"ty":2,"\\u0070ld":5,"pld":{"lat":1,"lon":1}}', "GPS")
+@example(b'{"ty":2,"try":1,"pld":{"lat":1,"lon":1,"lat":3}}', "GPS")
+def test_fast_reading_agrees_with_tolerant_reading(body: bytes, sensor_type: str) -> None:
+    surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
+
+    fast = device_fast.microtrip(body, **surroundings)
+
+    assert fast is None or [fast] == device.read_tolerantly(topics.TRE, body, **surroundings)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(usual_items, min_size=1, max_size=3), st.sampled_from([2, 4, 8]))
+def test_usual_aggregate_of_numbers_is_read_the_fast_way(usual: list[dict[str, Any]], ty: int) -> None:
+    plain = [{"tid": 7, "clt": TS, "lat": item["lat"] or 1, "lon": item["lon"] or 1, "sp": 1.5} for item in usual]
+    body = json.dumps({"ty": ty, "ts": TS, "pld": plain}).encode()
+
+    fast = device_fast.microtrip(body, received_ms=RECEIVED_MS, sensor_type="GPS", max_items=MAX_ITEMS)
+
+    in_range = all(abs(item["lat"]) <= 90 and abs(item["lon"]) <= 180 for item in plain)
+    assert (fast is not None) is in_range
+
+
+def check(topic: str, body: bytes, sensor_type: str) -> None:
+    """What holds for the readings of any bytes: complete, storable, answerable."""
+    readings = device.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=MAX_ITEMS)
+
+    for reading in readings:
+        if isinstance(reading, Rejected):
+            assert (reading.detail, reading.body) == (device_reasons.REASONS[reading.reason], body)
+            continue
+        assert isinstance(msgspec.json.decode(reading.payload), dict | list)
+        if isinstance(reading, Microtrip | Trip | Event):
+            answer = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+            assert isinstance(msgspec.json.decode(answer), dict | list)
+        if isinstance(reading, Microtrip):
+            check_samples(reading)
+
+
+def check_samples(microtrip: Microtrip) -> None:
+    content = msgspec.json.decode(microtrip.payload)
+    rows = list(samples.RECORD.iter_unpack(microtrip.samples))
+    assert len(rows) == (len(content) if isinstance(content, list) else 1)
+    assert (min(row[0] for row in rows), max(row[0] for row in rows)) == (microtrip.first_ms, microtrip.last_ms)
+    for _, lat, lon, _, em, flags in rows:
+        assert math.isnan(lat) == math.isnan(lon)
+        assert math.isnan(lat) or (-90 <= lat <= 90 and -180 <= lon <= 180)
+        assert -1 <= em <= 255
+        assert bool(flags & samples.FLAG_PARKING) is microtrip.parking
+
+
+@settings(max_examples=200, deadline=None)
+@given(TOPICS, messages(), SENSOR_TYPES)
+def test_any_message_is_read_into_storable_readings(topic: str, body: bytes, sensor_type: str) -> None:
+    check(topic, body, sensor_type)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TOPICS, st.binary(max_size=64), SENSOR_TYPES)
+@example(topics.TRE, b'{"ty":2,"pld":{"lat":1e400,"clt":"1e999","tid":1e308,"em":9e99}}', "OBD")
+@example(topics.TELEMETRY, b'{"\\udc00":"\\ud800"}', "OBD")
+def test_any_bytes_are_read_without_an_error(topic: str, body: bytes, sensor_type: str) -> None:
+    check(topic, body, sensor_type)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TOPICS, messages(), st.data())
+def test_damaged_messages_are_read_without_an_error(topic: str, body: bytes, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(body)))
+    patch = data.draw(st.binary(max_size=3))
+
+    check(topic, body[:at] + patch + body[at + data.draw(st.integers(0, 3)) :], "GPS")
+
+
+packable = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), st.text(max_size=5), st.binary()
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4) | st.binary(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TOPICS, st.dictionaries(st.sampled_from(["ty", "ts", "pld", b"pld", "x"]), packable), SENSOR_TYPES)
+def test_any_msgpack_map_is_read_into_storable_readings(topic: str, fields: dict[Any, Any], sensor_type: str) -> None:
+    check(topic, msgspec.msgpack.encode(fields), sensor_type)
