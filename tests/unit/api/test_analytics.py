@@ -313,3 +313,21 @@ def test_page_costs_as_many_statements_for_3_rows_as_for_1(tmp_path: Path) -> No
         return counts
 
     assert support.run(tmp_path, scenario) == [3, 3]
+
+
+@pytest.mark.parametrize(("rows", "shown", "more"), [(999, 999, False), (1000, 1000, False), (1001, 1000, True)])
+def test_g34_page_holds_1000_at_most_and_its_link_says_so(tmp_path: Path, rows: int, shown: int, more: bool) -> None:
+    async def scenario(rest: Rest) -> dict[str, Any]:
+        owner, vehicle_id = await _plain_vehicle(rest)
+
+        def add(tx: WriteTx) -> None:
+            for number in range(rows):
+                scores.add_score(tx, number, vehicle_id, created_ms=10**12)
+
+        await rest.store.write(add)
+        return await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=5_000)
+
+    page = support.run(tmp_path, scenario)
+    assert (len(page["data"]), page["hasNext"]) == (shown, more)
+    link = {"limit": 1000, "startTime": None, "endTime": None, "ascOrder": False, "idOffset": scores.trip_id(1)}
+    assert page["nextPageLink"] == (link if more else None)
