@@ -5,6 +5,7 @@ All statements are hot: after a restart ten thousand sensors come back within se
 Not here: the cache of what was read (`services/ingest/tracks.py`), the writing (`driving.py`).
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -138,7 +139,8 @@ def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Kno
     found = tx.hot(_SENSOR, sensor_id)
     if not found:
         return None
-    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = found[0]
+    # Interned: ten thousand sensors share a few of these, and a trip those of its sensor.
+    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, found[0])
     rows = sorted(tx.hot(_TRIPS, sensor_id, since_ms, ids.first_no(since_ms)))
     newest = [row[11] for row in rows if row[11] is not None]
     return Known(
@@ -153,8 +155,14 @@ def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Kno
     )
 
 
+def _interned(value: Any) -> Any:
+    return sys.intern(value) if isinstance(value, str) else value
+
+
 def _live(tx: ReadTx, row: tuple[object, ...]) -> trips.LiveTrip:
-    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms, _ = row
+    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms, _ = map(
+        _interned, row
+    )
     assert isinstance(no, int) and isinstance(start_ms, int)
     last_ms = end_ms if isinstance(end_ms, int) else _latest_sample(tx, no, default=start_ms)
     return trips.LiveTrip(

@@ -1,0 +1,7 @@
+"""The pipeline's fuzzer starts, settles everything it throws and finds nothing in a second."""
+
+from tests.fuzz import fuzz_pipeline
+
+
+def test_fuzz_pipeline_for_a_second_finds_nothing() -> None:
+    assert fuzz_pipeline.main(1.0, 20250101) == 0
