@@ -63,14 +63,16 @@ class Scorer:
         signals.subscribe(SIGNAL_SCORING_DUE, self._ask)
 
     async def run(self) -> None:
-        """Score what is due, until cancelled."""
+        """Score what is due, until cancelled. Trouble with the store, or with no job in particular, costs a pause."""
         while True:
             self._asked.clear()
+            handled = 0
             try:
                 handled = await self.score_due()
             except Outage as outage:
-                handled = 0
                 log.warning("score.failed", error=str(outage))
+            except Exception:
+                log.exception("score.failed")
             if not handled:
                 await self._wait()
 

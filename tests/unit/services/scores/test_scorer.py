@@ -416,6 +416,31 @@ def test_running_scorer_looks_by_itself(tmp_path, monkeypatch):
     assert played(tmp_path, play) == [(100,)]
 
 
+@pytest.mark.parametrize("trouble", [Outage("away"), ValueError("a bug")])
+def test_running_scorer_survives_trouble_with_the_store(tmp_path, monkeypatch, trouble):
+    monkeypatch.setattr(scorer, "LOOK_S", 0.001)
+
+    async def play(rig):
+        read, failed = rig.store.read, asyncio.Event()
+
+        async def refuse(_):
+            failed.set()
+            raise trouble
+
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            rig.store.read = refuse
+            running = tasks.create_task(rig.scorer.run())
+            await failed.wait()
+            await rig.add_trip(CALM, distance_m=9_000)
+            wrote = after(rig.store, "write")
+            rig.store.read = read
+            await wrote.wait()
+            running.cancel()
+        return await rig.rows(tables.driving_score, "score")
+
+    assert played(tmp_path, play) == [(100,)]
+
+
 def test_samples_with_parking_flag_are_left_out(tmp_path):
     parked = samples.FLAG_OWN_TIME | samples.FLAG_PARKING
     packed = [*START, *(sample(20 + second, 60 * (second % 2), flags=parked) for second in range(8))]
