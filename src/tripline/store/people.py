@@ -4,6 +4,7 @@ Not here: log-in, tokens and new accounts (`accounts.py`).
 """
 
 from dataclasses import fields
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Row, Select, bindparam, select, update
@@ -20,12 +21,12 @@ _COLUMNS: Final = [account.c[field.name] for field in fields(User)]
 
 def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx, _select(scope), scope, user_id)
+    return _only(tx, _find(scope.reaches), scope, user_id)
 
 
 def find_driver(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
     """As `find`, among those who may drive."""
-    return _only(tx, _select(scope).where(account.c.authority.in_(DRIVING_ROLES)), scope, user_id)
+    return _only(tx, _find_driver(scope.reaches), scope, user_id)
 
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:
@@ -58,8 +59,15 @@ def introduce(
     )
 
 
-def _select(scope: Scope) -> Select[Any]:
-    return select(*_COLUMNS, scopes.accounts(scope.reaches).label("inside")).where(account.c.id == bindparam("id"))
+@cache
+def _find(reaches: scopes.Reaches) -> Select[Any]:
+    inside = scopes.accounts(reaches).label("inside")
+    return select(*_COLUMNS, inside).where(account.c.id == bindparam("id"))
+
+
+@cache
+def _find_driver(reaches: scopes.Reaches) -> Select[Any]:
+    return _find(reaches).where(account.c.authority.in_(DRIVING_ROLES))
 
 
 def _only(tx: ReadTx, statement: Select[Any], scope: Scope, user_id: UserId) -> tuple[User, bool] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, insert, select, update
@@ -26,20 +27,20 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx, scope, sensor.c.id == bindparam("key"), {"key": sensor_id})
+    return _only(tx, _find(scope.reaches), {"key": sensor_id, **scopes.values(scope)})
 
 
 def find_by_serial(tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str) -> tuple[Sensor, bool] | None:
     """The sensor of the service type with this serial number, as `find`."""
-    test = (sensor.c.service_type == bindparam("type")) & (sensor.c.serial_no == bindparam("key"))
-    return _only(tx, scope, test, {"type": service_type, "key": serial_no})
+    values = {"type": service_type, "key": serial_no, **scopes.values(scope)}
+    return _only(tx, _find_by_serial(scope.reaches), values)
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Sensor]:
     """The company's sensors inside the scope, by serial number."""
-    statement = _select().where(sensor.c.company_id == bindparam("company"), scopes.sensors(scope.reaches))
-    statement = listing.windowed(statement, sensor.c.serial_no, sensor.c.id, window)
-    return [_sensor(row) for row in tx.all(statement, {"company": company_id, **scopes.values(scope)})]
+    statement = _of_company(scope.reaches, window.shape)
+    values = {"company": company_id, **window.values, **scopes.values(scope)}
+    return [_sensor(row) for row in tx.all(statement, values)]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -61,8 +62,26 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId,
     )
 
 
-def _only(tx: ReadTx, scope: Scope, test: ColumnElement[bool], values: dict[str, str]) -> tuple[Sensor, bool] | None:
-    row = tx.one(_select(scopes.sensors(scope.reaches).label("inside")).where(test), {**values, **scopes.values(scope)})
+@cache
+def _find(reaches: scopes.Reaches) -> Select[Any]:
+    return _select(scopes.sensors(reaches).label("inside")).where(sensor.c.id == bindparam("key"))
+
+
+@cache
+def _find_by_serial(reaches: scopes.Reaches) -> Select[Any]:
+    return _select(scopes.sensors(reaches).label("inside")).where(
+        sensor.c.service_type == bindparam("type"), sensor.c.serial_no == bindparam("key")
+    )
+
+
+@cache
+def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Select[Any]:
+    statement = _select().where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+    return listing.windowed(statement, sensor.c.serial_no, sensor.c.id, shape)
+
+
+def _only(tx: ReadTx, statement: Select[Any], values: dict[str, str | None]) -> tuple[Sensor, bool] | None:
+    row = tx.one(statement, values)
     return None if row is None else (_sensor(row), bool(row.inside))
 
 
@@ -74,5 +93,7 @@ def _select(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def _sensor(row: Row[Any]) -> Sensor:
-    values = {name: row._mapping[name] for name in (*_STORED, "vehicle_no")}
-    return Sensor(**{**values, "status": sensors.Status(row.status)})
+    values = row._asdict()
+    values.pop("inside", None)
+    values["status"] = sensors.Status(row.status)
+    return Sensor(**values)

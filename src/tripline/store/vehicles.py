@@ -25,8 +25,7 @@ _STORED: Final = [field.name for field in fields(Vehicle) if field.name not in _
 
 def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
     """The vehicle and whether it is inside the scope, or None when there is none with this id."""
-    statement = _select(scopes.vehicles(scope.reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
-    row = tx.one(statement, {"id": vehicle_id, **scopes.values(scope)})
+    row = tx.one(_find(scope.reaches), {"id": vehicle_id, **scopes.values(scope)})
     return None if row is None else (_vehicle(row), bool(row.inside))
 
 
@@ -38,9 +37,10 @@ def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number."""
-    statement = _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(scope.reaches))
-    statement = listing.windowed(statement, vehicle.c.vehicle_no, vehicle.c.id, window)
-    return [_vehicle(row) for row in tx.all(statement, {"company": company_id, **scopes.values(scope)})]
+    statement = _of_company(scope.reaches, window.shape)
+    return [
+        _vehicle(row) for row in tx.all(statement, {"company": company_id, **window.values, **scopes.values(scope)})
+    ]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
@@ -71,11 +71,24 @@ def _select(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 @cache
+def _find(reaches: scopes.Reaches) -> Select[Any]:
+    return _select(scopes.vehicles(reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
+
+
+@cache
+def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Select[Any]:
+    statement = _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
+    return listing.windowed(statement, vehicle.c.vehicle_no, vehicle.c.id, shape)
+
+
+@cache
 def _inside(reaches: scopes.Reaches) -> Hot:
     statement = select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 def _vehicle(row: Row[Any]) -> Vehicle:
-    values = {name: row._mapping[name] for name in (*_STORED, *_COUNTED)}
-    return Vehicle(**{**values, "status": vehicles.Status(row.status)})
+    values = row._asdict()
+    values.pop("inside", None)
+    values["status"] = vehicles.Status(row.status)
+    return Vehicle(**values)

@@ -70,7 +70,8 @@ def mine(tx: ReadTx, *, actor: Actor) -> Company:
 
 def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass an actor who may see the company. Raises `NotFound` or `Forbidden`."""
-    read(tx, actor=actor, company_id=company_id)
+    scope = access.scope_of(actor, Action.COMPANY_READ)
+    access.admit(rows.inside(tx, scope, company_id), "company")
 
 
 def own(tx: ReadTx, *, actor: Actor) -> Company:
