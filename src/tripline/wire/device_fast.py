@@ -11,7 +11,6 @@ not be JSON.
 
 import functools
 import math
-from itertools import repeat
 from typing import Annotated, Any, Final, Literal, Protocol
 
 import msgspec
@@ -120,15 +119,11 @@ def _many(items: list[_Item], payload: bytes, header: _Header, device: str, rece
     latest_ms = received_ms + device_values.AHEAD_MS
     if last_ms > latest_ms or (ts is not None and ts > latest_ms):
         return None
-    packed = map(
-        samples.RECORD.pack,
-        times,
-        lats,
-        [item.lon for item in items],
-        [item.sp for item in items],
-        [_manoeuvres(item.em) for item in items] if device == device_tables.OBD else repeat(samples.NO_FLAGS),
-        repeat(samples.FLAG_OWN_TIME),
-    )
+    pack, usable = samples.RECORD.pack, samples.FLAG_OWN_TIME
+    if device == device_tables.OBD:
+        packed = [pack(item.clt, item.lat, item.lon, item.sp, _manoeuvres(item.em), usable) for item in items]
+    else:
+        packed = [pack(item.clt, item.lat, item.lon, item.sp, samples.NO_FLAGS, usable) for item in items]
     return Microtrip(
         ty=header.ty, device_type=device, ts=ts, tid=tids.pop(), parking=False, payload=payload,
         samples=b"".join(packed), first_ms=first_ms, last_ms=last_ms,
@@ -148,8 +143,11 @@ def _form(ty: int, sensor_type: str) -> _Form | None:
 
 
 def _fields(ty: int, device: str) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
-    """The keys of the table but those that would tell another device type (K6)."""
-    keys = list(device_tables.table_of(ty, device))
+    """The keys of the table but those that would tell another device type (K6).
+
+    An OBD sensor may send GPS payloads under the GPS number, and is read as OBD all the same (K4).
+    """
+    keys = list(device_tables.TABLES[ty] | device_tables.table_of(ty, device))
     if device == device_tables.OBD:
         keys.append("em")
     if device == device_tables.DTAG:
