@@ -12,7 +12,8 @@ from sqlalchemy import bindparam, insert, select
 
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store import scopes
+from tripline.domain.people import EmailTaken
+from tripline.store import scopes, uniqueness
 from tripline.store.tables import account
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -57,9 +58,13 @@ def credentials_of(tx: ReadTx, user_id: UserId) -> Credentials | None:
     return _credentials(tx, account.c.id == user_id)
 
 
-def add(tx: WriteTx, row: dict[str, Any]) -> None:
-    """Keep a new account; `row` names every column that is not null, without `login`."""
-    tx.run(insert(account).values(login=login_form(row["email"]), **row))
+def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
+    """Keep a new account; `row` names every column that is not null, without `login`.
+
+    Raises `taken` when another account logs in with its e-mail address.
+    """
+    with uniqueness.refusing(((account.c.login,), taken)):
+        tx.run(insert(account).values(login=login_form(row["email"]), **row))
 
 
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:

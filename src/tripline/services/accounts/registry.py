@@ -29,8 +29,6 @@ def create(
     Raises `people.EmailTaken` when another one logs in with the same e-mail address; `email_field` is the name that the
     sender gave the address.
     """
-    if accounts.credentials(tx, email) is not None:
-        raise people.email_taken(email_field, email)
     user_id = UserId(ids.next(now_ms=now_ms))
     accounts.add(
         tx,
@@ -47,6 +45,7 @@ def create(
             "password_updated_ms": now_ms,
             "enabled": True,
         },
+        taken=people.email_taken(email_field, email),
     )
     return user_id
 
