@@ -119,10 +119,11 @@ def clear(rig: Rig) -> None:
     """Keep the store small: growth of the file is no finding."""
 
     def work(tx: Any) -> None:
-        for table in (tables.rejected_message, tables.microtrip, tables.device_event, tables.scoring_job):
+        for table in (tables.rejected_message, tables.microtrip, tables.device_event, tables.scoring_job, tables.trip):
             tx.run(table.delete())
 
     rig.run(rig.store.write(work))
+    rig.pipeline.tracks.forget_all()
 
 
 def main(seconds: float, seed: int) -> int:

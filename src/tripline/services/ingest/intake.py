@@ -59,7 +59,8 @@ class IngestDoor:
         self._changed: set[SensorId] = set()
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
-        self._sweep_due = False
+        self._sweep_due = True
+        self._sweep_timer: asyncio.TimerHandle | None = None
         self._outages = 0
         self.swept = False
         """Whether a sweep was done since the start."""
@@ -84,7 +85,7 @@ class IngestDoor:
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
-        self._time_to_sweep()
+        self._wake.set()
         while not self._stop.is_set() or self._waiting:
             await self._wake.wait()
             self._wake.clear()
@@ -94,7 +95,8 @@ class IngestDoor:
                 await self._turn()
             if self._outages:
                 await self._pause()
-        self._sweep_timer.cancel()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
 
     def stop(self) -> None:
         """Let `run` take in what was offered, then end. Offer nothing afterwards."""

@@ -224,14 +224,15 @@ class Pipeline:
 
 
 def acknowledge(frames: Sequence[Frame]) -> None:
-    """Tell each source once which of its frames are durable. QoS 0 frames (token 0) are told as progress only."""
+    """Tell each source once which of its frames are durable; QoS 0 frames (token 0) wait for no answer."""
     tokens: dict[Source, list[int]] = {}
-    for frame in frames:
-        mine = tokens.get(frame[0])
-        if mine is None:
-            mine = tokens[frame[0]] = []
-        if frame[4]:
-            mine.append(frame[4])
+    for source, _, _, _, token, _ in frames:
+        if token:
+            mine = tokens.get(source)
+            if mine is None:
+                tokens[source] = [token]
+            else:
+                mine.append(token)
     for source, mine in tokens.items():
         try:
             source.settled(mine)

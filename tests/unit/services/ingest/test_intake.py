@@ -178,3 +178,20 @@ def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
     through(rig, talk)
 
     assert rig.rows(tables.rejected_message, "body") == [b"new"]
+
+
+def test_door_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) -> None:
+    source = FakeSource()
+
+    async def work() -> None:
+        door = rig.door()
+        door.offer(source, TOPIC, body(NOW), NOW, 1)
+        door.stop()
+        await door.run()
+        idle = rig.door()
+        idle.stop()
+        await idle.run()
+
+    rig.run(work())
+
+    assert source.settlements == [[1]]
