@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS
@@ -73,6 +74,9 @@ def messages(draw: st.DrawFn) -> bytes:
 @example(b'{"ty":2,"pld":{"lat":1,"lon":1}}}', "GPS")
 @example(b'{"ty":2,"pld":[{"lat":1,"lon":-0.0},{"lat":-0.0,"lon":0}]}', "GPS")
 @example(b'{"ty":2,"\\u0070ld":5,"pld":{"lat":1,"lon":1}}', "GPS")
+@example(b'{"pld":"\xff","ty":2,"pld":{"lat":1,"lon":1},"ts":1735689606000}', "GPS")
+@example(b'{"\\u0070ld":1e999,"ty":2,"pld":{"lat":1,"lon":1},"ts":1735689606000}', "GPS")
+@example(b'{"pld": {"lat":1,"lon":1} , "ty":2, "ts":1735689606000 }\n', "GPS")
 @example(b'{"ty":2,"try":1,"pld":{"lat":1,"lon":1,"lat":3}}', "GPS")
 def test_fast_reading_agrees_with_tolerant_reading(body: bytes, sensor_type: str) -> None:
     surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
@@ -80,6 +84,26 @@ def test_fast_reading_agrees_with_tolerant_reading(body: bytes, sensor_type: str
     fast = device_fast.microtrip(body, **surroundings)
 
     assert fast is None or [fast] == device.read_tolerantly(topics.TRE, body, **surroundings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"ty":2,"ts":%d,"pld":%b}',
+        b'{"ts": %d, "pld": %b, "ty": 2}',
+        b'{"ap":0,"ts":%d,"pld":%b ,"ty":2,"sid":"sid"}\n',
+    ],
+)
+@pytest.mark.parametrize("content", [[ITEM], [ITEM, ITEM], ITEM])
+def test_keys_of_the_header_in_any_order_are_read_the_fast_way(body: bytes, content: Any) -> None:
+    sent = body % (TS, json.dumps(content).encode())
+
+    fast = device_fast.microtrip(sent, received_ms=RECEIVED_MS, sensor_type="GPS", max_items=MAX_ITEMS)
+
+    assert fast is not None
+    assert [fast] == device.read_tolerantly(
+        topics.TRE, sent, received_ms=RECEIVED_MS, sensor_type="GPS", max_items=MAX_ITEMS
+    )
 
 
 @settings(max_examples=150, deadline=None)

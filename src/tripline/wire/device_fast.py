@@ -4,9 +4,9 @@ Whatever is unusual in the least (an unknown key, a number as text, a time out o
 aggregate) makes `microtrip` answer None, and `device.py` reads the message with all its tolerance. Both must agree on
 every message that is read here: `tests/properties/test_device_fast.py`.
 
-The payload is decoded once and copied once: `pld` stands last in the message, so the bytes before it make a header, the
-bytes behind it the payload, and each half is decoded strictly by itself. If either were cut in the wrong place it would
-not be JSON.
+The payload is decoded once and copied once: as a rule `pld` stands last in the message, so the bytes before it make a
+header, the bytes behind it the payload, and each half is decoded strictly by itself. If the cut were in the wrong
+place, the halves would not be JSON.
 """
 
 import functools
@@ -40,13 +40,22 @@ _REQUIRED: Final[dict[str, Any]] = {
 }
 
 
-class _Header(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+class _Header(msgspec.Struct, gc=False, kw_only=True, forbid_unknown_fields=True):
     ty: int
-    pld: Literal[0]
     ts: _Millis | None = None
     try_: _Driving | None = msgspec.field(name="try", default=None)
     ap: int | None = None
     sid: str | None = None
+
+
+class _Head(_Header, gc=False, kw_only=True, forbid_unknown_fields=True):
+    """A message whose payload was cut off its end."""
+
+    pld: Literal[0]
+
+
+class _Message(_Header, gc=False, kw_only=True, forbid_unknown_fields=True):
+    pld: msgspec.Raw
 
 
 class _Item(Protocol):
@@ -69,20 +78,21 @@ class _Form(msgspec.Struct):
     items: msgspec.json.Decoder[list[_Item]]
 
 
-_HEADER = msgspec.json.Decoder(_Header)
+_HEAD = msgspec.json.Decoder(_Head)
+_MESSAGE = msgspec.json.Decoder(_Message)
 _PAYLOAD_KEY: Final = b'"pld":'
+_PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
 _manoeuvres = functools.lru_cache(maxsize=1024)(device_values.manoeuvres)
 
 
 def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Microtrip | None:
     """The microtrip in the body of a publish on `.../tre`; None: read it the tolerant way."""
-    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
-    if start < len(_PAYLOAD_KEY) or body[-1:] != b"}":
-        return None
-    payload = body[start:-1].strip(_SPACE)
     try:
-        header = _HEADER.decode(body[:start] + b"0}")
+        parts = _parts(body)
+        if parts is None:
+            return None
+        header, payload = parts
         form = _form(header.ty, sensor_type)
         if form is None:
             return None
@@ -92,6 +102,19 @@ def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int
     except (ValueError, RecursionError):
         return None
     return _many(items, payload, header, form.device, received_ms) if 0 < len(items) <= max_items else None
+
+
+def _parts(body: bytes) -> tuple[_Header, bytes] | None:
+    """The header and the JSON of the payload; raises ValueError when there is more in it than that."""
+    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
+    if start < len(_PAYLOAD_KEY):
+        return None
+    if body.endswith(_PAYLOAD_LAST):
+        return _HEAD.decode(body[:start] + b"0}"), body[start:-1].strip(_SPACE)
+    if b"\\" in body or body.find(_PAYLOAD_KEY, start) >= 0:
+        return None  # a payload that is overruled by a second one would not be looked at
+    message = _MESSAGE.decode(body)
+    return message, bytes(message.pld)
 
 
 def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
