@@ -39,18 +39,22 @@ class PacketReader:
     def __init__(self, *, limit: int = packets.MAX_REMAINING_LENGTH) -> None:
         self._limit = limit
         self._held = bytearray()
+        self._needed = 0
 
     def receive(self, data: bytes) -> list[Packet]:
         """The packets completed by these bytes. Raises ProtocolError; the reader is of no use after that."""
         self._held += data
+        if len(self._held) < self._needed:
+            return []
         found: list[Packet] = []
-        at = 0
         held = bytes(self._held)
+        at = self._needed = 0
         while (frame := fields.remaining_length(held, at + 1)) is not None:
             length, start = frame
             if length > self._limit:
                 raise ProtocolError(f"A packet of {length} bytes is above the limit of {self._limit}.", "2.2.3")
             if start + length > len(held):
+                self._needed = start + length - at
                 break
             found.append(packet(held[at], held[start : start + length]))
             at = start + length

@@ -18,12 +18,15 @@ MAX_LENGTH: Final = 16 * 1_048_576
 MAX_CONTROL: Final = 65_536
 """Largest remaining length of any packet but a publish of a live session."""
 _MAX_TOPICS: Final = 512
+_MAX_TOPIC_LENGTH: Final = 128
 _TOPICS: Final[dict[bytes, str]] = {}
 """Topic names already checked, for every session; emptied when it holds `_MAX_TOPICS`."""
 
 
 def learn_topic(topic: str) -> None:
-    """Let the fast loop take publishes on this topic, whose name was checked."""
+    """Let the fast loop take publishes on this topic, whose name was checked; not on one of unusual length."""
+    if len(topic) > _MAX_TOPIC_LENGTH:
+        return
     if len(_TOPICS) >= _MAX_TOPICS:
         _TOPICS.clear()
     _TOPICS[topic.encode()] = topic

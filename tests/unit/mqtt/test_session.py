@@ -334,3 +334,21 @@ def test_half_a_packet_is_silence():
     session.receive(b"\x32")
 
     assert session.overdue(1_031.0) is True
+
+
+@pytest.mark.parametrize(
+    ("rule", "data"),
+    [
+        ("MQTT-2.3.1-1", b"\x32\x06\x00\x01a\x00\x00x"),
+        ("MQTT-2.3.1-1", b"\x34\x06\x00\x01a\x00\x00x"),
+        ("MQTT-3.3.1-4", b"\x36\x06\x00\x01a\x00\x01x"),
+        ("MQTT-3.3.1-2", b"\x38\x04\x00\x01ax"),
+        ("2.2.3", b"\x32\x04\x00\x01a\x01"),
+        ("2.2.3", b"\x32\x04\x00\x09a\x01"),
+    ],
+)
+def test_forbidden_publish_on_a_known_topic_closes_connection(rule, data):
+    session = live()
+    assert session.receive(sent(Publish("a", b"known", 1, 1))) == [[("a", b"known", PUBACK_TOKEN | 1)]]
+
+    assert broken(session.receive(data + sent(Publish("a", b"next")))) == rule
