@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import insert
-
 from tests.support import ingest_rig as support
+
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.ingest import pipeline as stages
@@ -69,9 +69,7 @@ async def measure(path: Path, size: int, items: int) -> dict[str, float]:
         frames: list[Frame] = []
         for _ in range(size):
             at = now + sent // SENSORS * 1000 * items
-            body = (
-                support.microtrip(at) if items == 1 else support.aggregate(at + step * 1000 for step in range(items))
-            )
+            body = support.microtrip(at) if items == 1 else support.aggregate(at + step * 1000 for step in range(items))
             frames.append(support.frame(sources[sent % SENSORS], body, at + items * 1000, token=1))
             sent += 1
         if batch == SENSORS // size + 1:
