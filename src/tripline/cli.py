@@ -156,7 +156,11 @@ def demo(
     """Start a server, register a company, play real drives over MQTTS on three vehicles, and show the scores."""
     console = Console(highlight=False)
     plan = demos.Plan(data=data, keep=console.is_terminal if keep is None else keep)
-    return OK if uvloop.run(demos.run(plan, console)) else FAILED
+    try:
+        return OK if uvloop.run(demos.run(plan, console)) else FAILED
+    except demos.TROUBLES as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return FAILED
 
 
 @commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")

@@ -40,16 +40,16 @@ class Plan:
 
 
 async def run(plan: Plan, console: Console) -> bool:
-    """Play the demo; whether it came to its end. With `keep` the server runs until SIGINT or SIGTERM."""
+    """Play the demo; whether it came to its end. With `keep` the server runs until SIGINT or SIGTERM.
+
+    Raises one of `TROUBLES`.
+    """
     _cancelled_by_signals()
     with _folder(plan.data) as data:
         try:
             await _play(data, plan, console)
         except asyncio.CancelledError:
             console.print("stopped")
-            return False
-        except TROUBLES as error:
-            console.print(f"The demo failed: {error}", style="red")
             return False
         return True
 
@@ -73,7 +73,10 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
             await _until_stopped()
             console.print("stopping")
         else:
-            console.print("The server of this demo stops now. To keep it and ask it yourself: tripline demo --keep")
+            console.print(
+                "The server of this demo stops now. To keep it and ask it yourself: tripline demo --keep",
+                soft_wrap=True,
+            )
 
 
 async def _drive(server: Server, vehicles: Sequence[Vehicle]) -> int:

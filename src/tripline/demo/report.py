@@ -17,6 +17,7 @@ from tripline.demo.company import LOGIN_FILE, Driven, Event, Vehicle
 from tripline.demo.server import LOG_FILE, Server
 from tripline.simulator import tracks
 
+_SCORES: Final = "Scores, and how often driving was harsh (over: samples over the limit)"
 EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", 5: "overspeed"}
 SPARE_DRIVE: Final = "drive_06"
 """A recorded drive that the first vehicle has not made yet."""
@@ -33,16 +34,16 @@ class Steps:
 
     def done(self, text: str) -> None:
         """One more step is done."""
-        self._console.print(f"[bold]{self._clock() - self._began:5.1f} s[/]  {text}")
+        self._console.print(f"[bold]{self._clock() - self._began:5.1f} s[/]  {text}", soft_wrap=True)
 
 
 def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tuple[float, float, int]]) -> None:
     """One line for each trip, one for each vehicle, and why some trips have no score."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, title="Scores", title_justify="left")
-    table.add_column("vehicle", style="bold")
-    table.add_column("trip from (UTC+9)")
-    for heading in ("km", "score", "starts", "accel.", "decel.", "stops", "overspeed"):
-        table.add_column(heading, justify="right")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=_SCORES, title_justify="left")
+    table.add_column("vehicle", style="bold", no_wrap=True)
+    table.add_column("trip from (UTC+9)", no_wrap=True)
+    for heading in ("km", "score", "start", "accel", "decel", "stop", "over"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for number, (score, km, count) in totals.items():
         trips = [trip for trip in driven if trip.vehicle == number]
         for trip in trips:
@@ -52,7 +53,7 @@ def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tupl
     unscored = [trip for trip in driven if trip.score is None]
     for reason in sorted({trip.why_not for trip in unscored}):
         count = sum(trip.why_not == reason for trip in unscored)
-        console.print(f"{count} of {len(driven)} trips without a score: {reason}")
+        console.print(f"{count} of {len(driven)} trips without a score. {reason}", soft_wrap=True)
     console.print()
 
 
@@ -60,7 +61,7 @@ def events_of_one_trip(console: Console, driven: Sequence[Driven]) -> None:
     """The first events of the trip that has most harsh ones."""
     trip = most_eventful(driven)
     title = f"Events of {trip.vehicle}, trip from {trip.start[:16]}"
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
     for heading, justify in (("time (UTC)", "left"), ("event", "left"), ("km/h", "right"), ("position", "left")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     for event in _shown(trip):

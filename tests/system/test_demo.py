@@ -1,0 +1,89 @@
+"""`tripline demo`: it ends by itself without a terminal; what it prints to go on with works as printed."""
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support import servers
+
+SCORED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d +\d+\.\d +(\d+\.\d)")
+
+
+def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: Path) -> None:
+    done = servers.run("demo", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    scores = [float(text) for text in SCORED.findall(done.stdout)]
+    assert len(scores) == 9
+    assert all(0 < score <= 100 for score in scores)
+    assert "3 of 12 trips without a score. The trip is not scored: it is shorter" in done.stdout
+    assert "Events of " in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: Path) -> None:
+    (tmp_path / "something").touch()
+
+    done = servers.run("demo", "--data", str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"tripline: {tmp_path} is not empty; the demo needs an empty data folder.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["something"]
+
+
+@pytest.mark.parametrize("stopped_by", [signal.SIGINT, signal.SIGTERM])
+def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
+    tmp_path: Path, stopped_by: signal.Signals
+) -> None:
+    data = tmp_path / "demo data"
+    command = servers.command("demo", "--keep", "--data", str(data))
+    with subprocess.Popen(command, env=servers.environment(), stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        printed = []
+        while "Ctrl-C" not in (printed or [""])[-1]:
+            line = demo.stdout.readline()
+            assert line, "".join(printed)
+            printed.append(line)
+        lines = [
+            line.strip() for line in printed if line.startswith("  ") and re.match(r"\s+(API=|TOKEN=|curl )", line)
+        ]
+        replay = next(line.strip() for line in printed if "tripline replay" in line)
+        answers = _in_shell(lines)
+        replayed = _in_shell([replay])
+        more = _in_shell(lines[:3])
+        demo.send_signal(stopped_by)
+        assert demo.wait(20) == 0
+
+    page, total, microtrips = (json.loads(answer) for answer in answers)
+    assert [set(score) >= {"id", "score", "dist"} for score in page["data"]] == [True, True]
+    assert total["count"] == 3
+    assert len(microtrips["data"]) == 1
+    assert replayed[-1] == "sent 548, acknowledged 548, resent 0"
+    assert "errorCode" not in json.loads(more[0])
+    _no_secret_in(data, "".join(printed))
+
+
+def _in_shell(lines: list[str]) -> list[str]:
+    """What each line of a session prints, in one shell, one answer a line."""
+    script = "\n".join(f"{line}; echo" if line.startswith("curl") else line for line in lines)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", script], capture_output=True, text=True, timeout=60, env=servers.environment()
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def _no_secret_in(data: Path, printed: str) -> None:
+    password = json.loads((data / "demo-login.json").read_text())["password"]
+    tokens = [path.read_text() for path in data.glob("demo-token-*")]
+    log = (data / "server.log").read_text()
+    assert len(tokens) == 3
+    assert log
+    for secret in (password, *tokens):
+        assert secret not in log
+        assert secret not in printed
+    for path in (data / "demo-login.json", *data.glob("demo-token-*")):
+        assert path.stat().st_mode & 0o077 == 0
