@@ -460,6 +460,45 @@ def test_slow_reader_is_closed_when_its_answers_pile_up():
     run(scenario)
 
 
+def test_connection_that_cannot_be_closed_politely_is_closed_at_the_second_look():
+    async def scenario():
+        door = socket.create_server(("127.0.0.1", 0))
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        async with listening(MemoryIntake(), Devices(write_buffer=20_000_000)) as listener:
+            device = await Client.connected(await listener.start_on(door, None))
+            device.send(packets.Subscribe(1, (("v1/sensors/me/rpc/request/+", 0),)))
+            assert await device.next() == packets.Suback(1, (0,))
+            device.writer.transport.pause_reading()
+            listener.roster.find(SENSOR).publish("v1/sensors/me/rpc/request/1", bytes(10_000_000), qos=0)
+
+            device.writer.write(b"\x00\x00")
+            await asyncio.sleep(0.05)
+            assert listener.connections == 1
+            listener.sweep(1.0)
+            listener.sweep(2.0)
+
+            await gateways.until(lambda: listener.connections == 0)
+            device.writer.transport.abort()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("frames", [9, 10])
+def test_connection_with_as_many_unacknowledged_frames_as_allowed_is_still_read(frames):
+    async def scenario():
+        async with listening(MemoryIntake(settles=False), Devices(max_unacknowledged=10)) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+
+            device.send(*(Publish(TRE, b"", 1, i + 1) for i in range(frames)))
+            await device.writer.drain()
+            device.send(packets.Pingreq())
+
+            assert await device.next() == packets.Pingresp()
+            await device.close()
+
+    run(scenario)
+
+
 def test_connection_above_the_maximum_is_closed_at_once():
     async def scenario():
         async with listening(MemoryIntake(), Devices(max_connections=1)) as listener:
@@ -554,5 +593,16 @@ def test_tls_client_that_does_not_trust_the_certificate_leaves_no_connection(tls
             device = await Client.connected(address, tls.client_context())
             assert len(listener.roster) == 1
             await device.close()
+
+    run(scenario)
+
+
+def test_connection_that_never_begins_tls_is_closed_after_the_timeout(tls):
+    async def scenario():
+        async with listening(MemoryIntake(), Devices(connect_timeout_s=0.1)) as listener:
+            silent = await Client.open(await listener.start("127.0.0.1", 0, tls.server_context()))
+
+            assert await silent.next() is None
+            await silent.close()
 
     run(scenario)
