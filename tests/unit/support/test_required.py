@@ -1,7 +1,6 @@
 """What is missing is skipped on a desk and fails on a build machine."""
 
 import pytest
-
 from tests.support import required
 
 
