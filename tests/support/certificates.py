@@ -43,9 +43,7 @@ def make(folder: Path) -> Certificates:
     made.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     made.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
     made.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return made
 
