@@ -69,7 +69,9 @@ def run(
 def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Running:
     """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself."""
     errors = data.parent / f"{data.name}.stderr"
-    arguments = ["serve", "--data", str(data), *(f"--{door}-port=0" for door in ("api", "analytics", "device")), *flags]
+    given = {flag.partition("=")[0] for flag in flags}
+    picked = [f"{port}=0" for port in ("--api-port", "--analytics-port", "--device-port") if port not in given]
+    arguments = ["serve", "--data", str(data), *picked, *flags]
     with errors.open("a") as log:
         process = subprocess.Popen(
             command(*arguments), env=environment(variables), stdout=subprocess.PIPE, stderr=log, text=True
