@@ -155,7 +155,7 @@ def demo(
 ) -> int:
     """Start a server, register a company, play real drives over MQTTS on three vehicles, and show the scores."""
     console = Console(highlight=False)
-    plan = demos.Plan(data=data, keep=console.is_terminal if keep is None else keep)
+    plan = demos.Plan(data=data, keep=sys.stdout.isatty() if keep is None else keep)
     try:
         return OK if uvloop.run(demos.run(plan, console)) else FAILED
     except demos.TROUBLES as error:
