@@ -22,6 +22,8 @@ EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4
 SPARE_DRIVE: Final = "drive_06"
 """A recorded drive that the first vehicle has not made yet."""
 _EVENTS_SHOWN: Final = 8
+_ZONE: Final = datetime.timezone(datetime.timedelta(hours=9), "UTC+9")
+"""The service's default zone, in which REST gives startDt."""
 
 
 class Steps:
@@ -41,7 +43,7 @@ def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tupl
     """One line for each trip, one for each vehicle, and why some trips have no score."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=_SCORES, title_justify="left")
     table.add_column("vehicle", style="bold", no_wrap=True)
-    table.add_column("trip from (UTC+9)", no_wrap=True)
+    table.add_column(f"trip from ({_ZONE})", no_wrap=True)
     for heading in ("km", "score", "start", "accel", "decel", "stop", "over"):
         table.add_column(heading, justify="right", no_wrap=True)
     for number, (score, km, count) in totals.items():
@@ -62,10 +64,10 @@ def events_of_one_trip(console: Console, driven: Sequence[Driven]) -> None:
     trip = most_eventful(driven)
     title = f"Events of {trip.vehicle}, trip from {trip.start[:16]}"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
-    for heading, justify in (("time (UTC)", "left"), ("event", "left"), ("km/h", "right"), ("position", "left")):
+    for heading, justify in ((f"time ({_ZONE})", "left"), ("event", "left"), ("km/h", "right"), ("position", "left")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     for event in _shown(trip):
-        moment = datetime.datetime.fromtimestamp(event.time_ms / 1000, datetime.UTC)
+        moment = datetime.datetime.fromtimestamp(event.time_ms / 1000, _ZONE)
         position = f"{event.lat:.5f}, {event.lon:.5f}"
         table.add_row(f"{moment:%H:%M:%S}", EVENT_NAMES[event.type], f"{event.speed_kmh:.0f}", position)
     console.print(table)
