@@ -16,6 +16,8 @@ from tripline.wire.readings import Microtrip, Trip
 
 PARKING: Final = 2
 """Value of `try`."""
+FARTHEST_M: Final = 1e9
+"""Longer distances are no trip's (D9): a million kilometres is more than a vehicle drives in its life."""
 
 
 class Header(msgspec.Struct, gc=False, kw_only=True):
@@ -97,7 +99,7 @@ def trip(item: Item, payload: bytes, header: Header, *, ty: int, device: str) ->
         start_ms=device_values.instant(item.get("stt"), header.received_ms),
         end_ms=device_values.instant(item.get("clt"), header.received_ms) if end_ms is None else end_ms,
         header_ms=header.time_ms,
-        distance_m=distance_m if distance_m is not None and distance_m > 0 else None,
+        distance_m=distance_m if distance_m is not None and 0 < distance_m <= FARTHEST_M else None,
         payload=payload,
     )
 

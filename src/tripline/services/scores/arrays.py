@@ -1,7 +1,7 @@
 """From packed samples (`domain/samples.py`) to the kernel's arrays: only samples that may take part in scoring.
 
 A sample takes part when it has its own time (or is alone in its message), is not of a parking trip, and has a valid
-position (device-messages 10).
+position (device-messages 10). A speed that no vehicle drives is no speed: it is then derived like a missing one.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,9 @@ PACKED: Final = np.dtype(
     ]
 )
 """`samples.LAYOUT` as numpy sees it; without padding, as there."""
+
+FASTEST_KMH: Final = 1_000.0
+"""No road vehicle reaches it, and the arithmetic of everything behind stays finite below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
             time_ms=rows["time_ms"][used],
             lat=rows["lat"][used],
             lon=rows["lon"][used],
-            speed_kmh=_finite(rows["speed_kmh"][used]),
+            speed_kmh=_plausible(rows["speed_kmh"][used]),
             em=em if (em >= 0).any() else None,
             limit_kmh=None,
             column=np.array([column_of(track.category) for track in tracks], np.int8),
@@ -91,8 +94,8 @@ def _count(packed: bytes) -> int:
     return count
 
 
-def _finite(speed_kmh: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isfinite(speed_kmh), speed_kmh, np.nan)
+def _plausible(speed_kmh: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where((speed_kmh >= 0) & (speed_kmh <= FASTEST_KMH), speed_kmh, np.nan)
 
 
 def _per_trip(chosen: Flags, bounds: Ints) -> Ints:

@@ -115,6 +115,19 @@ def test_trip_that_is_not_scored_keeps_the_reason(tmp_path, packed, trip, reason
     assert (handled, result) == (1, ([], [], [], [(no, reason)], []))
 
 
+def test_trip_of_impossible_speeds_is_scored_from_its_positions(tmp_path):
+    steps = [sample(second, (-1) ** second * 1e308, lat=36 + second * 0.000_15) for second in range(400)]
+
+    async def play(rig):
+        await rig.add_trip(steps)
+        await rig.drain()
+        return await left(rig)
+
+    scores, events, _, trips, jobs = played(tmp_path, play)
+
+    assert (len(scores), events, [reason for _, reason in trips], jobs) == (1, [], [None], [])
+
+
 @pytest.mark.parametrize(("category", "accel"), [("BUS", 1), ("TRUCK", 1), ("TAXI", 0), (None, 0)])
 def test_vehicle_category_decides_the_thresholds(tmp_path, category, accel):
     vehicle_id = "44444444-0000-11b2-8080-808080808080"
