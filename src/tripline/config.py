@@ -83,6 +83,7 @@ class Ingest(Section, frozen=True):
         float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
     ] = 10.0
     rejected_days: Annotated[float, Meta(gt=0, description="how long rejected messages are kept, days")] = 30.0
+    rejected_kept: Annotated[int, Meta(ge=1, description="how many rejected messages are kept, the newest")] = 100_000
 
 
 class Scoring(Section, frozen=True):

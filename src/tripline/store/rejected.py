@@ -1,5 +1,8 @@
 """The rejected-message log: what devices and customers sent that could not be used, with the reason.
 
+It is bounded three ways, because a box gone wrong fills it by the thousand a second: by age, by number, and by how much
+of a body is kept.
+
 Not here: who reads it (`services/doctor.py`), how long it is kept (`services/ingest/closing.py`).
 """
 
@@ -20,7 +23,9 @@ from tripline.store.transactions import ReadTx, WriteTx
 LOG: Final = Bulk(rejected_message, "no", "source", "sensor_id", "topic", "reason", "detail", "body")
 TEXT_LIMIT: Final = 255
 """Longest topic and detail that are kept, characters."""
-_PURGED_AT_ONCE: Final = 5_000
+BODY_LIMIT: Final = 4_096
+"""Most bytes of a body that are kept: enough to see what a box does."""
+PURGED_AT_ONCE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +72,19 @@ def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
+def kept(tx: ReadTx, scope: Scope) -> int:
+    """How many messages there are."""
+    rows = tx.all(select(func.count()).select_from(rejected_message).where(_inside(scope)), scopes.values(scope))
+    return int(rows[0][0])
+
+
 def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
     """Whether there is a rejected message received before the instant."""
     statement = select(rejected_message.c.no).where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
     return bool(tx.all(statement.limit(1), {"before_no": ids.first_no(before_ms), **scopes.values(scope)}))
 
 
-def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = _PURGED_AT_ONCE) -> int:
+def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_ONCE) -> int:
     """Delete up to `limit` of the oldest messages received before the instant; how many were deleted."""
     oldest = (
         select(rejected_message.c.no)

@@ -199,7 +199,8 @@ class Pipeline:
             no = self._ids.take(len(refusals), now_ms=now_ms)
             for sensor_id, topic, _, refused in refusals:
                 limit = rejected.TEXT_LIMIT
-                log += (no, "device", sensor_id, topic[:limit], refused.reason, refused.detail[:limit], refused.body)
+                detail, body = _kept(refused)
+                log += (no, "device", sensor_id, topic[:limit], refused.reason, detail[:limit], body)
                 no = RowNo(no + 1)
         return log
 
@@ -221,6 +222,14 @@ class Pipeline:
         for reason, count in Counter(refused.reason for _, _, _, refused in refusals).items():
             observe.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
+
+
+def _kept(refused: Rejected) -> tuple[str, bytes]:
+    """Detail and body as the log keeps them: of a long body the beginning, with a word about it."""
+    size, limit = len(refused.body), rejected.BODY_LIMIT
+    if size <= limit:
+        return refused.detail, refused.body
+    return f"{refused.detail} [the first {limit} of {size} bytes]", refused.body[:limit]
 
 
 def acknowledge(frames: Sequence[Frame]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,8 +11,9 @@ import pytest
 from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, TOPIC, VEHICLE, FakeSource, Rig, microtrip
 
 from tripline import observe
+from tripline.config import Ingest
 from tripline.services.ingest.intake import IngestDoor
-from tripline.store import tables
+from tripline.store import rejected, tables
 
 
 def body(at: int, **more: Any) -> bytes:
@@ -178,6 +180,19 @@ def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
     through(rig, talk)
 
     assert rig.rows(tables.rejected_message, "body") == [b"new"]
+
+
+@pytest.mark.parametrize("sent", [2, 3, 4, rejected.PURGED_AT_ONCE + 5])
+def test_rejected_messages_beyond_the_number_kept_are_dropped_oldest_first(tmp_path: Path, sent: int) -> None:
+    with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=3)) as rig:
+        rig.send(*(b"no json %d" % number for number in range(sent)))
+
+        async def talk(door: IngestDoor) -> None:
+            await until(lambda: door.swept)
+
+        through(rig, talk)
+
+        assert rig.rows(tables.rejected_message, "body") == [b"no json %d" % number for number in range(sent)][-3:]
 
 
 def test_door_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) -> None:

@@ -23,7 +23,7 @@ from tests.support.ingest_rig import (
 from tripline import ports
 from tripline.domain.ids import SensorId
 from tripline.store import tables
-from tripline.wire import device
+from tripline.wire import device, device_reasons
 from tripline.wire.readings import Rejected
 
 LOG = ("source", "sensor_id", "topic", "reason", "body")
@@ -40,6 +40,14 @@ def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig: Rig
     assert rig.rows(tables.rejected_message, *LOG) == [("device", SENSOR, TOPIC, reason.reason, body)]
     assert source.settlements == [[1, 2]]
     assert len(rig.rows(tables.microtrip)) == 1
+
+
+@pytest.mark.parametrize(("size", "mark"), [(4_095, ""), (4_096, ""), (4_097, " [the first 4096 of 4097 bytes]")])
+def test_c5_long_unusable_body_is_kept_in_part(rig: Rig, size: int, mark: str) -> None:
+    rig.send(b"x" * size)
+
+    sentence = device_reasons.REASONS["not_json"]
+    assert rig.rows(tables.rejected_message, "detail", "body") == [(sentence + mark, b"x" * min(size, 4_096))]
 
 
 def test_c5_foreign_topic_is_logged_and_acknowledged(rig: Rig) -> None:
