@@ -40,7 +40,7 @@ async def _serve() -> None:
     door = socket.create_server(("127.0.0.1", 0))
     pair = tokens.issue(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
     print(door.getsockname()[1], pair.token, flush=True)
-    await HttpDoors(create_app(rim), [door], tls=None).run()
+    await HttpDoors(create_app(rim), [door], tls=None, clock=_now_ms).run()
 
 
 if __name__ == "__main__":

@@ -139,7 +139,9 @@ async def _run(
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
     )
-    http = http_uvicorn.HttpDoors(create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None)
+    http = http_uvicorn.HttpDoors(
+        create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms
+    )
     intake = IngestDoor(
         store=store,
         settings=config.ingest,

@@ -1,4 +1,9 @@
-"""HTTP doors: uvicorn serving one application on sockets of ours, without its signal handlers and log lines."""
+"""HTTP doors: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
+
+uvicorn with httptools bounds neither the bytes of a request's head nor how slowly a request may arrive, so that one
+stranger could fill the memory or hold connections for ever. Both are bounded here.
+A body is bounded by the application.
+"""
 
 import asyncio
 import contextlib
@@ -6,10 +11,15 @@ import functools
 import logging
 import socket
 import ssl
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tripline.wire.rest import ErrorBody
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
@@ -17,13 +27,95 @@ HANDSHAKE_S: Final = 15
 GOODBYE_S: Final = 0.5
 """An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
 
+BAD_REQUEST: Final = 31
+"""errorCode of what is no HTTP (client-surface 3.3: malformed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a peer may take before it has said who it is."""
+
+    head_bytes: int = 65_536
+    """Of a request line and its headers; counted in whole chunks, so a single read may go beyond it."""
+    request_s: float = 60
+    """From the first byte of a request, or from the connection, to the last byte of the body."""
+
+
+class _Connection(HttpToolsProtocol):
+    """One peer. A request that comes whole in one chunk, as nearly all do, costs no timer."""
+
+    def __init__(self, *args: Any, bounds: Bounds, clock: Callable[[], int], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._bounds = bounds
+        self._clock = clock
+        self._head_bytes = 0
+        self._in_head = False
+        self._waiting = True
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A peer connected; its first request is awaited."""
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer is gone."""
+        self._waiting = False
+        self._watch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser, then see what is still missing of the request."""
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > self._bounds.head_bytes:
+                self.send_400_response("The request line and headers are too long.")
+        if self._waiting is (self._deadline is None):
+            self._watch()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._waiting = self._in_head = True
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The whole request is there."""
+        self._waiting = False
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what never reaches the application with the body that every error has, and close."""
+        self._waiting = self._in_head = False
+        body = msgspec.json.encode(ErrorBody(400, msg, BAD_REQUEST, self._clock()))
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json;charset=UTF-8\r\n"
+            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
+        )
+        self.transport.close()
+
+    def _watch(self) -> None:
+        """Start or end the deadline, as a request is awaited or not."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if self._waiting:
+            self._deadline = self.loop.call_later(self._bounds.request_s, self.transport.close)
+
 
 class _Server(uvicorn.Server):
     """A uvicorn server that leaves the process's signals to the program and says when it is open."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, *, bounds: Bounds, clock: Callable[[], int]) -> None:
         super().__init__(config)
         self.opened = asyncio.Event()
+        self._connection = functools.partial(_Connection, bounds=bounds, clock=clock)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -33,9 +125,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen on the sockets, as uvicorn does, but with bounds on how long a TLS peer may keep us waiting."""
         await self.lifespan.startup()
-        http_protocol: Any = self.config.http_protocol_class
         protocol = functools.partial(
-            http_protocol,
+            self._connection,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
@@ -55,7 +146,15 @@ class _Server(uvicorn.Server):
 class HttpDoors:
     """The application on several sockets. `run` in a task of the owner; `opened` once it serves; then `stop`."""
 
-    def __init__(self, app: Any, sockets: Sequence[socket.socket], *, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        app: Any,
+        sockets: Sequence[socket.socket],
+        *,
+        tls: ssl.SSLContext | None,
+        clock: Callable[[], int],
+        bounds: Bounds = Bounds(),
+    ) -> None:
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,
@@ -73,7 +172,7 @@ class HttpDoors:
         )
         config.load()
         config.ssl = tls
-        self._server = _Server(config)
+        self._server = _Server(config, bounds=bounds, clock=clock)
         self._sockets = list(sockets)
 
     async def run(self) -> None:
