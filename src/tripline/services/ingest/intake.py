@@ -62,6 +62,7 @@ class IngestDoor:
         self._sweep_due = True
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._outages = 0
+        self._shut = False
         self.swept = False
         """Whether a sweep was done since the start."""
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
@@ -81,7 +82,7 @@ class IngestDoor:
     @property
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
-        return len(self._waiting) >= self._settings.backlog or self._outages > 0
+        return len(self._waiting) >= self._settings.backlog or self._shut
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
@@ -93,7 +94,7 @@ class IngestDoor:
                 await self._sweep()
             if self._waiting or self._changed:
                 await self._turn()
-            if self._outages:
+            if self._shut:
                 await self._pause()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
@@ -134,6 +135,7 @@ class IngestDoor:
     def _abandon(self, frames: list[Frame], outage: Outage | None) -> None:
         """Nothing of this and of what waits is kept: tell every source once."""
         self._outages += 1
+        self._shut = True
         frames = frames + self._waiting
         self._waiting = []
         sources: dict[Source, None] = dict.fromkeys(frame[0] for frame in frames)
@@ -147,6 +149,8 @@ class IngestDoor:
         pause_s = _PAUSES_S[min(self._outages, len(_PAUSES_S)) - 1]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), pause_s)
+        # Open to the next batch, which is the trial: shut until one succeeds, no frame would ever come to be it.
+        self._shut = False
         if self._waiting or self._changed:
             self._wake.set()
 

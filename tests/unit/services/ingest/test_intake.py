@@ -135,6 +135,21 @@ def test_outage_abandons_every_source_once_and_the_door_opens_again(rig: Rig) ->
     assert crowded == [True, False]
 
 
+def test_outage_that_is_over_lets_sources_be_read_again_although_no_frame_waits(rig: Rig) -> None:
+    source = FakeSource()
+
+    async def talk(door: IngestDoor) -> None:
+        rig.store.away = True
+        door.offer(source, TOPIC, body(NOW), NOW, 1)
+        await until(lambda: source.abandonments > 0)
+        rig.store.away = False
+        await until(lambda: not door.crowded)
+
+    through(rig, talk)
+
+    assert (source.abandonments, source.settlements) == (1, [])
+
+
 def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.restart()
