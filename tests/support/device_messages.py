@@ -1,12 +1,14 @@
 """Device messages for tests, and their readings with readable samples."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tripline.domain import samples
 from tripline.wire import device, topics
 from tripline.wire.readings import Microtrip, Reading
 
+CASES = Path(__file__).parents[1] / "golden" / "device"
 RECEIVED_MS = 1_735_700_000_000
 TS = 1_735_689_606_000
 ITEM = {"tid": 41, "lat": 35.157731, "lon": 129.059114, "sp": 38, "clt": 1_735_689_600_000}
@@ -40,3 +42,10 @@ def rows(microtrip: Microtrip) -> list[tuple[Any, ...]]:
     """The samples of a microtrip: (time_ms, lat, lon, speed_kmh, em, flags), NaN as None."""
     unpacked = samples.RECORD.iter_unpack(microtrip.samples)
     return [tuple(None if value != value else value for value in row) for row in unpacked]
+
+
+def check_body(case: str) -> bytes:
+    """The bytes of a check message of device-messages 11, from its file in `tests/golden/device`."""
+    recorded = json.loads((CASES / f"check_{case}.json").read_text())
+    body: str = recorded["body"]
+    return body.encode()
