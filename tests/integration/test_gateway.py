@@ -73,7 +73,7 @@ def test_c2_any_password_is_ignored():
     run(scenario)
 
 
-def test_c3_one_client_identifier_on_two_sensors_takes_nothing_over():
+def test_c3_h15_one_client_identifier_on_two_sensors_takes_nothing_over():
     async def scenario():
         intake = MemoryIntake()
         async with listening(intake) as listener:

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import sqlite3
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,20 @@ class World:
         return [record[4] for (text,) in packed for record in samples.RECORD.iter_unpack(text)]
 
 
+def doctor(world: World) -> str:
+    """What `tripline doctor` prints beside the server."""
+    done = servers.run("doctor", "--data", str(world.server.data))
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def log_of(world: World) -> str:
+    """Everything the server has logged."""
+    return (world.server.data.parent / f"{world.server.data.name}.stderr").read_text()
+
+
 @contextlib.contextmanager
-def running(data: Path, *flags: str) -> Iterator[World]:
+def running(data: Path, *, variables: Mapping[str, str] | None = None) -> Iterator[World]:
     """A fresh world in the folder."""
-    with servers.serving(data, *flags) as server, fleet.Company(server.api, server.data) as company:
+    with servers.serving(data, variables=variables) as server, fleet.Company(server.api, server.data) as company:
         yield World(server, company, itertools.count(1))

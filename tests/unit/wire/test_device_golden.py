@@ -38,7 +38,7 @@ def test_golden_message_is_read_as_recorded(path: Path) -> None:
     assert [plain(reading) for reading in got] == case["readings"]
 
 
-def test_golden_cases_cover_every_documented_table() -> None:
+def test_g21_golden_cases_cover_every_documented_table() -> None:
     seen = {reading["ty"] for path in CASES for reading in json.loads(path.read_text())["readings"] if "ty" in reading}
 
     assert seen >= {*range(1, 13), *range(101, 117)}

@@ -453,6 +453,14 @@ def test_d25_try_of_the_payload_goes_before_the_header(item: dict[str, object], 
     assert [reading.parking for reading in readings] == [parking, parking]
 
 
+def test_d26_black_box_with_the_keys_of_another_table_stays_a_black_box() -> None:
+    adas = {"ldw": 31, "fcw": 30, "dir": 32, "chcmr": 0}
+
+    reading = one(8, ITEM | adas)
+
+    assert (reading.device_type, json.loads(reading.payload)) == ("BLACKBOX", ITEM | adas)
+
+
 @pytest.mark.parametrize(("ty", "key"), [(111, "tm"), (109, "tim"), (112, "tim"), (113, "clt"), (116, "clt")])
 def test_d27_event_time_by_event(ty: int, key: str) -> None:
     assert one(ty, {key: TS - 5000}).event_ms == TS - 5000

@@ -51,7 +51,7 @@ def test_t4_event_time_is_its_own_then_the_headers_then_receipt(rig: Rig) -> Non
     assert rig.rows(tables.device_event, "event_ms") == [NOW + 2, NOW + 1, NOW + 3]
 
 
-def test_event_of_class_attributes_updates_the_sensors_latest_value(rig: Rig) -> None:
+def test_g22_event_of_class_attributes_updates_the_sensors_latest_value(rig: Rig) -> None:
     rig.send({"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, {"ty": 104, "ts": NOW + 5, "pld": {"wbv": 11.6}}, at=NOW + 9)
 
     assert rig.rows(tables.sensor_attribute) == [(SENSOR, "104", NOW + 5, b'{"wbv": 11.6}')]

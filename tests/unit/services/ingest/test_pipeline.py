@@ -198,7 +198,7 @@ def test_a_source_that_fails_does_not_stop_the_others(rig: Rig) -> None:
     assert good.settlements == [[1]]
 
 
-def test_qos_0_frames_are_stored_and_settle_nothing(rig: Rig) -> None:
+def test_d17_qos_0_frames_are_stored_and_settle_nothing(rig: Rig) -> None:
     source = FakeSource()
     rig.take_in([frame(source, microtrip(NOW), NOW, token=0)])
 

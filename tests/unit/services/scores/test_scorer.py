@@ -115,8 +115,9 @@ def test_trip_that_is_not_scored_keeps_the_reason(tmp_path, packed, trip, reason
     assert (handled, result) == (1, ([], [], [], [(no, reason)], []))
 
 
-def test_trip_of_impossible_speeds_is_scored_from_its_positions(tmp_path):
-    steps = [sample(second, (-1) ** second * 1e308, lat=36 + second * 0.000_15) for second in range(400)]
+@pytest.mark.parametrize("said", [math.nan, 1e308, -1e308, -1.0], ids=["missing", "huge", "far below", "minus one"])
+def test_h6_trip_without_usable_speeds_is_scored_from_its_positions(tmp_path, said):
+    steps = [sample(second, said, lat=36 + second * 0.000_15) for second in range(400)]
 
     async def play(rig):
         await rig.add_trip(steps)
