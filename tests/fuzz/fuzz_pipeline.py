@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.support import logs
 from tests.support.ingest_rig import (
     NOW,
     SENSOR,
@@ -23,7 +24,6 @@ from tests.support.ingest_rig import (
     frame,
     item,
     microtrip,
-    quiet,
     trip_message,
 )
 
@@ -128,7 +128,7 @@ def clear(rig: Rig) -> None:
 
 def main(seconds: float, seed: int) -> int:
     """Fuzz for so long; the exit code."""
-    quiet()
+    logs.none()
     chance = random.Random(seed)
     print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:

@@ -1,7 +1,9 @@
 """However messages are grouped into batches, interrupted or delivered again, the rows are the same."""
 
+import atexit
 import functools
 import itertools
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item, quiet, seed
+from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item, seed
 from tests.support.stores import fresh_file
 
 from tripline.services.ingest import checking
@@ -56,8 +58,9 @@ bounded = settings(max_examples=25, deadline=None, suppress_health_check=[Health
 
 @functools.cache
 def _template() -> Path:
-    quiet()
-    path = fresh_file(Path(tempfile.mkdtemp(prefix="tripline-ingest-")))
+    folder = tempfile.mkdtemp(prefix="tripline-ingest-")
+    atexit.register(shutil.rmtree, folder)
+    path = fresh_file(Path(folder))
     seed(path)
     return path
 

@@ -1,7 +1,6 @@
 """A pipeline over a fresh store with one company, vehicle, driver and sensor; tests move its clock by hand."""
 
 import asyncio
-import io
 import json
 import shutil
 from collections.abc import Coroutine, Iterable
@@ -12,7 +11,6 @@ from typing import Any
 from sqlalchemy import Table, insert, select, update
 
 from tests.support.stores import fresh_file
-from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Outage
@@ -73,11 +71,6 @@ class BrokenStore(SqliteStore):
         if self.away:
             raise Outage("taken away by the test")
         return await super().write(work)
-
-
-def quiet() -> None:
-    """Write log lines to nowhere: tests of bugs cause tracebacks by the page."""
-    observe.configure_logging(level="error", as_json=True, stream=io.StringIO())
 
 
 def seed(path: Path) -> None:

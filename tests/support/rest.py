@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo
 
 import httpx
 from litestar import Litestar
+from litestar.types import ASGIApp
 
 from tests.support import stores
 from tripline import config
 from tripline.api import surround
-from tripline.api.app import routed_app
+from tripline.api.app import create_app, routed_app
 from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
@@ -79,9 +80,8 @@ class Rest:
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
         )
-        routes = routed_app(self.rim) if own_routes else _routes()
-        routes.state.rim = self.rim
-        transport = httpx.ASGITransport(app=surround.surrounded(routes))  # type: ignore[arg-type]
+        app = create_app(self.rim) if own_routes else application(self.rim)
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
     async def close(self) -> None:
@@ -159,6 +159,13 @@ class Rest:
         body = {"name": name, "email": email, "phone": "010", "password": "pass phrase"}
         record = await self.post(admin, f"/{role.lower()}", body)
         return self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
+
+
+def application(rim: Rim) -> ASGIApp:
+    """The application over these parts, until the next one is asked for: its routes are the same for all."""
+    routes = _routes()
+    routes.state.rim = rim
+    return surround.surrounded(routes)
 
 
 @cache

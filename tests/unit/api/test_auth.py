@@ -13,7 +13,6 @@ from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
 from tripline import config
-from tripline.api.app import create_app
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.accounts import registry
@@ -219,7 +218,7 @@ def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_serv
     async def scenario(rest: Rest) -> tuple[list[int], list[int]]:
         await _account(rest, "pass")
         small = Passwords(config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=1))
-        transport = httpx.ASGITransport(app=create_app(replace(rest.rim, passwords=small)))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=support.application(replace(rest.rim, passwords=small)))  # type: ignore[arg-type]
         gate = threading.Event()
         small._threads.submit(gate.wait)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import httpx
 import pytest
-import structlog
+from tests.support import logs
 from tests.support import rest as support
 from tests.support.rest import Rest
 
 from tripline.api import errors
-from tripline.api.app import create_app
 from tripline.domain.access import Authority
 from tripline.domain.refusals import Kind
 from tripline.ports import Outage
@@ -36,7 +35,7 @@ class BrokenStore:
 
 async def _over_broken_store(rest: Rest, trouble: Exception) -> httpx.Response:
     rim = replace(rest.rim, store=BrokenStore(trouble))  # type: ignore[arg-type]
-    transport = httpx.ASGITransport(app=create_app(rim))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=support.application(rim))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         return await http.post(
             "/api/auth/login?secret=query", json={"username": "kim@x.example", "password": "hidden word"}
@@ -132,14 +131,10 @@ def test_outage_is_answered_503_with_code_2(tmp_path: Path) -> None:
 
 def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(tmp_path: Path) -> None:
     stream = StringIO()
-    structlog.configure(
-        processors=[structlog.processors.JSONRenderer(default=repr)],
-        logger_factory=structlog.PrintLoggerFactory(stream),
-        cache_logger_on_first_use=False,
-    )
+    logs.plain(stream)
 
     answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, RuntimeError("internal detail")))
-    structlog.reset_defaults()
+    logs.plain()
 
     assert (answer.status_code, answer.json()["errorCode"]) == (500, 2)
     assert "internal detail" not in answer.text
@@ -198,7 +193,7 @@ def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 2),
         }
-        await create_app(rest.rim)(scope, receive, send)  # type: ignore[arg-type]
+        await support.application(rest.rim)(scope, receive, send)  # type: ignore[arg-type]
 
     support.run(tmp_path, scenario)
     assert sent[0]["status"] == 400

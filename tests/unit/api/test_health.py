@@ -9,13 +9,12 @@ from tests.support import rest as support
 from tests.support.rest import Rest
 
 from tripline import observe
-from tripline.api.app import create_app
 
 PATHS = ("/health/live", "/health/ready", "/metrics")
 
 
 async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: dict[str, str] | None = None) -> list[int]:
-    app = create_app(replace(rest.rim, ready=lambda: ready))
+    app = support.application(replace(rest.rim, ready=lambda: ready))
     transport = httpx.ASGITransport(app=app, client=(peer, 50_000))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers=headers) as http:
         return [(await http.get(path)).status_code for path in PATHS]

@@ -11,14 +11,15 @@ from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Page, TextLink, TimeLink
 
 UUID = "1f3a5b7c-0000-11f0-8000-010000000042"
+REQUESTS = RequestFactory()
 
 
 def _time(**query: Any) -> TimePage:
-    return pages.time_page(RequestFactory().get("/", query_params={name: str(value) for name, value in query.items()}))
+    return pages.time_page(REQUESTS.get("/", query_params={name: str(value) for name, value in query.items()}))
 
 
 def _text(**query: Any) -> TextPage:
-    return pages.text_page(RequestFactory().get("/", query_params={name: str(value) for name, value in query.items()}))
+    return pages.text_page(REQUESTS.get("/", query_params={name: str(value) for name, value in query.items()}))
 
 
 def _refusal(**query: Any) -> str:

@@ -5,6 +5,7 @@ deceleration, stop), bus 5 / 19 / 2.4 / 0.8, truck 12 / 29 / 8 / 1.6. These twel
 each rate must lie within a factor of three of its published one, or two events of it where they are few.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,17 @@ FOLDER = Path(tripline.simulator.__file__).parent / "drives"
 PUBLISHED = {Column.CAR: (2, 5, 0, 0.3), Column.BUS: (5, 19, 2.4, 0.8), Column.TRUCK: (12, 29, 8, 1.6)}
 
 
-def drives(column):
+@cache
+def recordings():
     columns = []
     for file in sorted(FOLDER.glob("*.csv")):
         t_ms, lat, lon, speed = np.genfromtxt(file, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3)).T
         columns.append({"t": t_ms / 1_000, "lat": lat, "lon": lon, "speed": speed})
-    arrays = synthetic.as_arrays(columns)
+    return columns
+
+
+def drives(column):
+    arrays = synthetic.as_arrays(recordings())
     arrays.column[:] = column
     return arrays
 

@@ -10,7 +10,6 @@ from tests.support.stores import fresh_file
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    ingest_rig.quiet()
     path = fresh_file(tmp_path_factory.mktemp("seeded"))
     ingest_rig.seed(path)
     return path
