@@ -1,7 +1,6 @@
 """Analytics: scores and GPS events of vehicles and drivers, one trip's score, a vehicle's accumulated score.
 
-Paths carry the version of their family (interface specification, Versioning). A page is answered on the event loop:
-its statement walks an index and takes less than a thread hop; only very long pages go to a reader thread.
+Paths carry the version of their family (interface specification, Versioning).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +9,10 @@ from typing import Any, Final, Protocol, TypeVar
 from litestar import get
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters
+from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.rim import Call, rim_of
-from tripline.domain import access
-from tripline.domain.access import Action, Scope
-from tripline.services import analytics as reading
+from tripline.domain.access import Action, Actor
+from tripline.services import analytics as service
 from tripline.store import analytics
 from tripline.store.analytics import Owner
 from tripline.store.journeys import Span
@@ -22,12 +20,14 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest import Id, Page, id_or_unset
 from tripline.wire.rest_analytics import AccumulatedScore, DrivingScore, GpsEvent, number
 
-T = TypeVar("T")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-INLINE_MAX: Final = 100
-"""Longest page that is read on the event loop."""
+
+class _Find(Protocol[R_co]):
+    """Finds what belongs to a vehicle or trip."""
+
+    def __call__(self, tx: ReadTx, /, *, actor: Actor, of: str) -> R_co: ...
 
 
 class _Read(Protocol[R_co]):
@@ -36,38 +36,41 @@ class _Read(Protocol[R_co]):
     def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, /) -> Sequence[R_co]: ...
 
 
+_OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
+    Owner.VEHICLE: ("vehicleId", service.admit_to_vehicle),
+    Owner.DRIVER: ("driverId", service.admit_to_driver),
+}
+"""The name of an owner's id in the path, and who lets pass."""
+
+
 @get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/drivingScore")
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
-    vehicle_id = await _admitted(request, "vehicleId", _to_vehicle)
-    return answers.ok(await _page(request, Owner.VEHICLE, vehicle_id, analytics.scores, _score))
+    return answers.ok(await _page(request, Owner.VEHICLE, analytics.scores, _score))
 
 
 @get("/api/tre/v1_2/driver/{driverId:str}/analytics/drivingScore")
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
-    user_id = await _admitted(request, "driverId", _to_driver)
-    return answers.ok(await _page(request, Owner.DRIVER, user_id, analytics.scores, _score))
+    return answers.ok(await _page(request, Owner.DRIVER, analytics.scores, _score))
 
 
 @get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/gpsEvent")
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
-    vehicle_id = await _admitted(request, "vehicleId", _to_vehicle)
-    return answers.ok(await _page(request, Owner.VEHICLE, vehicle_id, analytics.events, _event))
+    return answers.ok(await _page(request, Owner.VEHICLE, analytics.events, _event))
 
 
 @get("/api/tre/v1_2/driver/{driverId:str}/analytics/gpsEvent")
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""
-    user_id = await _admitted(request, "driverId", _to_driver)
-    return answers.ok(await _page(request, Owner.DRIVER, user_id, analytics.events, _event))
+    return answers.ok(await _page(request, Owner.DRIVER, analytics.events, _event))
 
 
 @get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/drivingScore/stat")
 async def vehicle_stat(request: Call) -> ASGIApp:
     """The vehicle's accumulated score."""
-    total = await _admitted(request, "vehicleId", _total)
+    total = await _one(request, "vehicleId", service.vehicle_total)
     return answers.ok(
         AccumulatedScore(
             Id(total.vehicle_id),
@@ -83,51 +86,32 @@ async def vehicle_stat(request: Call) -> ASGIApp:
 @get("/api/tre/v1_3/trip/{tripId:str}/analytics/drivingScore")
 async def trip_score(request: Call) -> ASGIApp:
     """The trip's score."""
-    return answers.ok(_score(await _admitted(request, "tripId", _trip)))
+    return answers.ok(_score(await _one(request, "tripId", service.trip_score)))
 
 
-def _to_vehicle(tx: ReadTx, scope: Scope, vehicle_id: str) -> str:
-    reading.admit_to_vehicle(tx, scope=scope, vehicle_id=vehicle_id)
-    return vehicle_id
+async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
+    """What belongs to the id in the path; refusals in the order of client-surface 3.3."""
+
+    def work(tx: ReadTx) -> R_co:
+        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        return find(tx, actor=actor, of=parameters.path_id(request, name))
+
+    return await rim_of(request).store.read_short(work)
 
 
-def _to_driver(tx: ReadTx, scope: Scope, user_id: str) -> str:
-    reading.admit_to_driver(tx, scope=scope, user_id=user_id)
-    return user_id
+async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R], Any]) -> Page:
+    """The page of the owner in the path; refusals in the order of client-surface 3.3."""
+    name, admit = _OWNERS[owner]
 
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        owner_id = parameters.path_id(request, name)
+        admit(tx, actor=actor, of=owner_id)
+        page = pages.time_page(request)
+        found = read(tx, owner, owner_id, reading.span(page))
+        return pages.time_answer(page, found, record=record, id_of=_first_field)
 
-def _total(tx: ReadTx, scope: Scope, vehicle_id: str) -> analytics.Total:
-    return reading.vehicle_total(tx, scope=scope, vehicle_id=vehicle_id)
-
-
-def _trip(tx: ReadTx, scope: Scope, trip_id: str) -> analytics.Score:
-    return reading.trip_score(tx, scope=scope, trip_id=trip_id)
-
-
-async def _admitted(request: Call, name: str, admit: Callable[[ReadTx, Scope, str], T]) -> T:
-    """What `admit` gives for the id in the path, after token and role; refusals in the order of client-surface 3.3."""
-    rim = rim_of(request)
-
-    def work(tx: ReadTx) -> T:
-        scope = access.scope_of(guards.actor_in(tx, rim, request), Action.DRIVING_READ)
-        return admit(tx, scope, parameters.path_id(request, name))
-
-    return await rim.store.read_short(work)
-
-
-async def _page(request: Call, owner: Owner, owner_id: str, read: _Read[R], record: Callable[[R], Any]) -> Page:
-    page = pages.time_page(request)
-    span = Span(
-        limit=page.limit + 1,
-        ascending=page.ascending,
-        start_ms=page.start_ms,
-        end_ms=page.end_ms,
-        after=page.after_id,
-    )
-    store = rim_of(request).store
-    reader = store.read_short if page.limit <= INLINE_MAX else store.read
-    rows = await reader(lambda tx: read(tx, owner, owner_id, span))
-    return pages.time_answer(page, rows, record=record, id_of=_first_field)
+    return await reading.page(request, work)
 
 
 def _first_field(row: Any) -> str:

@@ -13,7 +13,9 @@ from tripline.domain.access import Action, Authority
 from tripline.domain.ids import CompanyId
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
+from tripline.store.transactions import ReadTx
 from tripline.wire import rest_fleet
+from tripline.wire.rest import Page
 
 
 @post("/api/tre/v1/company")
@@ -37,8 +39,11 @@ async def register(request: Call) -> ASGIApp:
 @get("/api/tre/v1/company/me")
 async def read_mine(request: Call) -> ASGIApp:
     """The caller's company, with the prefix of its device tokens."""
-    actor = await guards.permitted(request, Action.COMPANY_READ)
-    found = await rim_of(request).store.read_short(lambda tx: service.mine(tx, actor=actor))
+
+    def work(tx: ReadTx) -> companies.Company:
+        return service.mine(tx, actor=guards.permitted_in(tx, request, Action.COMPANY_READ))
+
+    found = await rim_of(request).store.read_short(work)
     return answers.ok(rest_fleet.company_record(found, with_prefix=True))
 
 
@@ -54,19 +59,18 @@ async def read(request: Call) -> ASGIApp:
 @get("/api/tre/v1/company/{companyId:str}/vehicles")
 async def list_vehicles(request: Call) -> ASGIApp:
     """The vehicles that the company owns, by number."""
-    actor = await guards.permitted(request, Action.VEHICLE_READ)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
-    page = pages.text_page(request)
-    found = await reading.page(
-        rim_of(request),
-        page,
-        lambda tx: vehicles.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page)),
-    )
-    return answers.ok(
-        pages.text_answer(
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request, Action.VEHICLE_READ)
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        service.require(tx, actor=actor, company_id=company_id)
+        page = pages.text_page(request)
+        found = vehicles.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page))
+        return pages.text_answer(
             page, found, record=rest_fleet.vehicle_record, name_and_id=lambda vehicle: (vehicle.vehicle_no, vehicle.id)
         )
-    )
+
+    return answers.ok(await reading.page(request, work))
 
 
 handlers: Final[list[Any]] = [register, read_mine, read, list_vehicles]

@@ -10,7 +10,7 @@ Not here: what the account may do (`domain/access.py`), the token's form (`servi
 import re
 from typing import Final
 
-from tripline.api.rim import Call, Rim, rim_of
+from tripline.api.rim import Call, rim_of
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.services.tokens import TokenUnreadable
@@ -20,8 +20,9 @@ from tripline.store.transactions import ReadTx
 _HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
 
 
-def actor_in(tx: ReadTx, rim: Rim, request: Call) -> Actor:
+def actor_in(tx: ReadTx, request: Call) -> Actor:
     """The account that asks, looked up in this transaction. Raises refusals of errorCode 10 and 11."""
+    rim = rim_of(request)
     user_id = rim.tokens.user_of_access(_token(request), now_ms=rim.clock())
     actor = accounts.actor(tx, user_id)
     if actor is None:
@@ -29,20 +30,24 @@ def actor_in(tx: ReadTx, rim: Rim, request: Call) -> Actor:
     return actor
 
 
-async def actor_of(request: Call) -> Actor:
-    """The account that asks. Raises refusals of errorCode 10 and 11."""
-    rim = rim_of(request)
-    return await rim.store.read_short(lambda tx: actor_in(tx, rim, request))
-
-
-async def permitted(request: Call, action: Action) -> Actor:
+def permitted_in(tx: ReadTx, request: Call, action: Action) -> Actor:
     """The account that asks, whose role may do the action on some rows: the checks that come before any other.
 
     Raises refusals of errorCode 10 and 11, and `Forbidden`.
     """
-    actor = await actor_of(request)
+    actor = actor_in(tx, request)
     access.scope_of(actor, action)
     return actor
+
+
+async def actor_of(request: Call) -> Actor:
+    """As `actor_in`, in a transaction of its own: for what waits between this check and its own transaction."""
+    return await rim_of(request).store.read_short(lambda tx: actor_in(tx, request))
+
+
+async def permitted(request: Call, action: Action) -> Actor:
+    """As `permitted_in`, in a transaction of its own."""
+    return await rim_of(request).store.read_short(lambda tx: permitted_in(tx, request, action))
 
 
 def _token(request: Call) -> str:

@@ -13,8 +13,11 @@ from tripline.domain import access, sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.refusals import BadParameter
+from tripline.services.fleet import companies
 from tripline.services.fleet import sensors as service
+from tripline.store.transactions import ReadTx
 from tripline.wire import rest_fleet
+from tripline.wire.rest import Page
 
 
 @post("/api/tre/v1/sensor")
@@ -72,20 +75,19 @@ async def read(request: Call) -> ASGIApp:
 @get("/api/tre/v1/sensors")
 async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""
-    actor = await guards.permitted(request, Action.SENSOR_READ)
-    asked = parameters.query_id(request, "companyId")
-    company_id = access.company_of(actor) if asked is None else CompanyId(asked)
-    page = pages.text_page(request)
-    found = await reading.page(
-        rim_of(request),
-        page,
-        lambda tx: service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page)),
-    )
-    return answers.ok(
-        pages.text_answer(
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request, Action.SENSOR_READ)
+        asked = parameters.query_id(request, "companyId")
+        company_id = access.company_of(actor) if asked is None else CompanyId(asked)
+        companies.require(tx, actor=actor, company_id=company_id)
+        page = pages.text_page(request)
+        found = service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page))
+        return pages.text_answer(
             page, found, record=rest_fleet.sensor_record, name_and_id=lambda sensor: (sensor.serial_no, sensor.id)
         )
-    )
+
+    return answers.ok(await reading.page(request, work))
 
 
 handlers: Final[list[Any]] = [register, mount, find, read, list_sensors]

@@ -7,7 +7,7 @@ Pages are read straight from `store/analytics.py` once `admit_...` let the calle
 from typing import Final
 
 from tripline.domain import access
-from tripline.domain.access import Scope
+from tripline.domain.access import Action, Actor
 from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.store import accounts, analytics, journeys, vehicles
@@ -31,30 +31,33 @@ class NoScoreYet(NotFound):
     code = "score.none"
 
 
-def admit_to_vehicle(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> None:
+def admit_to_vehicle(tx: ReadTx, *, actor: Actor, of: str) -> None:
     """Let pass who may read what the vehicle drove. Raises `NotFound`, `Forbidden`."""
-    access.admit(vehicles.inside(tx, scope, VehicleId(vehicle_id)), "vehicle")
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(vehicles.inside(tx, scope, VehicleId(of)), "vehicle")
 
 
-def admit_to_driver(tx: ReadTx, *, scope: Scope, user_id: str) -> None:
+def admit_to_driver(tx: ReadTx, *, actor: Actor, of: str) -> None:
     """Let pass who may read what the person drove. Raises `NotFound`, `Forbidden`."""
-    access.admit(accounts.inside(tx, scope, UserId(user_id)), "driver")
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(accounts.inside(tx, scope, UserId(of)), "driver")
 
 
-def trip_score(tx: ReadTx, *, scope: Scope, trip_id: str) -> analytics.Score:
+def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> analytics.Score:
     """The score of a trip. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    access.admit(journeys.trip_inside(tx, scope, TripId(trip_id)), "trip")
-    found = analytics.score_of_trip(tx, trip_id)
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(journeys.trip_inside(tx, scope, TripId(of)), "trip")
+    found = analytics.score_of_trip(tx, of)
     if found is None:
-        state, reason = analytics.why_no_score(tx, trip_id)
+        state, reason = analytics.why_no_score(tx, of)
         raise NoScoreYet(_why(state, reason))
     return found
 
 
-def vehicle_total(tx: ReadTx, *, scope: Scope, vehicle_id: str) -> analytics.Total:
+def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> analytics.Total:
     """The accumulated score of a vehicle. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    admit_to_vehicle(tx, scope=scope, vehicle_id=vehicle_id)
-    found = analytics.total_of_vehicle(tx, vehicle_id)
+    admit_to_vehicle(tx, actor=actor, of=of)
+    found = analytics.total_of_vehicle(tx, of)
     if found is None:
         raise NoScoreYet("No trip of this vehicle has a score yet.")
     return found

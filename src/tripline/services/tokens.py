@@ -115,7 +115,7 @@ class Tokens:
 
     def _remember(self, token: str, known: tuple[UserId, int]) -> None:
         if len(self._known) >= _KNOWN_MAX:
-            self._known.pop(next(iter(self._known)))
+            self._known.pop(next(iter(self._known)), None)  # several threads may ask at once
         self._known[token] = known
 
 

@@ -14,18 +14,12 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal_column, select, tuple_
 
-from tripline.domain.refusals import BadParameter
 from tripline.store.journeys import Span
+from tripline.store.listing import UnknownOffset
 from tripline.store.tables import driving_score, gps_event, trip, vehicle_score
 from tripline.store.transactions import Hot, ReadTx
 
 _NO_MAX: Final = 2**63 - 1
-
-
-class UnknownOffset(BadParameter):
-    """The offset of a page is not an item of the list."""
-
-    code = "page.unknown_offset"
 
 
 class Owner(Enum):
@@ -147,7 +141,7 @@ def _place(tx: ReadTx, table: Table, owner: Owner, owner_id: str, span: Span) ->
         return bound
     rows = tx.hot(_offset(table, owner), span.after, owner_id)
     if not rows:
-        raise UnknownOffset("Parameter 'idOffset' does not name an item of this list.")
+        raise UnknownOffset.of_list()
     return max(bound, rows[0]) if span.ascending else min(bound, rows[0])
 
 

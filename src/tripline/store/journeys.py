@@ -18,6 +18,7 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.store import scopes
+from tripline.store.listing import UnknownOffset
 from tripline.store.tables import microtrip, trip
 from tripline.store.transactions import Hot, ReadTx
 
@@ -54,15 +55,22 @@ def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
 
 
 def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
-    """Trips of the vehicle, by creation."""
+    """Trips of the vehicle, by creation. Raises `UnknownOffset`."""
+    place: tuple[int, ...] = (0, 0)
+    if span.after is not None:
+        found = tx.hot(_TRIP_PLACE, span.after, vehicle_id)
+        if not found:
+            raise UnknownOffset.of_list()
+        place = found[0]
     statement = _trip_page(span.ascending, span.after is not None)
-    return [
-        StoredTrip(*row) for row in tx.hot(statement, vehicle_id, span.first_ms, span.last_ms, span.after, span.limit)
-    ]
+    rows = tx.hot(statement, vehicle_id, span.first_ms, span.last_ms, *place, span.limit)
+    return [StoredTrip(*row) for row in rows]
 
 
 def microtrips_of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
-    """Microtrips of the trip, by creation."""
+    """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
+    if span.after is not None and not tx.hot(_IS_MICROTRIP, ids.no_of(span.after), span.after, trip_id):
+        raise UnknownOffset.of_list()
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
     if span.after is not None and span.ascending:
         first = max(first, ids.RowNo(ids.no_of(span.after) + 1))
@@ -87,8 +95,25 @@ _MICROTRIP: Final = [
 ]
 _NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
 """SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
+_TRIP_PLACE: Final = Hot(
+    select(trip.c.created_ms, trip.c.no).where(trip.c.id == bindparam("id"), trip.c.vehicle_id == bindparam("vehicle")),
+    "id",
+    "vehicle",
+)
 _JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
 
+_IS_MICROTRIP: Final = Hot(
+    select(microtrip.c.no)
+    .select_from(_JOINED)
+    .where(
+        microtrip.c.no == bindparam("no"),
+        microtrip.c.id == bindparam("id"),
+        trip.c.id == bindparam("trip"),
+    ),
+    "no",
+    "id",
+    "trip",
+)
 _LATEST_MICROTRIP: Final = Hot(
     select(*_MICROTRIP)
     .select_from(_JOINED)
@@ -113,18 +138,17 @@ def _trip_page(ascending: bool, continued: bool) -> Hot:
         trip.c.created_ms >= bindparam("first_ms"),
         trip.c.created_ms <= bindparam("last_ms"),
     )
-    place = tuple_(trip.c.created_ms, trip.c.no)
     if continued:
-        last = trip.alias("last")
-        its_place = select(last.c.created_ms, last.c.no).where(last.c.id == bindparam("after")).scalar_subquery()
-        statement = statement.where(place > its_place if ascending else place < its_place)
+        here, place = tuple_(trip.c.created_ms, trip.c.no), tuple_(bindparam("after_ms"), bindparam("after_no"))
+        statement = statement.where(here > place if ascending else here < place)
     order = (trip.c.created_ms, trip.c.no) if ascending else (trip.c.created_ms.desc(), trip.c.no.desc())
     return Hot(
         statement.order_by(*order).limit(bindparam("limit")).offset(_NO_OFFSET),
         "vehicle",
         "first_ms",
         "last_ms",
-        "after",
+        "after_ms",
+        "after_no",
         "limit",
     )
 

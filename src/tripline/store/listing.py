@@ -1,17 +1,38 @@
-"""Lists of entities by a name-like column, then id: a page starts by key, never by offset (client-surface 5.2)."""
+"""Lists of entities by a name-like column, then id: a page starts by key, never by offset (client-surface 5.2).
+
+Not here: lists ordered by time (`journeys.py`, `analytics.py`).
+"""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Column, Select, bindparam, func, select, tuple_
+from sqlalchemy import Column, Integer, Select, bindparam, func, literal_column, tuple_
+
+from tripline.domain.refusals import BadParameter
+from tripline.store.transactions import Hot, ReadTx
+
+VALUES: Final = ("window_search", "window_text", "window_id", "window_limit")
+"""Names of the values of a window in a hot statement, in the order of `Window.values`."""
+_NO_OFFSET: Final = literal_column("0", Integer)
+"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
+
+
+class UnknownOffset(BadParameter):
+    """The offset of a page is not an item of the list."""
+
+    code = "page.unknown_offset"
+
+    @classmethod
+    def of_list(cls) -> "UnknownOffset":
+        """The refusal. An empty page instead would look like the end of the list."""
+        return cls("Parameter 'idOffset' does not name an item of this list.")
 
 
 class Shape(NamedTuple):
     """What a window asks for, without its values: statements are built once for each shape."""
 
     searched: bool
-    after_name: bool
-    after_id: bool
+    continued: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,33 +45,32 @@ class Window:
     text_offset: str | None = None
     """Name of the last row of the page before."""
     id_offset: str | None = None
-    """Id of that row; alone it is enough while the row exists."""
+    """Id of that row; alone it is enough while the row is in the list."""
 
     @property
     def shape(self) -> Shape:
         """Which parts are there."""
-        return Shape(bool(self.search), self.text_offset is not None, self.id_offset is not None)
+        return Shape(bool(self.search), self.text_offset is not None or self.id_offset is not None)
 
-    @property
-    def values(self) -> dict[str, str | int]:
-        """The values of `windowed`, as execution parameters."""
-        return {
-            "window_limit": self.limit,
-            "window_search": self.search or "",
-            "window_text": self.text_offset or "",
-            "window_id": self.id_offset or "",
-        }
+    def values(self, tx: ReadTx, name_of: Hot, *inside: str | None) -> tuple[str | int, ...]:
+        """The values of `windowed`. `name_of` gives the name of an id inside the list; `inside` are its other values.
+
+        Raises `UnknownOffset`.
+        """
+        text = self.text_offset
+        if text is None and self.id_offset is not None:
+            rows = tx.hot(name_of, self.id_offset, *inside)
+            if not rows:
+                raise UnknownOffset.of_list()
+            text = rows[0][0]
+        return self.search or "", text or "", self.id_offset or "", self.limit
 
 
 def windowed(statement: Select[Any], name: Column[str], key: Column[str], shape: Shape) -> Select[Any]:
     """The statement cut to windows of this shape, in the order of name, then key."""
     if shape.searched:
-        search = bindparam("window_search", type_=name.type)
-        statement = statement.where(func.substr(func.lower(name), 1, func.length(search)) == func.lower(search))
-    if shape.after_name:
+        search = func.lower(bindparam("window_search", type_=name.type))
+        statement = statement.where(func.substr(func.lower(name), 1, func.length(search)) == search)
+    if shape.continued:
         statement = statement.where(tuple_(name, key) > tuple_(bindparam("window_text"), bindparam("window_id")))
-    elif shape.after_id:
-        last = name.table.alias("last")
-        its_name = select(last.c[name.name]).where(last.c[key.name] == bindparam("window_id")).scalar_subquery()
-        statement = statement.where(tuple_(name, key) > tuple_(its_name, bindparam("window_id")))
-    return statement.order_by(name, key).limit(bindparam("window_limit"))
+    return statement.order_by(name, key).limit(bindparam("window_limit")).offset(_NO_OFFSET)

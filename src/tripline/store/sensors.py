@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, insert, select, update
 
 from tripline.domain import sensors
 from tripline.domain.access import Scope
@@ -17,6 +17,8 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
 _STORED: Final = [field.name for field in fields(Sensor) if field.name != "vehicle_no"]
+_FIELDS: Final = (*_STORED, "vehicle_no")
+"""What `_select` selects first, in this order."""
 
 
 def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
@@ -27,20 +29,20 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx, _find(scope.reaches), {"key": sensor_id, **scopes.values(scope)})
+    return _only(tx.hot(_find(scope.reaches), sensor_id, scope.user_id, scope.company_id))
 
 
 def find_by_serial(tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str) -> tuple[Sensor, bool] | None:
     """The sensor of the service type with this serial number, as `find`."""
-    values = {"type": service_type, "key": serial_no, **scopes.values(scope)}
-    return _only(tx, _find_by_serial(scope.reaches), values)
+    statement = _find_by_serial(scope.reaches)
+    return _only(tx.hot(statement, service_type, serial_no, scope.user_id, scope.company_id))
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Sensor]:
-    """The company's sensors inside the scope, by serial number."""
-    statement = _of_company(scope.reaches, window.shape)
-    values = {"company": company_id, **window.values, **scopes.values(scope)}
-    return [_sensor(row) for row in tx.all(statement, values)]
+    """The company's sensors inside the scope, by serial number. Raises `listing.UnknownOffset`."""
+    inside = (company_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _serial_of(scope.reaches), *inside)
+    return [_sensor(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -63,26 +65,37 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId,
 
 
 @cache
-def _find(reaches: scopes.Reaches) -> Select[Any]:
-    return _select(scopes.sensors(reaches).label("inside")).where(sensor.c.id == bindparam("key"))
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _find_by_serial(reaches: scopes.Reaches) -> Select[Any]:
-    return _select(scopes.sensors(reaches).label("inside")).where(
+def _find_by_serial(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.sensors(reaches)).where(
         sensor.c.service_type == bindparam("type"), sensor.c.serial_no == bindparam("key")
     )
+    return Hot(statement, "type", "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Select[Any]:
-    statement = _select().where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
-    return listing.windowed(statement, sensor.c.serial_no, sensor.c.id, shape)
+def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_owned(_select(), reaches), sensor.c.serial_no, sensor.c.id, shape)
+    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
 
 
-def _only(tx: ReadTx, statement: Select[Any], values: dict[str, str | None]) -> tuple[Sensor, bool] | None:
-    row = tx.one(statement, values)
-    return None if row is None else (_sensor(row), bool(row.inside))
+@cache
+def _serial_of(reaches: scopes.Reaches) -> Hot:
+    statement = _owned(select(sensor.c.serial_no), reaches).where(sensor.c.id == bindparam("key"))
+    return Hot(statement, "key", "company", scopes.USER, scopes.COMPANY)
+
+
+def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
+    return statement.where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+
+
+def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
+    return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def _select(*more: ColumnElement[Any]) -> Select[Any]:
@@ -92,8 +105,9 @@ def _select(*more: ColumnElement[Any]) -> Select[Any]:
     )
 
 
-def _sensor(row: Row[Any]) -> Sensor:
-    values = row._asdict()
-    values.pop("inside", None)
-    values["status"] = sensors.Status(row.status)
+def _sensor(row: tuple[Any, ...]) -> Sensor:
+    """The sensor of a row of `_select`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["status"] = sensors.Status(values["status"])
+    values["activation_required"] = bool(values["activation_required"])
     return Sensor(**values)

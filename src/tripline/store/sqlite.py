@@ -40,6 +40,8 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA mmap_size=268435456")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
+    # SQLite's own knows the letters of ASCII only.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     return create_engine(
         "sqlite://",
         creator=lambda: connection,
@@ -47,6 +49,10 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
         pool_reset_on_return=None,
         hide_parameters=True,  # an unexpected error is logged with its text, which must not hold anybody's values
     )
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 class _Lane:

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, insert, select
 
 from tripline.domain import vehicles
 from tripline.domain.access import Scope
@@ -21,12 +21,14 @@ _COUNTED: Final[dict[str, ColumnElement[int]]] = {
 }
 """Counted when read, so that they are never wrong."""
 _STORED: Final = [field.name for field in fields(Vehicle) if field.name not in _COUNTED]
+_FIELDS: Final = (*_STORED, *_COUNTED)
+"""What `_select` selects first, in this order."""
 
 
 def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
     """The vehicle and whether it is inside the scope, or None when there is none with this id."""
-    row = tx.one(_find(scope.reaches), {"id": vehicle_id, **scopes.values(scope)})
-    return None if row is None else (_vehicle(row), bool(row.inside))
+    rows = tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
+    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
@@ -36,11 +38,10 @@ def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
-    """The company's own vehicles inside the scope, by number."""
-    statement = _of_company(scope.reaches, window.shape)
-    return [
-        _vehicle(row) for row in tx.all(statement, {"company": company_id, **window.values, **scopes.values(scope)})
-    ]
+    """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
+    inside = (company_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _number_of(scope.reaches), *inside)
+    return [_vehicle(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
@@ -71,14 +72,25 @@ def _select(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 @cache
-def _find(reaches: scopes.Reaches) -> Select[Any]:
-    return _select(scopes.vehicles(reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Select[Any]:
-    statement = _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
-    return listing.windowed(statement, vehicle.c.vehicle_no, vehicle.c.id, shape)
+def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_owned(_select(), reaches), vehicle.c.vehicle_no, vehicle.c.id, shape)
+    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _number_of(reaches: scopes.Reaches) -> Hot:
+    statement = _owned(select(vehicle.c.vehicle_no), reaches).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", "company", scopes.USER, scopes.COMPANY)
+
+
+def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
+    return statement.where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
 
 
 @cache
@@ -87,8 +99,8 @@ def _inside(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
-def _vehicle(row: Row[Any]) -> Vehicle:
-    values = row._asdict()
-    values.pop("inside", None)
-    values["status"] = vehicles.Status(row.status)
+def _vehicle(row: tuple[Any, ...]) -> Vehicle:
+    """The vehicle of a row of `_select`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["status"] = vehicles.Status(values["status"])
     return Vehicle(**values)

@@ -1,11 +1,12 @@
 """Lists by name, then id."""
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 from tests.support import rows
 
 from tripline.store import listing
 from tripline.store.tables import company
+from tripline.store.transactions import Hot
 
 NAMES = {"1": "b", "2": "a", "3": "b", "4": "B%", "5": "b_x", "6": "가", "7": "É"}
 
@@ -19,10 +20,13 @@ def tx():
         yield transaction
 
 
+NAME_OF = Hot(select(company.c.name).where(company.c.id == bindparam("id"), company.c.master), "id")
+
+
 def keys(tx, **window):
     asked = listing.Window(**window)
     statement = listing.windowed(select(company.c.id), company.c.name, company.c.id, asked.shape)
-    return "".join(row.id for row in tx.all(statement, asked.values))
+    return "".join(row[0] for row in tx.hot(Hot(statement, *listing.VALUES), *asked.values(tx, NAME_OF)))
 
 
 def test_order_is_by_name_then_id(tx):
@@ -42,6 +46,11 @@ def test_offset_by_id_alone_starts_behind_that_row(tx):
     assert keys(tx, limit=9, id_offset="1") == "3576"
 
 
+def test_offset_by_an_id_that_is_not_in_the_list_is_refused(tx):
+    with pytest.raises(listing.UnknownOffset, match="does not name an item of this list"):
+        keys(tx, limit=9, id_offset="8")
+
+
 def test_offset_by_name_alone_starts_at_that_name(tx):
     assert keys(tx, limit=9, text_offset="b") == "13576"
 
@@ -51,7 +60,8 @@ def test_offset_of_a_row_that_is_gone_still_works_with_its_name(tx):
 
 
 @pytest.mark.parametrize(
-    ("search", "seen"), [("b", "4135"), ("B", "4135"), ("b%", "4"), ("b_", "5"), ("가", "6"), ("É", "7"), ("x", "")]
+    ("search", "seen"),
+    [("b", "4135"), ("B", "4135"), ("b%", "4"), ("b_", "5"), ("가", "6"), ("É", "7"), ("é", "7"), ("x", "")],
 )
 def test_search_is_a_beginning_in_any_case_and_no_pattern(tx, search, seen):
     assert keys(tx, limit=9, search=search) == seen

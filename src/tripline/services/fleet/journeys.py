@@ -1,6 +1,7 @@
-"""Reading back trips and microtrips."""
+"""Who may read which trips and microtrips, and the latest of a vehicle.
 
-from collections.abc import Sequence
+Pages are read straight from `store/journeys.py` once `admit_...` let the caller pass.
+"""
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
@@ -13,15 +14,21 @@ from tripline.store.journeys import Span
 from tripline.store.transactions import ReadTx
 
 
-def trips_of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
-    """Trips of the vehicle, by creation. Raises `NotFound` or `Forbidden`."""
-    _admit_vehicle(tx, actor, vehicle_id)
-    return rows.trips_of_vehicle(tx, vehicle_id, span)
+def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
+    """Let pass who may read what the vehicle drove. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(vehicles.inside(tx, scope, vehicle_id), "vehicle")
+
+
+def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
+    """Let pass who may read the trip. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(rows.trip_inside(tx, scope, trip_id), "trip")
 
 
 def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTrip:
     """The vehicle's newest trip. Raises `Forbidden`, or `NotFound` also when it has none."""
-    _admit_vehicle(tx, actor, vehicle_id)
+    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     found = rows.trips_of_vehicle(tx, vehicle_id, Span(limit=1))
     if not found:
         raise NotFound("The vehicle has no trip yet.")
@@ -30,20 +37,8 @@ def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTri
 
 def latest_microtrip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredMicrotrip:
     """The vehicle's newest microtrip. Raises `Forbidden`, or `NotFound` also when it has none."""
-    _admit_vehicle(tx, actor, vehicle_id)
+    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     found = rows.latest_microtrip(tx, vehicle_id)
     if found is None:
         raise NotFound("The vehicle has no microtrip yet.")
     return found
-
-
-def microtrips_of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
-    """Microtrips of the trip, by creation. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(rows.trip_inside(tx, scope, trip_id), "trip")
-    return rows.microtrips_of_trip(tx, trip_id, span)
-
-
-def _admit_vehicle(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> None:
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(vehicles.inside(tx, scope, vehicle_id), "vehicle")

@@ -47,9 +47,11 @@ def read_by_serial(tx: ReadTx, *, actor: Actor, serial_no: str) -> Sensor:
 
 
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Sensor]:
-    """The company's sensors that the actor may see, by serial number. Raises `NotFound` or `Forbidden`."""
+    """The company's sensors that the actor may see, by serial number; `companies.require` was asked before.
+
+    Raises `listing.UnknownOffset`.
+    """
     scope = access.scope_of(actor, Action.SENSOR_READ)
-    companies.require(tx, actor=actor, company_id=company_id)
     return rows.of_company(tx, scope, company_id, window)
 
 

@@ -44,7 +44,9 @@ def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
 
 
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
-    """The company's own vehicles that the actor may see, by number. Raises `NotFound` or `Forbidden`."""
+    """The company's own vehicles that the actor may see, by number; `companies.require` was asked before.
+
+    Raises `listing.UnknownOffset`.
+    """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    companies.require(tx, actor=actor, company_id=company_id)
     return rows.of_company(tx, scope, company_id, window)

@@ -1,5 +1,7 @@
 """Reads take a fixed number of queries, however many rows they find."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import insert
 from tests.support import journeys as stored
@@ -13,6 +15,7 @@ from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import journeys
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import vehicles as vehicle_service
+from tripline.store import journeys as trip_rows
 from tripline.store.journeys import Span
 from tripline.store.listing import Window
 from tripline.store.tables import account
@@ -66,31 +69,32 @@ class Fleet:
         )
 
 
+def _trips(fleet, span):
+    journeys.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+    return trip_rows.trips_of_vehicle(fleet.tx, fleet.vehicles[0], span)
+
+
+def _microtrips(fleet, span):
+    trip_id = fleet.trips[0][1]
+    journeys.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
+    return trip_rows.microtrips_of_trip(fleet.tx, trip_id, span)
+
+
 READS = {
     "vehicles": (
-        2,
+        1,
         lambda fleet: vehicle_service.owned_by(
             fleet.tx, actor=fleet.actor, company_id=fleet.actor.company_id, window=Window(limit=10)
         ),
     ),
     "sensors": (
-        2,
+        1,
         lambda fleet: sensor_service.owned_by(
             fleet.tx, actor=fleet.actor, company_id=fleet.actor.company_id, window=Window(limit=10)
         ),
     ),
-    "trips": (
-        2,
-        lambda fleet: journeys.trips_of_vehicle(
-            fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0], span=Span(limit=10)
-        ),
-    ),
-    "microtrips": (
-        2,
-        lambda fleet: journeys.microtrips_of_trip(
-            fleet.tx, actor=fleet.actor, trip_id=fleet.trips[0][1], span=Span(limit=10)
-        ),
-    ),
+    "trips": (2, lambda fleet: _trips(fleet, Span(limit=10))),
+    "microtrips": (2, lambda fleet: _microtrips(fleet, Span(limit=10))),
 }
 
 
@@ -110,11 +114,13 @@ def test_list_takes_the_same_number_of_queries_for_1_and_3_rows(name, size):
 def test_pages_of_trips_and_microtrips_are_read_in_index_order_without_sorting():
     with rows.memory() as tx:
         fleet = Fleet(tx, 3)
-        offset = fleet.trips[1][1]
-        for span in (Span(limit=2), Span(limit=2, after=offset), Span(limit=2, after=offset, ascending=True)):
+        trip_id, microtrip_id = fleet.trips[1][1], _microtrips(fleet, Span(limit=9))[1].id
+        for continued, ascending in ((False, False), (True, False), (True, True)):
+            of_trips = Span(limit=2, after=trip_id if continued else None, ascending=ascending)
+            of_microtrips = replace(of_trips, after=microtrip_id if continued else None)
             with rows.statements(tx) as seen:
-                journeys.trips_of_vehicle(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0], span=span)
-                journeys.microtrips_of_trip(tx, actor=fleet.actor, trip_id=fleet.trips[0][1], span=span)
+                _trips(fleet, of_trips)
+                _microtrips(fleet, of_microtrips)
                 journeys.latest_microtrip(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
 
             plans = [row[3] for sql in seen for row in rows.plan(tx, sql)]
