@@ -46,11 +46,12 @@ def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: s
     if isinstance(decoded, str):
         return [rejected(decoded, body)]
     message = _Message(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items)
-    if decoded.fields.get("pld") is not None:
-        return message.readings(device_body.payload_text(decoded))
-    if topic in topics.HEADERLESS:
+    has_payload = decoded.fields.get("pld") is not None
+    if topic in topics.HEADERLESS and not (has_payload and decoded.fields.get("ty") is not None):
         return [message.headerless(decoded.text)]
-    return [rejected(device_reasons.NO_PAYLOAD, body)]
+    if not has_payload:
+        return [rejected(device_reasons.NO_PAYLOAD, body)]
+    return message.readings(device_body.payload_text(decoded))
 
 
 class _Message:

@@ -35,7 +35,7 @@ def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
     """
     if not _may_change(payload, ty, device_type):
         return payload
-    table = device_tables.table_of(ty, device_type)
+    table = device_tables.kinds_of(ty, device_type)
     if payload.lstrip()[:1] == b"[":
         return b"[" + b",".join(_coerced_object(bytes(element), table) for element in _ARRAY.decode(payload)) + b"]"
     return _coerced_object(payload, table)
@@ -54,7 +54,7 @@ def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _patterns(ty: int, device_type: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Two patterns for a table's payloads: a text key; a documented key with a value of another kind."""
-    table = device_tables.table_of(ty, device_type)
+    table = device_tables.kinds_of(ty, device_type)
     numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
     text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
     space = r"[ \t\r\n]*"

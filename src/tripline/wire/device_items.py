@@ -77,7 +77,7 @@ def microtrips(
 
     `texts` are the items' JSON; `payload` is that of all, kept as sent when they make one record (A7).
     """
-    cuts = _cuts(read)
+    cuts = _cuts(read, at_parking=device == device_tables.BLACKBOX)
     if len(cuts) == 1:
         return [_record(read, payload, header, ty, device)]
     return [
@@ -104,13 +104,13 @@ def trip(item: Item, payload: bytes, header: Header, *, ty: int, device: str) ->
     )
 
 
-def _cuts(read: list[Sample]) -> list[int]:
-    """Where runs begin: the trip number changes (A5; a missing one fits any), or driving and parking change (I6)."""
+def _cuts(read: list[Sample], *, at_parking: bool) -> list[int]:
+    """Where runs begin: another trip number (A5; a missing one fits any), or a black box parks or drives off (I6)."""
     cuts = [0]
     tid = read[0].tid
     for index, item in enumerate(read):
         changed = item.tid is not None and tid is not None and item.tid != tid
-        if changed or item.parking != read[cuts[-1]].parking:
+        if changed or (at_parking and item.parking != read[cuts[-1]].parking):
             cuts.append(index)
             tid = item.tid
         elif tid is None:

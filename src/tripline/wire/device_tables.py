@@ -4,6 +4,7 @@ Source: device-messages 5 (trips and microtrips), 6 (events), 3.4 (K4, K6); devi
 A key that is not listed is kept as sent (V5). Not here: how a value is read (`device_values.py`).
 """
 
+import functools
 from typing import Final
 
 GPS: Final = "GPS"
@@ -110,3 +111,16 @@ def table_of(ty: int, device: str) -> Table:
     if ty in MICROTRIPS:
         return TABLES[TRIP_OF.get(device, ty - 1) + 1]
     return AVN_EVENT if ty == 114 and device == AVN else TABLES.get(ty, UNKNOWN)
+
+
+@functools.lru_cache(maxsize=256)
+def kinds_of(ty: int, device: str) -> Table:
+    """The kinds of the keys that a stored record may hold; `device` is its trip's device type.
+
+    A trip keeps the type of the samples that opened it, and its other messages may be of another table: so the number
+    sent counts too, and under 1 and 2 every OBD key (K4). No key has one kind here and another there.
+    """
+    if ty not in TRIPS and ty not in MICROTRIPS:
+        return table_of(ty, device)
+    obd = table_of(ty, OBD) if DEVICE_OF[ty] == GPS else UNKNOWN
+    return obd | TABLES[ty] | table_of(ty, device)

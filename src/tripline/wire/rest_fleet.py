@@ -22,6 +22,7 @@ from tripline.wire.rest import Id, id_or_unset
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+_NEVER_TEXT: Final = frozenset({"mileage", "displacement", "activationRequired", "rpcNotifyPort"})
 _PLACE: Final = re.compile(r"(.*?) - at `\$\.(\w+)", re.DOTALL)
 
 
@@ -178,9 +179,13 @@ class UserRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def read(body: dict[str, Any], request: type[T]) -> T:
-    """The request in a JSON object. Raises `BadParameter` with the name of a field that has the wrong type."""
+    """The request in a JSON object. Raises `BadParameter` with the name of a field that has the wrong type.
+
+    An empty text in place of a number or flag, which forms send for what nobody filled in, counts as not sent.
+    """
+    sent = {name: value for name, value in body.items() if value != "" or name not in _NEVER_TEXT}
     try:
-        return msgspec.convert(body, request)
+        return msgspec.convert(sent, request)
     except msgspec.ValidationError as error:
         found = _PLACE.match(str(error))
         assert found is not None  # every error of a struct's field has a place

@@ -12,7 +12,7 @@ import msgspec
 
 from tripline.domain import ids
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
-from tripline.wire import device_answers
+from tripline.wire import device_answers, device_values
 from tripline.wire.rest import Id, id_or_unset
 
 
@@ -70,8 +70,9 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
 
 
 def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
-    """The record; without a header `ts` the time of creation stands for it."""
+    """The record; for a header `ts` that is no time (T1, T2) the time of creation stands in."""
     created_ms = ids.ms_of_no(microtrip.no)
+    sent_ms = device_values.instant(microtrip.ts, created_ms)
     return MicrotripRecord(
         id=Id(microtrip.id),
         created_time=created_ms,
@@ -80,7 +81,7 @@ def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
         vehicle_id=id_or_unset(microtrip.vehicle_id),
         company_id=Id(microtrip.company_id),
         device_type=microtrip.device_type,
-        ts=created_ms if microtrip.ts is None else microtrip.ts,
+        ts=created_ms if sent_ms is None else sent_ms,
         payload=msgspec.Raw(
             device_answers.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
         ),

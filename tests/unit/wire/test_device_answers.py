@@ -3,7 +3,7 @@
 import pytest
 from tests.support.device_messages import ITEM, one
 
-from tripline.wire import device_answers
+from tripline.wire import device_answers, device_tables
 
 
 def shown(payload: bytes, ty: int = 4, device_type: str = "OBD") -> bytes:
@@ -74,10 +74,21 @@ def test_key_written_with_escapes_is_found() -> None:
     assert shown(b'{"v\\u0076":"3"}') == b'{"vv":3}'
 
 
-def test_k4_table_follows_the_device_type_not_the_number_sent() -> None:
-    payload = b'{"vv":"12.7"}'
+@pytest.mark.parametrize("device_type", ["OBD", "GPS"])
+@pytest.mark.parametrize(("ty", "key"), [(1, "ctp"), (2, "vv"), (3, "ctp"), (4, "vv")])
+def test_k4_obd_keys_become_numbers_whatever_samples_opened_the_trip(ty: int, key: str, device_type: str) -> None:
+    assert shown(b'{"%b":"12.7"}' % key.encode(), ty=ty, device_type=device_type) == b'{"%b":12.7}' % key.encode()
 
-    assert [shown(payload, ty=2, device_type=name) for name in ("OBD", "GPS")] == [b'{"vv":12.7}', payload]
+
+def test_k4_obd_keys_under_the_number_of_another_device_stay_as_sent() -> None:
+    assert shown(b'{"vv":"12.7"}', ty=6, device_type="ADAS") == b'{"vv":"12.7"}'
+
+
+@pytest.mark.parametrize("ty", sorted(device_tables.TRIPS | device_tables.MICROTRIPS))
+def test_no_key_has_different_kinds_in_the_tables_of_one_record(ty: int) -> None:
+    tables = [device_tables.TABLES[ty], *(device_tables.table_of(ty, name) for name in device_tables.TRIP_OF)]
+
+    assert [key for table in tables for key in table if len({each[key] for each in tables if key in each}) > 1] == []
 
 
 def test_d11_d28_keys_are_read_by_table() -> None:

@@ -158,6 +158,11 @@ def test_k8_body_with_header_is_read_as_on_tre() -> None:
     assert read(text(2, ITEM), topic=topics.TELEMETRY) == read(text(2, ITEM))
 
 
+@pytest.mark.parametrize("body", [b'{"pld":{"a":1}}', b'{"pld":"x"}', b'{"ty":2}', b'{"ty":null,"pld":[]}'])
+def test_k8_body_with_half_a_header_is_a_headerless_one(body: bytes) -> None:
+    assert read(body, topic=topics.ATTRIBUTES) == [LatestValues(name="latest", payload=body)]
+
+
 def test_k8_body_that_matches_nothing_updates_the_latest_values() -> None:
     body = b'{"temperature": 21, "dclat": 4}'
 
@@ -240,10 +245,16 @@ def test_a5_missing_trip_number_fits_any() -> None:
     assert [(reading.tid, len(rows(reading))) for reading in readings] == [(41, 4)]
 
 
-def test_a5_change_between_driving_and_parking_cuts_the_array() -> None:
+def test_a5_i6_change_between_driving_and_parking_cuts_the_array_of_a_black_box() -> None:
     readings = read(text(8, [ITEM | {"try": 1}, ITEM | {"try": 2}]))
 
     assert [(reading.parking, rows(reading)[0][-1]) for reading in readings] == [(False, 1), (True, 3)]
+
+
+def test_a7_change_between_driving_and_parking_leaves_other_arrays_whole() -> None:
+    reading = one(2, [ITEM | {"try": 1}, ITEM | {"try": 2}])
+
+    assert (reading.parking, [row[-1] for row in rows(reading)]) == (False, [1, 3])
 
 
 @pytest.mark.parametrize(("ty", "kind"), [(1, Trip), (107, Event), (130, Event)])

@@ -1,10 +1,15 @@
-"""Text times of trips."""
+"""Times in the records of trips and microtrips."""
 
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, SensorId, TripId
+from tripline.domain.journeys import StoredMicrotrip
 from tripline.wire import rest_trips
+
+CREATED_MS = 1_735_689_600_000
 
 
 @pytest.mark.parametrize(
@@ -19,3 +24,32 @@ from tripline.wire import rest_trips
 )
 def test_local_time_is_the_instant_in_the_zone_with_milliseconds_cut_off(at_ms, zone, text):
     assert rest_trips.local_time(at_ms, ZoneInfo(zone)) == text
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (CREATED_MS - 5, CREATED_MS - 5),
+        (CREATED_MS // 1_000, CREATED_MS),
+        (20241231235959, CREATED_MS - 1_000),
+        (CREATED_MS // 1_000 + 9 * 3_600, CREATED_MS),
+        (9_999_999_999_999, CREATED_MS),
+        (101_500, CREATED_MS),
+        (None, CREATED_MS),
+    ],
+)
+def test_t1_t2_time_of_a_microtrip_is_shown_in_milliseconds_or_is_its_creation(sent, shown):
+    stored = StoredMicrotrip(
+        no=ids.first_no(CREATED_MS),
+        id=ids.RecordId("m"),
+        ts=sent,
+        ty=2,
+        payload=b"{}",
+        trip_id=TripId("t"),
+        sensor_id=SensorId("s"),
+        vehicle_id=None,
+        company_id=CompanyId("c"),
+        device_type="GPS",
+    )
+
+    assert rest_trips.microtrip_record(stored).ts == shown
