@@ -88,6 +88,11 @@ def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -
     return Running(process, data, found["api"], found["analytics"], host.strip("[]"), int(port), Path(found["ca"]))
 
 
+def same_doors(server: Running) -> tuple[str, str]:
+    """Flags that start a server where this one listened: its REST and its device port."""
+    return f"--api-port={server.api.rpartition(':')[2]}", f"--device-port={server.device_port}"
+
+
 @contextlib.contextmanager
 def serving(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Iterator[Running]:
     """A server for the length of a `with` block."""
