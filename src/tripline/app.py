@@ -71,6 +71,7 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `TROUBLES`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
+    doors.allow(config.devices.max_connections)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
         material = _material(config, folder)

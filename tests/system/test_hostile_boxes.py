@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import re
 import socket
 import ssl
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +20,17 @@ from tripline.wire import topics
 START_MS = 1_780_000_000_000
 LAT, LON = 35.987654, 129.123456
 BODY_LIMIT = 262_144
+MAX_CONNECTIONS = 5_000
 WAIT_S = 10
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    variables = {"TRIPLINE_LOG_LEVEL": "debug", "TRIPLINE_DEVICES_CONNECT_TIMEOUT_S": "2"}
+    variables = {
+        "TRIPLINE_LOG_LEVEL": "debug",
+        "TRIPLINE_DEVICES_CONNECT_TIMEOUT_S": "2",
+        "TRIPLINE_DEVICES_MAX_CONNECTIONS": str(MAX_CONNECTIONS),
+    }
     with worlds.running(tmp_path_factory.mktemp("hostile") / "data", variables=variables) as world:
         yield world
 
@@ -145,6 +152,12 @@ def test_connections_that_never_say_connect_are_closed(world: World) -> None:
 
     assert end == b""
     assert time.monotonic() - began < WAIT_S
+
+
+def test_open_files_are_bounded_by_the_most_connections(world: World) -> None:
+    limits = Path(f"/proc/{world.server.process.pid}/limits").read_text()
+
+    assert re.search(r"Max open files\s+(\d+)", limits)[1] == str(MAX_CONNECTIONS + 4_096)
 
 
 def test_log_of_a_busy_server_holds_no_token_and_no_position(world: World) -> None:

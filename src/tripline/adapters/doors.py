@@ -4,11 +4,28 @@ What connects early waits in the backlog until the part behind the door takes th
 """
 
 import errno
+import resource
 import socket
+from typing import Final
+
+BESIDES: Final = 4_096
+"""Files and connections besides admitted devices: the database, REST, and those that have not finished TLS."""
 
 
 class DoorError(Exception):
     """An address cannot be listened on; the text is the one line to show."""
+
+
+def allow(connections: int) -> None:
+    """Let this process have so many connections, as far as the system permits, and not without bound more.
+
+    Each is an open file. The usual soft limit of 1024 would end a fleet early; without any limit, connections that
+    never finish TLS, which no door counts, could fill the memory.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + BESIDES
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def bind(host: str, port: int, *, purpose: str) -> socket.socket:
