@@ -251,6 +251,7 @@ async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId
 
 async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:
     fields.email("email", email)
+    fields.required("password", password)
     hasher = passwords.Passwords(config.passwords)
     try:
         password_hash = hasher.hash_now(password)

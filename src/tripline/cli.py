@@ -255,7 +255,7 @@ def _settings(place: Place | None, flags: dict[str, Any]) -> Config:
 def _password(from_stdin: bool) -> str:
     if not from_stdin:
         raise config_files.WrongSettingError("A password is read from standard input only: add --password-stdin.")
-    password = sys.stdin.readline().rstrip("\r\n")
+    password = sys.stdin.readline().rstrip("\r\n") if sys.stdin else ""  # None: started with a closed input
     if not password:
         raise config_files.WrongSettingError("Standard input held no password.")
     return password

@@ -4,6 +4,7 @@
 """
 
 import ipaddress
+import re
 from typing import Any, Final
 
 from litestar import get
@@ -13,12 +14,13 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from tripline.api.rim import Call, rim_of
 
-_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
+"""Headers by which proxies say that they stand for somebody else."""
 
 
 def _only_from_here(request: Call) -> None:
     peer = request.scope.get("client")
-    if any(name in request.headers for name in _FORWARDED) or not (peer and _is_loopback(peer[0])):
+    if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
         raise NotFoundException
 
 

@@ -80,8 +80,10 @@ def email(name: str, value: str | None) -> str:
 
 
 def one_of(name: str, value: str | None, allowed: Collection[str]) -> str | None:
-    """An optional word out of a list."""
-    if value is not None and value not in allowed:
+    """An optional word out of a list; an empty text, which forms send for what nobody chose, is none."""
+    if not value:
+        return None
+    if value not in allowed:
         raise NotAllowed(f"Parameter '{name}' must be one of {', '.join(allowed)}.")
     return value
 

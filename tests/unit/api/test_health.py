@@ -30,7 +30,10 @@ def test_health_is_hidden_from_everybody_else(tmp_path: Path, peer: str) -> None
     assert support.run(tmp_path, lambda rest: _statuses(rest, peer)) == [404, 404, 404]
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host"])
+@pytest.mark.parametrize(
+    "header",
+    ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto", "True-Client-IP"],
+)
 def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
     async def scenario(rest: Rest) -> list[int]:
         return await _statuses(rest, "127.0.0.1", headers={header: "127.0.0.1"})
