@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check bench bench-quick serve format docs
 help:
@@ -16,6 +18,7 @@ help:
 	@echo "make docs    write docs/reference and the map of ARCHITECTURE.md from the program"
 
 $(STAMP): pyproject.toml constraints.txt
+	@PYTHON=$(PYTHON) ./tests/support/install-system start
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
@@ -28,14 +31,14 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q -n 2 tests/unit tests/house
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/house
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

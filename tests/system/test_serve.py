@@ -7,7 +7,7 @@ import stat
 
 import httpx
 import pytest
-from tests.support import servers
+from tests.support import required, servers
 
 
 def trusting(server: servers.Running) -> httpx.Client:
@@ -82,8 +82,7 @@ def test_serve_on_every_address_speaks_https_by_itself(tmp_path):
 
 def test_serve_on_one_address_answers_health_on_loopback(tmp_path):
     address = own_address()
-    if address is None:
-        pytest.skip("this machine has no address besides loopback")
+    required.need(address is not None, "the health door beside an address of this machine's own")
     with servers.serving(tmp_path / "data", f"--host={address}") as server, trusting(server) as http:
         port = server.api.rpartition(":")[2]
         here = http.get(f"https://127.0.0.1:{port}/health/ready")
