@@ -96,7 +96,9 @@ def test_no_module_holds_unfinished_business():
 
 def test_nothing_is_left_out_of_the_tests_but_by_what_a_build_machine_refuses():
     """Whatever may be missing goes through `tests/support/required.py`, which fails where `CI=true`."""
-    leave_out = re.compile(r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)\b(?!\.Exception)|unittest\.(skip|expectedFailure)")
+    leave_out = re.compile(
+        r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)\b(?!\.Exception)|unittest\.(skip|expectedFailure)"
+    )
     tests = reference.ROOT / "tests"
 
     found = {str(path.relative_to(tests)) for path in tests.rglob("*.py") if leave_out.search(path.read_text("utf-8"))}
