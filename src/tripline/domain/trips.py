@@ -104,8 +104,13 @@ def belongs(trip: LiveTrip, tid: int | None, device_type: str, parking: bool, sa
     return (
         (tid == trip.tid or tid is None)
         and sample_ms - trip.last_ms <= gap_ms
-        and (parking == trip.parking or device_type != "BLACKBOX")
+        and (parking == trip.parking or device_type != "BLACKBOX")  # `is_of_kind`, spelled out: asked for every sample
     )
+
+
+def is_of_kind(trip: LiveTrip, device_type: str, parking: bool) -> bool:
+    """Whether driving or parking is no reason against: it is one with a black box only (I6)."""
+    return parking == trip.parking or device_type != "BLACKBOX"
 
 
 def is_about(trip: LiveTrip, tid: int | None) -> bool:

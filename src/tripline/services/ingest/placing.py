@@ -107,16 +107,7 @@ class Placer:
     def _message(self, track: Track, message: Trip, received_ms: int) -> None:
         """A trip message completes the open trip, else one that ended lately, else makes a trip of its own (I2)."""
         self.rows.messages += 1
-        trip = track.trip
-        if trip is None or not trips.is_about(trip, message.tid):
-            trip = next(
-                (
-                    ended
-                    for ended in reversed(track.ended)
-                    if trips.may_complete(ended, message.tid, now_ms=self._now_ms, reopen_ms=self._reopen_ms)
-                ),
-                None,
-            )
+        trip = self._told_of(track, message)
         if trip is None:
             self._alone(track, message, received_ms)
             self._tell(track, None, trips.TRIP)
@@ -125,6 +116,19 @@ class Placer:
         self._end(track, trip, Cause.MESSAGE, **_times(message, trip, received_ms), **_said(message))
         track.ended = tuple(ended for ended in track.ended if ended is not trip)
         self._tell(track, None, trips.TRIP)
+
+    def _told_of(self, track: Track, message: Trip) -> LiveTrip | None:
+        """The trip that the message is about: the newest that its number fits; of a black box, rather one of its kind,
+        because a drive and the parking after it may share their number (I2, I6)."""
+        fitting = [
+            ended
+            for ended in reversed(track.ended)
+            if trips.may_complete(ended, message.tid, now_ms=self._now_ms, reopen_ms=self._reopen_ms)
+        ]
+        if track.trip is not None and trips.is_about(track.trip, message.tid):
+            fitting.insert(0, track.trip)
+        of_kind = (trip for trip in fitting if trips.is_of_kind(trip, message.device_type, message.parking))
+        return next(of_kind, fitting[0] if fitting else None)
 
     def _alone(self, track: Track, message: Trip, received_ms: int) -> None:
         """A trip of which only the message is known."""

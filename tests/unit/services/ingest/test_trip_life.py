@@ -264,6 +264,30 @@ def test_i6_black_box_trip_ends_when_parking_begins(rig: Rig) -> None:
     assert len(rig.rows(tables.scoring_job)) == 2
 
 
+@pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
+def test_i2_i6_message_of_a_drive_that_comes_while_parked_completes_the_drive(rig: Rig, knows: bool) -> None:
+    for step, mode in enumerate((1, 2)):
+        at = NOW + step * 1000
+        rig.send({"ty": 8, "ts": at, "pld": {"tid": 7, "lat": 37.5, "lon": 126.9, "try": mode, "sp": 1}})
+    if not knows:
+        rig.restart()
+
+    rig.send({"ty": 7, "ts": NOW + 2000, "pld": {"tid": 7, "dis": 5_000}})
+    rig.send({"ty": 7, "ts": NOW + 3000, "pld": {"tid": 7, "try": 2}})
+
+    assert rig.rows(tables.trip, "parking", "state", "distance_m", "not_scored") == [
+        (False, "COMPLETE", 5_000, None),
+        (True, "COMPLETE", None, "parking"),
+    ]
+    assert rig.rows(tables.scoring_job, "trip_no") == rig.rows(tables.trip, "no")[:1]
+
+
+def test_i2_i6_message_without_a_trip_of_its_kind_completes_the_open_one(rig: Rig) -> None:
+    rig.send({"ty": 8, "ts": NOW, "pld": {"tid": 7, "try": 2}}, {"ty": 7, "ts": NOW, "pld": {"tid": 7}})
+
+    assert rig.rows(tables.trip, "parking", "state") == [(True, "COMPLETE")]
+
+
 def test_t3_sample_without_own_time_takes_the_header_then_the_receipt(rig: Rig) -> None:
     bare = {"tid": 41, "lat": 35.1, "lon": 129.1}
     rig.send({"ty": 2, "ts": NOW + 700, "pld": bare}, at=NOW + 1000)
