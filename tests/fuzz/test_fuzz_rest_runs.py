@@ -21,5 +21,5 @@ def test_random_requests_are_answered_or_refused(tmp_path: Path, seed: int) -> N
 def test_fuzzer_notices_a_permission_that_reaches_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(access.RULES[Action.VEHICLE_READ], Authority.COMPANY_ADMIN, frozenset({Reach.ANY}))
 
-    with pytest.raises(AssertionError, match=fuzz_rest.SECRET):
+    with pytest.raises(AssertionError, match="told the stranger's rows"):
         fuzz_rest.run(tmp_path, seed=1, requests=5_000)
