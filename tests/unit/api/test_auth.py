@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import structs
 from sqlalchemy import update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
-from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.accounts import registry
@@ -217,7 +217,7 @@ def test_own_record_is_shown_to_every_role(tmp_path: Path) -> None:
 def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> tuple[list[int], list[int]]:
         await _account(rest, "pass")
-        small = Passwords(config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=1))
+        small = Passwords(structs.replace(support.CHEAP, workers=1, waiting=1))
         transport = httpx.ASGITransport(app=support.application(replace(rest.rim, passwords=small)))  # type: ignore[arg-type]
         gate = threading.Event()
         small._threads.submit(gate.wait)
