@@ -25,7 +25,8 @@ TEXT_LIMIT: Final = 255
 """Longest topic and detail that are kept, characters."""
 BODY_LIMIT: Final = 4_096
 """Most bytes of a body that are kept: enough to see what a box does."""
-PURGED_AT_ONCE: Final = 5_000
+PURGED_AT_ONCE: Final = 2_500
+"""Some 50 ms of the writer; more than a batch of the pipeline can bring."""
 
 
 @dataclass(frozen=True, slots=True)

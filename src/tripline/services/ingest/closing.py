@@ -28,17 +28,14 @@ async def silent_sensors(store: Store, settings: Ingest, *, now_ms: int) -> list
     return [sensor_id for sensor_id, _ in found]
 
 
-async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> None:
-    """Delete some of the rejected messages that are older than `rejected_days`, and the oldest of all that are more
-    than `rejected_kept`."""
+async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> bool:
+    """Delete some of the rejected messages that are older than `rejected_days`, or the oldest of those that are more
+    than `rejected_kept`; whether there may be more to delete."""
     before_ms = int(now_ms - settings.rejected_days * _DAY_MS)
-    if await store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
-        await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms))
-    spare = await store.read(lambda tx: rejected.kept(tx, SCOPE)) - settings.rejected_kept
-    while spare > 0:
-        await _drop_oldest(store, min(spare, rejected.PURGED_AT_ONCE), now_ms)
-        spare -= rejected.PURGED_AT_ONCE
-
-
-async def _drop_oldest(store: Store, count: int, now_ms: int) -> None:
-    await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=now_ms + _DAY_MS, limit=count))
+    spare = rejected.PURGED_AT_ONCE
+    if not await store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
+        before_ms = now_ms + _DAY_MS
+        spare = min(spare, await store.read(lambda tx: rejected.kept(tx, SCOPE)) - settings.rejected_kept)
+    if spare <= 0:
+        return False
+    return await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms, limit=spare)) > 0

@@ -64,7 +64,7 @@ class IngestDoor:
         self._outages = 0
         self._shut = False
         self.swept = False
-        """Whether a sweep was done since the start."""
+        """Whether the last sweep left nothing to do."""
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
@@ -157,19 +157,21 @@ class IngestDoor:
     async def _sweep(self) -> None:
         """End the trips that fell silent, and drop what is too old to matter."""
         self._sweep_due = False
-        self._sweep_timer = self._loop.call_later(closing.SWEEP_S, self._time_to_sweep)
+        pause_s = closing.SWEEP_S
         now_ms = self._clock()
         try:
             silent = await closing.silent_sensors(self._store, self._settings, now_ms=now_ms)
             if silent:
                 await self._turn(silent)
-            await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
+            if await closing.purge_rejected(self._store, self._settings, now_ms=now_ms):
+                pause_s = 0
         except Outage as outage:
             _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
         except Exception:  # noqa: BLE001  as above
             _log.exception("ingest.failed", sensor=None)
         self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
-        self.swept = True
+        self._sweep_timer = self._loop.call_later(pause_s, self._time_to_sweep)
+        self.swept = pause_s > 0
 
     def _time_to_sweep(self) -> None:
         self._sweep_due = True
