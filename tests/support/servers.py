@@ -83,6 +83,7 @@ def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -
     if found is None:
         process.kill()
         process.wait(STOP_S)
+        process.stdout.close()
         raise AssertionError(f"no ready line but {line!r}; stderr: {errors.read_text()}")
     host, _, port = found["devices"].rpartition(":")
     return Running(process, data, found["api"], found["analytics"], host.strip("[]"), int(port), Path(found["ca"]))

@@ -1,13 +1,12 @@
 """`tripline replay` against a running server: what arrives, what it says, how it ends."""
 
 import re
-import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import fleet, servers
+from tests.support import certificates, fleet, servers
 
 from tripline.simulator import tracks
 
@@ -135,12 +134,10 @@ def test_replay_with_unknown_token_says_so_in_one_line_and_exits_1(server: serve
 def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
     server: servers.Running, tmp_path: Path
 ) -> None:
-    foreign = Path(ssl.get_default_verify_paths().openssl_cafile)
-    some = next(iter(re.findall(r"-----BEGIN.*?-----END CERTIFICATE-----\n", foreign.read_text(), re.DOTALL)))
-    (tmp_path / "other.crt").write_text(some)
+    other = certificates.make(tmp_path).ca
 
     done = servers.run(
-        *("replay", *where(server)[:-1], str(tmp_path / "other.crt"), "--token", fleet.device_token(), str(SHORT)),
+        *("replay", *where(server)[:-1], str(other), "--token", fleet.device_token(), str(SHORT)),
         variables={"PYTHONWARNINGS": "ignore::ResourceWarning"},  # paho leaves its socket to the garbage collector
     )
 
