@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket (and TLS) is open."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's TLS transport is one without saying so.
+        self._transport = cast("asyncio.Transport", transport)
         if not self._around.opened(self):
             self.end("too_many_connections")
             return

@@ -17,6 +17,7 @@ from tripline.domain.ids import SensorId
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
+from tripline.gateway.tls import TlsShell
 from tripline.gateway.topics import may_subscribe
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
@@ -109,14 +110,15 @@ class DeviceListener:
             connection.look(now)
 
     async def _serve(self, ssl_context: ssl.SSLContext | None, **where: Any) -> tuple[str, int]:
-        tls: dict[str, Any] = {}
-        if ssl_context is not None:
-            tls = {
-                "ssl": ssl_context,
-                "ssl_handshake_timeout": self._config.connect_timeout_s,
-                "ssl_shutdown_timeout": TLS_SHUTDOWN_S,
-            }
-        server = await self._loop.create_server(lambda: Connection(self._around), backlog=BACKLOG, **where, **tls)
+        def plain() -> Connection:
+            return Connection(self._around)
+
+        def encrypted() -> TlsShell:
+            assert ssl_context is not None
+            return TlsShell(ssl_context, plain, handshake_s=self._config.connect_timeout_s, shutdown_s=TLS_SHUTDOWN_S)
+
+        made = plain if ssl_context is None else encrypted
+        server = await self._loop.create_server(made, backlog=BACKLOG, **where)
         self._servers.append(server)
         host, port = server.sockets[0].getsockname()[:2]
         return host, port

@@ -1,0 +1,213 @@
+"""The TLS shell between a socket and a connection, with OpenSSL's client on the other side and no socket at all."""
+
+import asyncio
+import ssl
+
+import pytest
+from tests.support import certificates
+
+from tripline.gateway.tls import RECORD, TlsShell
+
+SOON_S, LATER_S = 0.01, 60.0
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    return certificates.make(tmp_path_factory.mktemp("tls"))
+
+
+class Wire(asyncio.Transport):
+    """The socket's transport: what the server sent and what was done to it."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = bytearray()
+        self.done = []
+        self.gone = asyncio.Event()
+
+    def write(self, data):
+        self.sent += data
+
+    def write_eof(self):
+        self.done.append("eof")
+
+    def resume_reading(self):
+        self.done.append("read on")
+
+    def close(self):
+        self.done.append("closed")
+
+    def abort(self):
+        self.done.append("aborted")
+        self.gone.set()
+
+
+class Inner(asyncio.Protocol):
+    """The connection within: what it was told."""
+
+    def __init__(self):
+        self.told = []
+
+    def connection_made(self, transport):
+        self.transport = transport
+        self.told.append("made")
+
+    def data_received(self, data):
+        self.told.append(data)
+
+    def connection_lost(self, exc):
+        self.told.append("lost")
+
+
+class Pair:
+    """A shell and the client that talks to it."""
+
+    def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S):
+        self.wire, self.inner = Wire(), Inner()
+        context = tls.server_context()
+        self.shell = TlsShell(context, lambda: self.inner, handshake_s=handshake_s, shutdown_s=shutdown_s)
+        self.shell.connection_made(self.wire)
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.client = tls.client_context().wrap_bio(self._in, self._out, server_hostname="127.0.0.1")
+
+    def shake_hands(self):
+        for _ in range(2):
+            try:
+                self.client.do_handshake()
+            except ssl.SSLWantReadError:
+                self.deliver()
+        self.deliver()
+        return self
+
+    def deliver(self, step=RECORD):
+        """Carry what the client sent to the shell, in pieces, and the answer back."""
+        sent = self._out.read()
+        for at in range(0, len(sent), step):
+            self.shell.data_received(sent[at : at + step])
+        self._in.write(bytes(self.wire.sent))
+        self.wire.sent.clear()
+
+
+def run(scenario):
+    asyncio.run(scenario())
+
+
+def test_connection_is_made_only_once_the_handshake_is_done(tls):
+    async def scenario():
+        pair = Pair(tls)
+        before = list(pair.inner.told)
+        pair.shake_hands()
+        assert (before, pair.inner.told) == ([], ["made"])
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("step", [1, 7, 16_000, 1_000_000])
+def test_bytes_cut_anywhere_on_the_wire_reach_the_connection_in_order(tls, step):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        body = bytes(range(256)) * 200
+        pair.client.write(body)
+        pair.deliver(step)
+        assert b"".join(pair.inner.told[1:]) == body
+
+    run(scenario)
+
+
+def test_several_records_in_one_chunk_reach_the_connection_in_one_piece(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        for piece in (b"one ", b"two ", b"three"):
+            pair.client.write(piece)
+        pair.deliver()
+        assert pair.inner.told == ["made", b"one two three"]
+
+    run(scenario)
+
+
+def test_what_the_connection_writes_is_read_by_the_client(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        pair.shell.write(b"\x40\x02\x00\x01")
+        pair.deliver()
+        assert pair.client.read(100) == b"\x40\x02\x00\x01"
+
+    run(scenario)
+
+
+def test_close_says_goodbye_and_waits_for_the_client(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        pair.shell.write(b"last words")
+        pair.shell.close()
+        pair.shell.close()
+        pair.deliver()
+        assert (pair.client.read(100), pair.client.read(100)) == (b"last words", b"")
+        assert (pair.wire.done, pair.shell.is_closing()) == (["eof", "read on"], True)
+
+    run(scenario)
+
+
+def test_close_that_the_client_does_not_answer_is_aborted_after_its_time(tls):
+    async def scenario():
+        pair = Pair(tls, shutdown_s=SOON_S).shake_hands()
+        pair.shell.close()
+        await pair.wire.gone.wait()
+        assert pair.wire.done == ["eof", "read on", "aborted"]
+
+    run(scenario)
+
+
+def test_nothing_is_written_or_read_after_close(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        pair.shell.close()
+        pair.wire.sent.clear()
+        pair.client.write(b"late")
+        pair.deliver()
+        pair.shell.write(b"late")
+        assert (pair.inner.told, bytes(pair.wire.sent)) == (["made"], b"")
+
+    run(scenario)
+
+
+def test_goodbye_of_the_client_closes_after_what_it_said_before(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        pair.client.write(b"last words")
+        with pytest.raises(ssl.SSLWantReadError):
+            pair.client.unwrap()
+        pair.deliver()
+        assert (pair.inner.told, pair.wire.done) == (["made", b"last words"], ["eof", "read on"])
+
+    run(scenario)
+
+
+def test_handshake_that_is_not_finished_is_aborted_after_its_time(tls):
+    async def scenario():
+        pair = Pair(tls, handshake_s=SOON_S)
+        await pair.wire.gone.wait()
+        pair.shell.connection_lost(None)
+        assert (pair.wire.done, pair.inner.told) == (["aborted"], [])
+
+    run(scenario)
+
+
+def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls):
+    async def scenario():
+        pair = Pair(tls)
+        pair.shell.data_received(b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00")
+        pair.shell.connection_lost(None)
+        assert (pair.wire.done, pair.inner.told) == (["closed"], [])
+
+    run(scenario)
+
+
+def test_broken_record_in_a_live_connection_closes_it(tls):
+    async def scenario():
+        pair = Pair(tls).shake_hands()
+        pair.shell.data_received(b"\x17\x03\x03\x00\x20" + bytes(32))
+        pair.shell.connection_lost(None)
+        assert (pair.wire.done, pair.inner.told) == (["closed"], ["made", "lost"])
+
+    run(scenario)
