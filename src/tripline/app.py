@@ -8,6 +8,7 @@ acknowledged, the scorer ends after its batch, the store closes.
 import asyncio
 import contextlib
 import datetime
+import gc
 import os
 import secrets
 import shutil
@@ -163,6 +164,7 @@ async def _run(
             if ways_in.devices_plain is not None:
                 await listener.start_on(ways_in.devices_plain, None)
             await http.opened()
+            _collect_rarely()
             ready.set()
             announce(ways_in.ready_line(material.ca))
             _log.info("serve.ready")
@@ -176,6 +178,17 @@ async def _run(
         await serving
         scoring.cancel()
     hasher.close()
+
+
+def _collect_rarely() -> None:
+    """Let the garbage collector look only for cycles that connections and requests leave behind.
+
+    What the program is made of stays for ever. A batch holds thousands of tuples for some milliseconds, none of them in
+    a cycle: with the usual threshold of 700 they would be walked over and over.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
 
 
 def _admission(store: sqlite.SqliteStore) -> Admit:

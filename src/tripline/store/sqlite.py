@@ -21,6 +21,9 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 T = TypeVar("T")
 BUSY_MS = 10_000
+CHECKPOINT_PAGES = 8_000
+"""Pages (of 4 KiB) the write-ahead log holds before it is carried over into the database: eight times the usual.
+Microtrips of many trips change the same pages of an index over and over, and each is then carried over once."""
 
 
 def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
@@ -38,6 +41,7 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute("PRAGMA cache_size=-32768")
     connection.execute("PRAGMA mmap_size=268435456")
+    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
     # SQLite's own knows the letters of ASCII only.
