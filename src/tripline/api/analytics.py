@@ -120,7 +120,7 @@ def _first_field(row: Any) -> str:
     return known
 
 
-def _score(row: analytics.Score) -> DrivingScore:
+def _score(row: analytics.ScoreRow) -> DrivingScore:
     trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel, distance_m, over_speed = row
     return DrivingScore(
         Id(trip_id),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tripline.api import parameters
+from tripline.api.parameters import Query
 from tripline.api.rim import Call
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Page, TextLink, TimeLink
@@ -46,22 +47,24 @@ class TextPage:
 
 def time_page(request: Call) -> TimePage:
     """What the query asks of a list ordered by time. Raises `BadParameter`."""
+    query = request.query_params
     return TimePage(
-        limit=_limit(request),
-        start_ms=_time(request, "startTime"),
-        end_ms=_time(request, "endTime"),
-        ascending=bool(parameters.query_flag(request, "ascOrder")),
-        after_id=parameters.query_id(request, "idOffset"),
+        limit=_limit(query),
+        start_ms=_time(query, "startTime"),
+        end_ms=_time(query, "endTime"),
+        ascending=bool(parameters.query_flag(query, "ascOrder")),
+        after_id=parameters.query_id(query, "idOffset"),
     )
 
 
 def text_page(request: Call) -> TextPage:
     """What the query asks of a list ordered by a name. Raises `BadParameter`."""
+    query = request.query_params
     return TextPage(
-        limit=_limit(request),
-        search=parameters.query_text(request, "textSearch"),
-        after_text=parameters.query_text(request, "textOffset"),
-        after_id=parameters.query_id(request, "idOffset"),
+        limit=_limit(query),
+        search=parameters.query_text(query, "textSearch"),
+        after_text=parameters.query_text(query, "textOffset"),
+        after_id=parameters.query_id(query, "idOffset"),
     )
 
 
@@ -87,8 +90,8 @@ def text_answer(
     return Page([record(row) for row in shown], link, link is not None)
 
 
-def _limit(request: Call) -> int:
-    text = parameters.query_text(request, "limit")
+def _limit(query: Query) -> int:
+    text = parameters.query_text(query, "limit")
     if text is None:
         raise BadParameter.missing("limit")
     limit = _integer("limit", text)
@@ -97,8 +100,8 @@ def _limit(request: Call) -> int:
     return min(limit, LIMIT_MAX)
 
 
-def _time(request: Call, name: str) -> int | None:
-    text = parameters.query_text(request, name)
+def _time(query: Query, name: str) -> int | None:
+    text = parameters.query_text(query, name)
     if text is None:
         return None
     value = _integer(name, text)

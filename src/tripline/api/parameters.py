@@ -3,7 +3,8 @@
 Checks run in the order of client-surface 3.3: token, role, path ids, ownership, body. Content-Type is never looked at.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 from litestar.exceptions import InternalServerException
@@ -11,6 +12,9 @@ from litestar.exceptions import InternalServerException
 from tripline.api.rim import Call
 from tripline.domain import ids
 from tripline.domain.refusals import BadParameter
+
+Query: TypeAlias = Mapping[str, str]
+"""The query of a request, `request.query_params`: made anew each time it is asked for, so ask once."""
 
 
 def path_id(request: Call, name: str) -> str:
@@ -26,21 +30,20 @@ def uuid_of(text: str, name: str) -> str:
     return known
 
 
-def query_text(request: Call, name: str) -> str | None:
+def query_text(query: Query, name: str) -> str | None:
     """A value of the query; None when absent or empty."""
-    value: str | None = request.query_params.get(name)
-    return value or None
+    return query.get(name) or None
 
 
-def query_id(request: Call, name: str) -> str | None:
+def query_id(query: Query, name: str) -> str | None:
     """An id in the query as canonical text; None when absent or empty."""
-    value = query_text(request, name)
+    value = query_text(query, name)
     return None if value is None else uuid_of(value, name)
 
 
-def query_flag(request: Call, name: str, *, default: bool | None = None) -> bool | None:
+def query_flag(query: Query, name: str, *, default: bool | None = None) -> bool | None:
     """`true` or `false` in any letter case; the default when absent or empty."""
-    value = query_text(request, name)
+    value = query_text(query, name)
     if value is None:
         return default
     known = {"true": True, "false": False}.get(value.lower())

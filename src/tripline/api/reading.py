@@ -38,4 +38,5 @@ def span(asked: TimePage) -> Span:
 
 def _is_short(request: Call) -> bool:
     """Below 100 rows, found by an index: about the time of a thread hop. What the values are worth is checked later."""
-    return len(request.query_params.get("limit", "")) < 3 and "textSearch" not in request.query_params
+    query = request.query_params
+    return len(query.get("limit", "")) < 3 and "textSearch" not in query

@@ -54,7 +54,7 @@ async def mount(request: Call) -> ASGIApp:
 async def find(request: Call) -> ASGIApp:
     """The sensor with a serial number, in the caller's service type."""
     actor = await guards.permitted(request, Action.SENSOR_READ)
-    serial_no = parameters.query_text(request, "serialNo")
+    serial_no = parameters.query_text(request.query_params, "serialNo")
     if serial_no is None:
         raise BadParameter.missing("serialNo")
     found = await rim_of(request).store.read_short(
@@ -78,7 +78,7 @@ async def list_sensors(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request, Action.SENSOR_READ)
-        asked = parameters.query_id(request, "companyId")
+        asked = parameters.query_id(request.query_params, "companyId")
         company_id = access.company_of(actor) if asked is None else CompanyId(asked)
         companies.require(tx, actor=actor, company_id=company_id)
         page = pages.text_page(request)

@@ -10,7 +10,7 @@ Not here: writing them (`store/scores.py`).
 from collections.abc import Sequence
 from enum import Enum
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal_column, select, tuple_
 
@@ -43,6 +43,10 @@ class Score(NamedTuple):
     over_speed: int
 
 
+ScoreRow: TypeAlias = tuple[Any, ...]
+"""The fields of a `Score`, in their order: pages of scores are not wrapped, for they are read the most."""
+
+
 class Event(NamedTuple):
     """One row of `gps_event`."""
 
@@ -72,11 +76,10 @@ class Total(NamedTuple):
     distance_m: float
 
 
-def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[Score]:
+def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[ScoreRow]:
     """Scores of the owner by time of analysis, then trip. Raises `UnknownOffset`."""
     place = _place(tx, driving_score, owner, owner_id, span)
-    rows = tx.hot(_page(driving_score, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
-    return [Score._make(row) for row in rows]
+    return tx.hot(_page(driving_score, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
 
 
 def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[Event]:

@@ -46,6 +46,7 @@ class ReadTx:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._dialect = connection.dialect
         self._driver: Any = connection.connection.driver_connection
 
     def all(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
@@ -58,7 +59,7 @@ class ReadTx:
 
     def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
         """Every row of a hot statement, as the driver gives them."""
-        sql, order, constants = statement.compiled(self.connection.dialect)
+        sql, order, constants = statement.compiled(self._dialect)
         values += constants
         rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple([values[i] for i in order])).fetchall()
         return rows
