@@ -210,6 +210,19 @@ def test_rejected_messages_beyond_the_number_kept_are_dropped_oldest_first(tmp_p
         assert rig.rows(tables.rejected_message, "body") == [b"no json %d" % number for number in range(sent)][-3:]
 
 
+def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sweep_busy(tmp_path: Path) -> None:
+    with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=1)) as rig:
+        rig.send(b"first", b"second", at=NOW + 3 * 24 * 60 * MINUTE)
+        rig.now_ms = NOW
+
+        async def talk(door: IngestDoor) -> None:
+            await until(lambda: door.swept)
+
+        through(rig, talk)
+
+        assert rig.rows(tables.rejected_message, "body") == [b"first", b"second"]
+
+
 def test_door_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) -> None:
     source = FakeSource()
 
