@@ -20,6 +20,8 @@ LIMIT_MAX: Final = 1_000
 SECONDS_BELOW: Final = 10**11
 """A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
 _TIME_MAX: Final = 2**53
+_DIGITS_MAX: Final = 100
+"""Of an integer that is worth reading; "all of them" is sent as 2^63 - 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,6 @@ def _time(query: Query, name: str) -> int | None:
 
 def _integer(name: str, text: str) -> int:
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX):
         raise BadParameter(f"Parameter '{name}' must be an integer.")
     return int(text)

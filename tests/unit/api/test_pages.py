@@ -28,7 +28,10 @@ def _refusal(**query: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("limit", "taken"), [(1, 1), (2, 2), (999, 999), (1000, 1000), (1001, 1000), (10**12, 1000)])
+@pytest.mark.parametrize(
+    ("limit", "taken"),
+    [(1, 1), (2, 2), (999, 999), (1000, 1000), (1001, 1000), (10**12, 1000), (2**63 - 1, 1000), (10**99, 1000)],
+)
 def test_g34_limit_above_1000_is_cut(limit: int, taken: int) -> None:
     assert _time(limit=limit) == TimePage(limit=taken, start_ms=None, end_ms=None, ascending=False, after_id=None)
 
