@@ -18,10 +18,10 @@ EVERYTHING = Scope.everything("test")
     ("statement", "expected"),
     [
         (tracks._TRIPS, {"ix_trip_ended (sensor_id=? AND closed_ms=?)", "ix_trip_ended (sensor_id=? AND closed_ms>?)"}),
-        (tracks._MICROTRIP_STORED, {"ix_microtrip_trip (trip_no=? AND no>?)"}),
+        (tracks._MICROTRIP_STORED, {"ix_microtrip_trip (trip_no=? AND rowid>?)"}),
         (tracks._EVENT_STORED, {"ix_device_event_sensor (sensor_id=? AND no>?)"}),
         (tracks._MESSAGE_STORED, {"ix_trip_message (sensor_id=? AND message_key=?)"}),
-        (tracks._SILENT, {"ix_trip_open (no<?)", "ix_microtrip_trip (trip_no=? AND no>?)"}),
+        (tracks._SILENT, {"ix_trip_open (no<?)", "ix_microtrip_trip (trip_no=? AND rowid>?)"}),
     ],
     ids=["trips", "microtrip", "event", "message", "silent"],
 )

@@ -138,7 +138,7 @@ def upgrade() -> None:
         sa.Column("samples", sa.LargeBinary(), nullable=False, comment="domain/samples.py"),
         sa.PrimaryKeyConstraint("no", name=op.f("pk_microtrip")),
     )
-    op.create_index("ix_microtrip_trip", "microtrip", ["trip_no", "no"], unique=False)
+    op.create_index("ix_microtrip_trip", "microtrip", ["trip_no"], unique=False)
     op.create_table(
         "rejected_message",
         sa.Column("no", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
