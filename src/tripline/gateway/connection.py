@@ -114,9 +114,7 @@ class Connection(asyncio.Protocol):
         self._around.closed(self)
         if self.sensor_id:
             self._around.roster.leave(self.sensor_id, self)
-            _log.info("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
-        else:
-            _log.debug("device.closed", reason=self._reason or LOST, detail=self._detail)
+        _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
 
     def settled(self, tokens: list[int]) -> None:
         """Acknowledge what is committed, in one write."""
@@ -145,7 +143,7 @@ class Connection(asyncio.Protocol):
         self.sensor_id = sensor_id
         self._around.roster.enter(sensor_id, self)
         observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
-        _log.info("device.connected", sensor=sensor_id)
+        _log.debug("device.connected", sensor=sensor_id)
         try:
             self._act_on(self._session.admit())
         except Exception as error:  # noqa: BLE001  as in data_received
@@ -193,8 +191,10 @@ class Connection(asyncio.Protocol):
         self._hold(STOPPING)
 
     def _act_on(self, found: list[events.Event]) -> None:
-        received_ms = self._around.clock()
-        offer = self._around.intake.offer
+        around = self._around
+        intake = around.intake
+        offer = intake.offer
+        received_ms = around.clock()
         for event in found:
             if type(event) is list:
                 for topic, body, token in event:
@@ -206,11 +206,11 @@ class Connection(asyncio.Protocol):
                 if act is not None:
                     act(self, event, received_ms)
         self._flush()
-        if self._under_way > self._around.config.max_unacknowledged:
+        if self._under_way > around.config.max_unacknowledged:
             self._hold(UNACKNOWLEDGED)
-        if self._around.intake.crowded and not self._holds & CROWDED and self._transport is not None:
+        if intake.crowded and not self._holds & CROWDED and self._transport is not None:
             self._hold(CROWDED)
-            self._around.crowd.wait(self._uncrowded)
+            around.crowd.wait(self._uncrowded)
 
     def _flush(self) -> None:
         output = self._session.take_output()
