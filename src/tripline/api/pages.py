@@ -4,6 +4,7 @@ A store function is asked for `page.limit + 1` rows after the offset; the surplu
 Unknown query parameters are ignored.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -20,6 +21,8 @@ LIMIT_MAX: Final = 1_000
 SECONDS_BELOW: Final = 10**11
 """A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
 _TIME_MAX: Final = 2**53
+_NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
+"""A time is a number: clocks that count seconds give fractions."""
 _DIGITS_MAX: Final = 100
 """Of an integer that is worth reading; "all of them" is sent as 2^63 - 1."""
 
@@ -106,10 +109,9 @@ def _time(query: Query, name: str) -> int | None:
     text = parameters.query_text(query, name)
     if text is None:
         return None
-    value = _integer(name, text)
-    if not -_TIME_MAX <= value <= _TIME_MAX:
+    if not _NUMBER.fullmatch(text) or abs(value := float(text)) > _TIME_MAX:
         raise BadParameter(f"Parameter '{name}' must be a time in ms or seconds since 1970.")
-    return value * 1000 if value < SECONDS_BELOW else value
+    return round(value * 1000 if value < SECONDS_BELOW else value)
 
 
 def _integer(name: str, text: str) -> int:

@@ -61,16 +61,19 @@ def test_missing_or_empty_limit_is_refused_by_its_name() -> None:
         (10**11 + 1, 10**11 + 1),
         (1_700_000_000_000, 1_700_000_000_000),
         (-5, -5_000),
+        (1_700_000_000.123, 1_700_000_000_123),
+        (99_999_999_999.9996, 100_000_000_000_000),
+        (1_700_000_000_000.4, 1_700_000_000_000),
     ],
 )
-def test_h11_time_below_10_to_the_11_is_seconds(sent: int, ms: int) -> None:
+def test_h11_time_below_10_to_the_11_is_seconds(sent: float, ms: int) -> None:
     page = _time(limit=1, startTime=sent, endTime=sent)
 
     assert (page.start_ms, page.end_ms) == (ms, ms)
 
 
 @pytest.mark.parametrize("name", ["startTime", "endTime"])
-@pytest.mark.parametrize("sent", ["yesterday", "1.5", "2**3", "1" * 17, "-" + "1" * 17])
+@pytest.mark.parametrize("sent", ["yesterday", "1.", ".5", "1e3", "1.5.5", "٣", "2**3", "1" * 17, "-" + "1" * 17])
 def test_time_that_is_none_is_refused(name: str, sent: str) -> None:
     assert name in _refusal(limit=1, **{name: sent})
 
