@@ -77,20 +77,39 @@ def mosquitto(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
 
 @contextlib.contextmanager
 def amqtt(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
-    """amqtt, nothing persisted, anybody admitted, log lines off."""
-    install_amqtt()
-    port = free_port()
-    config = folder / "amqtt.yaml"
-    config.write_text(
-        f"listeners:\n  default:\n    type: tcp\n    bind: 127.0.0.1:{port}\n    ssl: true\n"
-        f"    certfile: {tls.certificate}\n    keyfile: {tls.key}\n    max_connections: 20000\n"
-        "plugins:\n  amqtt.plugins.authentication.AnonymousAuthPlugin:\n    allow_anonymous: true\n"
-    )
-    command = [str(AMQTT.parent / "python"), "-c", _AMQTT_QUIET, str(config)]
-    with _running("amqtt", command, folder) as process:
+    """amqtt as installed: its own command, with the plugins and the log level (INFO) it has without a configuration."""
+    config, port = _amqtt_config(folder / "amqtt.yaml", tls, _AMQTT_PLUGINS)
+    with _running("amqtt", [str(AMQTT), "-c", str(config)], folder) as process:
         yield _answering("amqtt", process, port, tls.ca)
 
 
+@contextlib.contextmanager
+def amqtt_stripped(folder: Path, tls: tls_local.Material) -> Iterator[Server]:
+    """amqtt at its best: no plugin but the one that admits anybody, no logging."""
+    config, port = _amqtt_config(folder / "amqtt-stripped.yaml", tls, "")
+    command = [str(AMQTT.parent / "python"), "-c", _AMQTT_QUIET, str(config)]
+    with _running("amqtt-stripped", command, folder) as process:
+        yield _answering("amqtt stripped", process, port, tls.ca)
+
+
+def _amqtt_config(path: Path, tls: tls_local.Material, plugins: str) -> tuple[Path, int]:
+    install_amqtt()
+    port = free_port()
+    path.write_text(
+        f"listeners:\n  default:\n    type: tcp\n    bind: 127.0.0.1:{port}\n    ssl: true\n"
+        f"    certfile: {tls.certificate}\n    keyfile: {tls.key}\n    max_connections: 20000\n"
+        "plugins:\n  amqtt.plugins.authentication.AnonymousAuthPlugin:\n    allow_anonymous: true\n" + plugins
+    )
+    return path, port
+
+
+_AMQTT_PLUGINS = """
+  amqtt.plugins.logging_amqtt.EventLoggerPlugin:
+  amqtt.plugins.logging_amqtt.PacketLoggerPlugin:
+  amqtt.plugins.sys.broker.BrokerSysPlugin:
+    sys_interval: 20
+"""
+"""Of its `default_broker.yaml`, beside the one that admits anybody."""
 _AMQTT_QUIET = """
 import asyncio, logging, sys, yaml
 from amqtt.broker import Broker
