@@ -98,9 +98,10 @@ class _Doors:
         self._api = self._bind(config.host, config.api_port, "API")
         self._analytics = self._bind(config.host, config.analytics_port, "analytics")
         self.http = [self._api, self._analytics]
+        self.api_port = doors.port_of(self._api)
         if not config_files.is_loopback(config.host) and config.host not in EVERY_ADDRESS:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
-            self.http.append(self._bind(LOOPBACK, doors.port_of(self._api), "health"))
+            self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
 
     def ready_line(self, ca: Path) -> str:
         """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
@@ -140,6 +141,7 @@ async def _run(
         passwords=hasher,
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
+        api_port=ways_in.api_port,
     )
     http = http_uvicorn.HttpDoors(
         create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms

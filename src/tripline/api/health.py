@@ -1,4 +1,5 @@
-"""Health and metrics, for the machine's own operator: answered to loopback peers that no proxy stands for, else 404.
+"""Health and metrics, for the machine's own operator: on the API port, to loopback peers that no proxy stands for.
+Everybody else gets 404. A proxy on this machine must say in a header whom it stands for, or not pass these paths on.
 
 `/health/live`: the process answers. `/health/ready`: every door is open. `/metrics`: Prometheus text.
 """
@@ -20,6 +21,10 @@ _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)
 
 def _only_from_here(request: Call) -> None:
     peer = request.scope.get("client")
+    door = request.scope.get("server")
+    api_port = rim_of(request).api_port
+    if api_port is not None and not (door and door[1] == api_port):
+        raise NotFoundException
     if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
         raise NotFoundException
 

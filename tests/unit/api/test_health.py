@@ -45,6 +45,17 @@ def test_ready_is_503_while_a_door_is_closed(tmp_path: Path) -> None:
     assert support.run(tmp_path, lambda rest: _statuses(rest, "127.0.0.1", ready=False)) == [200, 503, 200]
 
 
+@pytest.mark.parametrize(("asked", "statuses"), [(8080, [200, 200, 200]), (9901, [404, 404, 404])])
+def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, statuses: list[int]) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        app = support.application(replace(rest.rim, ready=lambda: True, api_port=8080))
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
+            return [(await http.get(path)).status_code for path in PATHS]
+
+    assert support.run(tmp_path, scenario) == statuses
+
+
 def _count(route: str, status: str) -> float:
     labels = {"route": route, "status": status}
     samples = observe.REQUEST_SECONDS.collect()[0].samples
