@@ -1,9 +1,9 @@
 """The embedded store: one SQLite file, one writer thread, a few reader threads, one inline reader.
 
-WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the same
-time; writers wait for each other up to `BUSY_MS`.
+WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the
+same time; writers wait for each other up to `BUSY_MS`.
 
-Not here: tables (`tables.py`), migrations (`migrate.py`).
+Not here: tables (`tables.py`), migrations (`migrate.py`), carrying the log over (`checkpoints.py`).
 """
 
 import asyncio
@@ -17,13 +17,11 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
 
 from tripline.ports import Outage
+from tripline.store import checkpoints
 from tripline.store.transactions import ReadTx, WriteTx
 
 T = TypeVar("T")
 BUSY_MS = 10_000
-CHECKPOINT_PAGES = 8_000
-"""Pages (of 4 KiB) the write-ahead log holds before it is carried over into the database: eight times the usual.
-Microtrips of many trips change the same pages of an index over and over, and each is then carried over once."""
 
 
 def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
@@ -41,7 +39,6 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute("PRAGMA cache_size=-32768")
     connection.execute("PRAGMA mmap_size=268435456")
-    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
     # SQLite's own knows the letters of ASCII only.
@@ -93,7 +90,7 @@ class _Lane:
 class SqliteStore:
     """The store of a single node. Open it on the event loop's thread."""
 
-    def __init__(self, path: Path, *, readers: int = 2) -> None:
+    def __init__(self, path: Path, *, readers: int = 2, checkpoint_s: float = checkpoints.EVERY_S) -> None:
         self._path = path
         self._writer = _Lane(path, read_only=False)
         self._inline = _Lane(path, read_only=True)
@@ -103,6 +100,8 @@ class SqliteStore:
         self._read_lanes: list[_Lane] = []
         self._version = self._data_version()
         self._foreign_commits = 0
+        self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
+        self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
 
     async def write(self, work: Callable[[WriteTx], T]) -> T:
         """Run the work in one durable transaction on the writer thread."""
@@ -123,6 +122,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
+        await asyncio.to_thread(self._checkpoints.close)
         await asyncio.to_thread(self._write_thread.shutdown)
         await asyncio.to_thread(self._read_threads.shutdown)
         for lane in (*self._read_lanes, self._inline, self._writer):
@@ -136,7 +136,12 @@ class SqliteStore:
                 self._foreign_commits += 1
             return work(tx)
 
-        return self._writer.work(noticing)
+        result = self._writer.work(noticing)
+        self._checkpoints.written()
+        return result
+
+    def _finish_checkpoint(self) -> None:
+        self._write_thread.submit(checkpoints.carry_over, self._writer.driver).result()
 
     def _read(self, work: Callable[[ReadTx], T]) -> T:
         lane: _Lane | None = getattr(self._local, "lane", None)
