@@ -12,7 +12,7 @@ from tripline import demo
 
 def main() -> None:
     """Run the demo and draw what it printed."""
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, highlight=False)
+    console = Console(record=True, width=116, file=io.StringIO(), force_terminal=True, highlight=False)
     asyncio.run(demo.run(demo.Plan(data=None, keep=False), console))
     drawn = console.export_svg(title="tripline demo", unique_id="demo")
     # Without the fonts that rich would have the reader's browser fetch; any fixed-width one will do.

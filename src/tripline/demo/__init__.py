@@ -74,8 +74,8 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
             console.print("stopping")
         else:
             console.print(
-                "The server of this demo stops now. At a terminal it goes on, with curl lines to ask it yourself;"
-                " elsewhere: tripline demo --keep",
+                "The server of this demo stops now. At a terminal it goes on, with curl lines to ask it yourself;\n"
+                "elsewhere: tripline demo --keep",
                 soft_wrap=True,
             )
 
