@@ -37,7 +37,6 @@ from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
 
 LOOPBACK: Final = "127.0.0.1"
-EVERY_ADDRESS: Final = ("0.0.0.0", "::", "")  # noqa: S104  compared with, never the default
 
 TROUBLES: Final = (
     data_folder.DataFolderError,
@@ -99,13 +98,13 @@ class _Doors:
         self._analytics = self._bind(config.host, config.analytics_port, "analytics")
         self.http = [self._api, self._analytics]
         self.api_port = doors.port_of(self._api)
-        if not config_files.is_loopback(config.host) and config.host not in EVERY_ADDRESS:
+        if not config_files.is_loopback(config.host) and config.host not in doors.EVERY_ADDRESS:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
             self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
 
     def ready_line(self, ca: Path) -> str:
         """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
-        host = LOOPBACK if self._host in EVERY_ADDRESS else self._host
+        host = LOOPBACK if self._host in doors.EVERY_ADDRESS else self._host
         api, analytics, devices = (
             doors.address_text(host, doors.port_of(door)) for door in (self._api, self._analytics, self.devices)
         )

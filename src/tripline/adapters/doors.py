@@ -11,6 +11,9 @@ from typing import Final
 BESIDES: Final = 4_096
 """Files and connections besides admitted devices: the database, REST, and those that have not finished TLS."""
 
+EVERY_ADDRESS: Final = ("0.0.0.0", "::", "")  # noqa: S104  compared with, never the default
+"""Hosts that mean all of this machine's addresses, and none that one could connect to or certify."""
+
 
 class DoorError(Exception):
     """An address cannot be listened on; the text is the one line to show."""

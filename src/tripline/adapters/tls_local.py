@@ -20,13 +20,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tripline.adapters import doors
+
 RENEW_WITHIN: Final = datetime.timedelta(days=30)
 SERVER_LIFE: Final = datetime.timedelta(days=397)
 """The longest life that browsers accept of a server certificate (CA/Browser Forum, 398 days)."""
 CA_LIFE: Final = datetime.timedelta(days=3650)
 _BACKDATED: Final = datetime.timedelta(days=1)
 """A device's clock may be behind ours."""
-_ANY_ADDRESS: Final = {"0.0.0.0", "::", ""}  # noqa: S104  names that no certificate can carry
 
 
 class TlsError(Exception):
@@ -104,7 +105,7 @@ def _names(host: str) -> list[x509.GeneralName]:
     wanted = dict.fromkeys(["localhost", "127.0.0.1", "::1", host, socket.gethostname()])
     names: list[x509.GeneralName] = []
     for name in wanted:
-        if name in _ANY_ADDRESS:
+        if name in doors.EVERY_ADDRESS:
             continue
         try:
             names.append(x509.IPAddress(ipaddress.ip_address(name)))

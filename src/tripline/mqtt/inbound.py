@@ -5,6 +5,7 @@ anything unusual, which then goes through `decode.py` and is judged in `session.
 away as they arrive, so a connection never holds more than one packet of the allowed size.
 """
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 from tripline.mqtt import decode, fields
@@ -32,7 +33,7 @@ def learn_topic(topic: str) -> None:
     _TOPICS[topic.encode()] = topic
 
 
-class Inbound:
+class Inbound(ABC):
     """The stream from one client. `session.ServerSession` adds the rules of a session."""
 
     __slots__ = ("_heard", "_held", "_live", "_max_body", "_needed", "_oversized", "_reading", "_skip")
@@ -51,13 +52,13 @@ class Inbound:
         self._oversized: tuple[Publish, int] | None = None
         """That publish with the head of its body, and the size of the whole body."""
 
+    @abstractmethod
     def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
         """Act on one packet; may end the session or stop the reading."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take(self, publish: Publish, size: int, found: list[Event]) -> None:
         """Act on a publish whose body has `size` bytes, of which at least the head is there."""
-        raise NotImplementedError
 
     def _resumed(self, data: bytes, found: list[Event]) -> bytes:
         """The bytes to walk now that more arrived; none while a packet is incomplete. Raises ProtocolError."""

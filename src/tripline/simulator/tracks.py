@@ -59,11 +59,6 @@ class Track:
         return self.points[-1].time_ms
 
 
-def shipped() -> list[Path]:
-    """The drives that come with the package, by name."""
-    return sorted(FOLDER.glob("*.csv"))
-
-
 def read(path: Path) -> Track:
     """The drive in a file. Raises `TrackError`."""
     try:
