@@ -54,6 +54,60 @@ class Passwords(Section, frozen=True):
     waiting: Annotated[int, Meta(ge=1, description="logins that may wait for a worker; more are answered 429")] = 64
 
 
+class Mail(Section, frozen=True):
+    """How mails leave: an SMTP server, or a folder of .eml files."""
+
+    host: Annotated[str, Meta(description="SMTP server; empty: mails are written to the folder")] = ""
+    port: Annotated[int, Meta(ge=1, le=65535, description="its port")] = 587
+    security: Annotated[
+        Literal["starttls", "tls", "none"], Meta(description="starttls: TLS after the greeting, tls: from the start")
+    ] = "starttls"
+    user: Annotated[str, Meta(description="name to log in with; empty: no log-in")] = ""
+    password: Annotated[str, Meta(description="its password")] = ""
+    ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
+    sender: Annotated[str, Meta(description="address that mails come from")] = "Tripline <no-reply@localhost>"
+    folder: Annotated[str, Meta(description="folder of .eml files; empty: `mail` in the data folder")] = ""
+    timeout_s: Annotated[float, Meta(gt=0, description="longest wait for the server, seconds")] = 20.0
+
+
+class Accounts(Section, frozen=True):
+    """Applications, one-time links, failed log-ins."""
+
+    public_url: Annotated[
+        str, Meta(description="address of this server as people see it, for links in mails; empty: the API's own")
+    ] = ""
+    link_hours: Annotated[float, Meta(gt=0, description="how long a link to set a password is good, hours")] = 24.0
+    failures: Annotated[
+        int, Meta(ge=1, description="failed log-ins of one account from one address before it has to wait")
+    ] = 5
+    address_failures: Annotated[
+        int, Meta(ge=1, description="failed log-ins from one address, for any accounts, before it has to wait")
+    ] = 50
+    wait_s: Annotated[float, Meta(gt=0, description="first wait after too many failures; doubles, seconds")] = 30.0
+    longest_wait_s: Annotated[float, Meta(gt=0, description="longest such wait, seconds")] = 900.0
+    applications_per_hour: Annotated[
+        int, Meta(ge=1, description="applications and reset mails that one address may ask for in an hour")
+    ] = 10
+
+
+class Carrier(Section, frozen=True):
+    """The carrier whose lines devices use."""
+
+    url: Annotated[str, Meta(description="address of its HTTP interface; empty: a simulated carrier in the store")] = ""
+    token: Annotated[str, Meta(description="sent to it as `Authorization: Bearer ...`")] = ""
+    timeout_s: Annotated[float, Meta(gt=0, description="longest wait for its answer, seconds")] = 10.0
+
+
+class Rest(Section, frozen=True):
+    """Limits of the REST interface."""
+
+    requests_per_minute: Annotated[
+        int, Meta(ge=0, description="requests of one account in a minute, more are answered 429; 0: no limit")
+    ] = 0
+    import_mib: Annotated[int, Meta(ge=1, description="largest CSV file of a bulk registration, MiB")] = 64
+    import_rows: Annotated[int, Meta(ge=1, description="most rows of a bulk registration")] = 200_000
+
+
 class Devices(Section, frozen=True):
     """The device door (MQTT 3.1.1)."""
 
@@ -181,6 +235,10 @@ class Config(Section, frozen=True):
     tls: Tls = msgspec.field(default_factory=Tls)
     tokens: Tokens = msgspec.field(default_factory=Tokens)
     passwords: Passwords = msgspec.field(default_factory=Passwords)
+    mail: Mail = msgspec.field(default_factory=Mail)
+    accounts: Accounts = msgspec.field(default_factory=Accounts)
+    carrier: Carrier = msgspec.field(default_factory=Carrier)
+    rest: Rest = msgspec.field(default_factory=Rest)
     devices: Devices = msgspec.field(default_factory=Devices)
     ingest: Ingest = msgspec.field(default_factory=Ingest)
     scoring: Scoring = msgspec.field(default_factory=Scoring)

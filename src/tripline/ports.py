@@ -5,6 +5,7 @@ of its port in `tests/contract/`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from tripline.domain.ids import SensorId
@@ -63,3 +64,37 @@ class Intake(Protocol):
     @property
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A mail to send: plain text, one recipient."""
+
+    recipient: str
+    subject: str
+    text: str
+
+
+class LetterRefusedError(Exception):
+    """The mail server will never take this letter (unknown recipient, say); trying again is of no use."""
+
+
+class Mailer(Protocol):
+    """Sends mails."""
+
+    async def send(self, letter: Letter) -> None:
+        """Hand the letter over for good. Raises `Outage` when it may work later, `LetterRefusedError` when never."""
+
+
+class CarrierRefusedError(Exception):
+    """The carrier answered that it will not do it; the text says why, in its words cut short."""
+
+
+class CarrierLines(Protocol):
+    """What is asked of the carrier about a line."""
+
+    async def unpause(self, mdn: str, *, request_id: str) -> None:
+        """Lift the pause of the line with this telephone number; asked twice with one request id, it happens once.
+
+        Raises `CarrierRefusedError`, or `Outage` when it is not known whether it was done.
+        """

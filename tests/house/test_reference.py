@@ -7,6 +7,9 @@ import pytest
 from tests.support import reference
 
 from tripline import observe
+from tripline.api import app as api
+from tripline.api import operations
+from tripline.domain import access
 
 REASON = re.compile(r'reason="([a-z_]+)"')
 
@@ -70,3 +73,26 @@ def test_refusal_codes_are_unique():
     codes = [refusal.code for refusal in reference.refusal_classes()]
 
     assert sorted(codes) == sorted(set(codes))
+
+
+def test_every_route_is_a_declared_operation_and_every_operation_is_routed():
+    routed = api.routed_app(None)
+    served = {
+        (path.path_format, method)
+        for path in routed.routes
+        for method in path.methods
+        if method not in ("HEAD", "OPTIONS")
+    }
+    declared = [
+        (path.replace(":str", ""), operations.of_handler(handler).method)
+        for family in api.FAMILIES
+        for handler in family.handlers
+        for path in handler.paths
+    ]
+
+    assert sorted(declared) == sorted(served)
+
+
+def test_every_action_has_a_row_and_every_row_a_role():
+    assert set(access.RULES) == set(access.Action)
+    assert [action for action, row in access.RULES.items() if not row] == []

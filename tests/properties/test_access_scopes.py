@@ -7,6 +7,7 @@ from sqlalchemy import insert, select
 from tests.support import rows
 
 from tripline.domain.access import Reach, Scope
+from tripline.domain.delegations import UserRole
 from tripline.store import scopes
 from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
 
@@ -20,7 +21,7 @@ worlds = st.fixed_dictionaries(
         "owners": st.fixed_dictionaries({name: st.sampled_from(COMPANIES) for name in (*USERS, *VEHICLES, "s0", "t0")}),
         "director": st.fixed_dictionaries({name: st.none() | st.sampled_from(USERS) for name in VEHICLES}),
         "loans": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(COMPANIES))),
-        "rights": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(USERS))),
+        "rights": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(USERS), st.sampled_from(UserRole))),
         "mounted": st.none() | st.sampled_from(VEHICLES),
         "driven": st.none() | st.sampled_from(VEHICLES),
         "drove": st.none() | st.sampled_from(USERS),
@@ -57,9 +58,9 @@ def write(tx, world):
     for number, (vehicle_id, to) in enumerate(sorted(world["loans"])):
         loan = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "from_company_id": "c0"}
         tx.run(insert(vehicle_company), {**loan, "to_company_id": to, "automatic": False})
-    for number, (vehicle_id, user_id) in enumerate(sorted(world["rights"])):
+    for number, (vehicle_id, user_id, role) in enumerate(sorted(world["rights"])):
         right = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "user_id": user_id}
-        tx.run(insert(vehicle_user), {**right, "company_id": "c0", "user_role": "DRIVER"})
+        tx.run(insert(vehicle_user), {**right, "company_id": "c0", "user_role": role.value})
     return masters
 
 
@@ -73,18 +74,26 @@ def oracle(world, masters, scope):
         return (
             Reach.ANY in scope.reaches
             or (holds(Reach.OWN_COMPANY) and owner == scope.company_id)
-            or (holds(Reach.SERVICE_TYPE) and masters[owner] == scope.company_id)
+            or (holds(Reach.PARTNERS) and masters[owner] == scope.company_id != owner)
         )
 
     def near(vehicle_id):
         return vehicle_id is not None and (
             (holds(Reach.DELEGATED_COMPANY) and (vehicle_id, scope.company_id) in world["loans"])
             or (holds(Reach.MANAGED) and scope.user_id is not None and world["director"][vehicle_id] == scope.user_id)
-            or (holds(Reach.USER_RIGHT) and (vehicle_id, scope.user_id) in world["rights"])
+            or (
+                holds(Reach.DIRECTING_RIGHT)
+                and (vehicle_id, scope.user_id, UserRole.DELEGATED_DIRECTOR) in world["rights"]
+            )
+            or (holds(Reach.DRIVING_RIGHT) and (vehicle_id, scope.user_id, UserRole.DRIVER) in world["rights"])
         )
 
     def oneself(user_id):
         return holds(Reach.SELF) and user_id is not None and user_id == scope.user_id
+
+    def borrows(company_id):
+        lent_to = {to for _, to in world["loans"]}
+        return holds(Reach.BORROWERS) and scope.company_id == "c0" and company_id in lent_to
 
     owners = world["owners"]
     everything = Reach.ANY in scope.reaches
@@ -94,9 +103,9 @@ def oracle(world, masters, scope):
             for name in COMPANIES
             if everything
             or (holds(Reach.OWN_COMPANY) and name == scope.company_id)
-            or (holds(Reach.SERVICE_TYPE) and masters[name] == scope.company_id)
+            or (holds(Reach.PARTNERS) and masters[name] == scope.company_id != name)
         },
-        "accounts": {name for name in USERS if owned(owners[name]) or oneself(name)},
+        "accounts": {name for name in USERS if owned(owners[name]) or borrows(owners[name]) or oneself(name)},
         "vehicles": {name for name in VEHICLES if owned(owners[name]) or near(name)},
         "sensors": {"s0"} if owned(owners["s0"]) or near(world["mounted"]) else set(),
         "trips": {"t0"} if owned(owners["t0"]) or near(world["driven"]) or oneself(world["drove"]) else set(),

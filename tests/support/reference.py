@@ -14,7 +14,8 @@ from pathlib import Path
 import tripline
 from tripline import cli, config_files, observe
 from tripline.api import app as api
-from tripline.api import errors
+from tripline.api import errors, operations
+from tripline.domain import access
 from tripline.domain.refusals import Refusal
 from tripline.gateway import connection
 from tripline.wire import device_reasons
@@ -44,6 +45,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "refusals.md": refusals(),
         REFERENCE / "commands.md": commands(),
         REFERENCE / "rest.md": rest(),
+        REFERENCE / "access.md": access_page(),
         ARCHITECTURE: architecture(ARCHITECTURE.read_text("utf-8")),
     }
 
@@ -189,12 +191,45 @@ def example(command) -> str:
 
 
 def routes() -> Iterator[tuple[str, str, str]]:
-    """Path, method and first sentence of every route."""
-    for family in api.FAMILIES:
-        for handler in family.handlers:
-            for path in handler.paths:
-                for method in sorted(handler.http_methods):
-                    yield path.replace(":str", ""), method, _first_sentence(handler.fn.__doc__)
+    """Path, method and first sentence of every operation."""
+    for each in every_operation():
+        yield each.path, each.method, _first_sentence(each.text)
+
+
+def every_operation() -> list[operations.Operation]:
+    """Every operation of every family, by path and method."""
+    found = [operations.of_handler(handler) for family in api.FAMILIES for handler in family.handlers]
+    return sorted(found, key=lambda each: (each.path, each.method))
+
+
+def access_page() -> str:
+    """What each role may do, and on which rows: the one table of permissions, and who may call each operation."""
+    roles = list(access.Authority)
+    lines = [
+        "# Roles and permissions",
+        NOTE,
+        "Made from `RULES` in `domain/access.py`, by which the program decides. A cell says on which rows; where it is "
+        "empty the role may not do it at all.\n",
+        f"| Action | {' | '.join(roles)} |\n|---|{'---|' * len(roles)}",
+    ]
+    for action, row in access.RULES.items():
+        cells = [_reaches(row.get(role)) for role in roles]
+        lines.append(f"| `{action.value}` | {' | '.join(cells)} |")
+    lines += ["\n## Ways in which a row is within reach\n", "| Name | Rows |\n|---|---|"]
+    lines += [f"| {_words(reach)} | {reach.value} |" for reach in access.Reach]
+    lines += ["\n## Operations\n", "| Method | Path | Who |\n|---|---|---|"]
+    for each in every_operation():
+        who = f"`{each.access.value}`" if isinstance(each.access, access.Action) else each.access.value
+        lines.append(f"| {each.method} | `{each.path}` | {who} |")
+    return _page(lines)
+
+
+def _reaches(reaches: frozenset[access.Reach] | None) -> str:
+    return "" if reaches is None else ", ".join(_words(reach) for reach in access.Reach if reach in reaches)
+
+
+def _words(reach: access.Reach) -> str:
+    return reach.name.lower().replace("_", " ")
 
 
 def write() -> None:

@@ -6,10 +6,10 @@ Paths carry the version of their family (interface specification, Versioning).
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
-from litestar import get
 from litestar.types import ASGIApp
 
 from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action, Actor
 from tripline.services import analytics as service
@@ -43,31 +43,60 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
 """The name of an owner's id in the path, and who lets pass."""
 
 
-@get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/drivingScore")
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=DrivingScore, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
     return answers.ok(await _page(request, Owner.VEHICLE, analytics.scores, _score))
 
 
-@get("/api/tre/v1_2/driver/{driverId:str}/analytics/drivingScore")
+@operation(
+    "GET",
+    "/api/tre/v1_2/driver/{driverId}/analytics/drivingScore",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=DrivingScore, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
     return answers.ok(await _page(request, Owner.DRIVER, analytics.scores, _score))
 
 
-@get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/gpsEvent")
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/gpsEvent",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=GpsEvent, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
     return answers.ok(await _page(request, Owner.VEHICLE, analytics.events, _event))
 
 
-@get("/api/tre/v1_2/driver/{driverId:str}/analytics/gpsEvent")
+@operation(
+    "GET",
+    "/api/tre/v1_2/driver/{driverId}/analytics/gpsEvent",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=GpsEvent, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""
     return answers.ok(await _page(request, Owner.DRIVER, analytics.events, _event))
 
 
-@get("/api/tre/v1_3/vehicle/{vehicleId:str}/analytics/drivingScore/stat")
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore/stat",
+    access=Action.DRIVING_READ,
+    answer=AccumulatedScore,
+)
 async def vehicle_stat(request: Call) -> ASGIApp:
     """The vehicle's accumulated score."""
     total = await _one(request, "vehicleId", service.vehicle_total)
@@ -83,7 +112,13 @@ async def vehicle_stat(request: Call) -> ASGIApp:
     )
 
 
-@get("/api/tre/v1_3/trip/{tripId:str}/analytics/drivingScore")
+@operation(
+    "GET",
+    "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore",
+    access=Action.DRIVING_READ,
+    answer=DrivingScore,
+    refuses=(service.NoScoreYet,),
+)
 async def trip_score(request: Call) -> ASGIApp:
     """The trip's score."""
     return answers.ok(_score(await _one(request, "tripId", service.trip_score)))
@@ -93,7 +128,7 @@ async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
     """What belongs to the id in the path; refusals in the order of client-surface 3.3."""
 
     def work(tx: ReadTx) -> R_co:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         return find(tx, actor=actor, of=parameters.path_id(request, name))
 
     return await rim_of(request).store.read_short(work)
@@ -104,7 +139,7 @@ async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R
     name, admit = _OWNERS[owner]
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         owner_id = parameters.path_id(request, name)
         admit(tx, actor=actor, of=owner_id)
         page = pages.time_page(request)

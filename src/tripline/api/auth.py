@@ -10,23 +10,32 @@ Not here: changing a password.
 import re
 from typing import Any, Final
 
-from litestar import get, post
 from litestar.types import ASGIApp
 
 from tripline.api import answers, guards, parameters
+from tripline.api.operations import operation
 from tripline.api.rim import Call, Rim, rim_of
+from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.services.accounts import login
 from tripline.services.fleet import people
-from tripline.services.tokens import Pair
-from tripline.wire import rest_fleet
-from tripline.wire.rest_accounts import TokenPair
+from tripline.services.passwords import TooManyLogins
+from tripline.services.tokens import Pair, TokenExpired, TokenUnreadable
+from tripline.wire import rest_people
+from tripline.wire.rest_accounts import Login, Refresh, TokenPair
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_ESCAPES: Final = re.compile(rb"%(21|27|28|29|2[aA])")
 
 
-@post("/api/auth/login")
+@operation(
+    "POST",
+    "/api/auth/login",
+    access=Gate.ANYONE,
+    request=Login,
+    answer=TokenPair,
+    refuses=(login.WrongCredentials, TooManyLogins),
+)
 async def log_in(request: Call) -> ASGIApp:
     """Tokens for a username (the e-mail address) and password."""
     rim = rim_of(request)
@@ -41,7 +50,14 @@ async def log_in(request: Call) -> ASGIApp:
     return _tokens(pair)
 
 
-@post("/api/auth/token")
+@operation(
+    "POST",
+    "/api/auth/token",
+    access=Gate.ANYONE,
+    request=Refresh,
+    answer=TokenPair,
+    refuses=(TokenExpired, TokenUnreadable),
+)
 async def refresh(request: Call) -> ASGIApp:
     """New tokens for a refresh token; no other header is needed."""
     rim = rim_of(request)
@@ -51,12 +67,12 @@ async def refresh(request: Call) -> ASGIApp:
     return _tokens(pair)
 
 
-@get("/api/auth/user")
+@operation("GET", "/api/auth/user", access=Gate.ACCOUNT, answer=rest_people.UserRecord)
 async def me(request: Call) -> ASGIApp:
     """The caller's own record."""
     rim = rim_of(request)
-    actor = await guards.actor_of(request)
-    return answers.ok(rest_fleet.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
+    actor = await guards.permitted(request)
+    return answers.ok(rest_people.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
 
 
 async def _log_in(rim: Rim, body: bytes) -> Pair:

@@ -10,6 +10,7 @@ Not here: what the account may do (`domain/access.py`), the token's form (`servi
 import re
 from typing import Final
 
+from tripline.api import operations
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
@@ -30,24 +31,21 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
     return actor
 
 
-def permitted_in(tx: ReadTx, request: Call, action: Action) -> Actor:
-    """The account that asks, whose role may do the action on some rows: the checks that come before any other.
+def permitted_in(tx: ReadTx, request: Call) -> Actor:
+    """The account that asks, whose role may do what the operation needs on some rows: the checks before any other.
 
-    Raises refusals of errorCode 10 and 11, and `Forbidden`.
+    What it needs is the `access` of its declaration. Raises refusals of errorCode 10 and 11, and `Forbidden`.
     """
     actor = actor_in(tx, request)
-    access.scope_of(actor, action)
+    needed = operations.of_request(request).access
+    if isinstance(needed, Action):
+        access.scope_of(actor, needed)
     return actor
 
 
-async def actor_of(request: Call) -> Actor:
-    """As `actor_in`, in a transaction of its own: for what waits between this check and its own transaction."""
-    return await rim_of(request).store.read_short(lambda tx: actor_in(tx, request))
-
-
-async def permitted(request: Call, action: Action) -> Actor:
-    """As `permitted_in`, in a transaction of its own."""
-    return await rim_of(request).store.read_short(lambda tx: permitted_in(tx, request, action))
+async def permitted(request: Call) -> Actor:
+    """As `permitted_in`, in a transaction of its own: for what waits between this check and its own transaction."""
+    return await rim_of(request).store.read_short(lambda tx: permitted_in(tx, request))
 
 
 def _token(request: Call) -> str:

@@ -8,12 +8,14 @@ import ipaddress
 import re
 from typing import Any, Final
 
-from litestar import get
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from tripline.api.operations import operation
 from tripline.api.rim import Call, rim_of
+from tripline.domain.access import Gate
+from tripline.wire.rest import Health
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
 """Headers by which proxies say that they stand for somebody else."""
@@ -38,23 +40,23 @@ def _is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
-@get("/health/live")
-async def live(request: Call) -> Response[dict[str, str]]:
+@operation("GET", "/health/live", access=Gate.MACHINE, answer=Health)
+async def live(request: Call) -> Response[Health]:
     """200 while the event loop turns."""
     _only_from_here(request)
-    return Response({"status": "live"})
+    return Response(Health("live"))
 
 
-@get("/health/ready")
-async def ready(request: Call) -> Response[dict[str, str]]:
+@operation("GET", "/health/ready", access=Gate.MACHINE, answer=Health)
+async def ready(request: Call) -> Response[Health]:
     """200 when every door is open, else 503."""
     _only_from_here(request)
     if rim_of(request).ready():
-        return Response({"status": "ready"})
-    return Response({"status": "starting"}, status_code=503)
+        return Response(Health("ready"))
+    return Response(Health("starting"), status_code=503)
 
 
-@get("/metrics")
+@operation("GET", "/metrics", access=Gate.MACHINE, answer=bytes, answer_type="text/plain")
 async def metrics(request: Call) -> Response[bytes]:
     """Every metric of `observe.py`."""
     _only_from_here(request)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tripline.api import parameters
+from tripline.api.operations import Value
 from tripline.api.parameters import Query
 from tripline.api.rim import Call
 from tripline.domain.refusals import BadParameter
@@ -20,6 +21,36 @@ R = TypeVar("R")
 LIMIT_MAX: Final = 1_000
 SECONDS_BELOW: Final = 10**11
 """A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
+LIMIT: Final = Value(
+    name="limit", type=int, meaning="items on a page; more than 1000 count as 1000", example=20, required=True
+)
+ID_OFFSET: Final = Value(
+    name="idOffset",
+    type=str,
+    meaning="id of the last item of the page before",
+    example="6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11",
+)
+TIME_PAGE: Final = (
+    LIMIT,
+    ID_OFFSET,
+    Value(name="startTime", type=float, meaning="from this time on; ms, below 10^11 seconds", example=1735689600000),
+    Value(name="endTime", type=float, meaning="up to this time; ms, below 10^11 seconds", example=1735776000000),
+    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+)
+"""Values of the query of a list ordered by time."""
+TEXT_PAGE: Final = (
+    LIMIT,
+    ID_OFFSET,
+    Value(name="textSearch", type=str, meaning="beginning of the name, in any letter case", example="12"),
+    Value(name="textOffset", type=str, meaning="name of the last item of the page before", example="12가3456"),
+)
+"""Values of the query of a list ordered by a name."""
+OF_COMPANY: Final = Value(
+    name="companyId",
+    type=str,
+    meaning="whose; the caller's company when absent",
+    example="b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
+)
 _TIME_MAX: Final = 2**53
 _NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
 """A time is a number: clocks that count seconds give fractions."""

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from litestar import get
 from litestar.types import ASGIApp
 
 from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
@@ -17,13 +17,19 @@ from tripline.wire import rest_trips
 from tripline.wire.rest import Page
 
 
-@get("/api/tre/v1/vehicle/{vehicleId:str}/trips")
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/trips",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=rest_trips.TripRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def list_trips(request: Call) -> ASGIApp:
     """The vehicle's trips, newest first unless asked otherwise."""
     zone = rim_of(request).time_zone
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         page = pages.time_page(request)
@@ -35,24 +41,31 @@ async def list_trips(request: Call) -> ASGIApp:
     return answers.ok(await reading.page(request, work))
 
 
-@get("/api/tre/v1/vehicle/{vehicleId:str}/trip/latest")
+@operation(
+    "GET", "/api/tre/v1/vehicle/{vehicleId}/trip/latest", access=Action.DRIVING_READ, answer=rest_trips.TripRecord
+)
 async def read_latest_trip(request: Call) -> ASGIApp:
     """The vehicle's newest trip."""
     rim = rim_of(request)
 
     def work(tx: ReadTx) -> StoredTrip:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         return journeys.latest_trip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
 
     return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
 
 
-@get("/api/tre/v1/vehicle/{vehicleId:str}/microtrip/latest")
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/microtrip/latest",
+    access=Action.DRIVING_READ,
+    answer=rest_trips.MicrotripRecord,
+)
 async def read_latest_microtrip(request: Call) -> ASGIApp:
     """The vehicle's newest microtrip."""
 
     def work(tx: ReadTx) -> StoredMicrotrip:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         return journeys.latest_microtrip(
             tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId"))
         )
@@ -60,12 +73,18 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
     return answers.ok(rest_trips.microtrip_record(await rim_of(request).store.read_short(work)))
 
 
-@get("/api/tre/v1/trip/{tripId:str}/microtrips")
+@operation(
+    "GET",
+    "/api/tre/v1/trip/{tripId}/microtrips",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=rest_trips.MicrotripRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
 async def list_microtrips(request: Call) -> ASGIApp:
     """The trip's microtrips, newest first unless asked otherwise."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request, Action.DRIVING_READ)
+        actor = guards.permitted_in(tx, request)
         trip_id = TripId(parameters.path_id(request, "tripId"))
         journeys.admit_to_trip(tx, actor=actor, trip_id=trip_id)
         page = pages.time_page(request)

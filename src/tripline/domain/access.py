@@ -4,7 +4,8 @@
 without an entry may not do the action at all. `scope_of` turns an actor and an action into a `Scope`; every store
 function on customers' rows takes one and turns it into SQL (`store/scopes.py`).
 
-Follows `reference/client-surface.md` 9 and the interface specification's delegation rules.
+Follows client-surface 9 and the interface specification's delegation rules. The documentation page of roles
+(`docs/reference/access.md`) is made from `RULES`, and so is the matrix that tests every route against it.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class Authority(StrEnum):
     COMPANY_ADMIN = "COMPANY_ADMIN"
     DIRECTOR = "DIRECTOR"
     DRIVER = "DRIVER"
+    CARRIER = "CARRIER"
+    """The telephone company whose lines devices use; it sends what became of them."""
 
 
 class Reach(Enum):
@@ -31,72 +34,161 @@ class Reach(Enum):
 
     ANY = "every row"
     OWN_COMPANY = "rows of the actor's company"
-    SERVICE_TYPE = "rows of every company under the actor's operator company"
+    PARTNERS = "rows of the companies under the actor's operator company, not the operator's own"
+    BORROWERS = "people of companies that vehicles of the actor's company are delegated to"
     DELEGATED_COMPANY = "vehicles (and what hangs on them) delegated to the actor's company"
-    MANAGED = "vehicles whose managing director is the actor"
-    USER_RIGHT = "vehicles on which the actor holds a delegated right"
+    MANAGED = "vehicles (and what hangs on them) whose managing director is the actor"
+    DIRECTING_RIGHT = "vehicles (and what hangs on them) on which the actor is DELEGATED_DIRECTOR"
+    DRIVING_RIGHT = "vehicles (and what hangs on them) which the actor may drive"
     SELF = "the actor's own record, trips and scores"
 
 
 class Action(Enum):
-    """Everything that needs a permission."""
+    """Everything that needs a permission; the row of `RULES` that decides it."""
 
-    COMPANY_CREATE_OPERATOR = "company.create_operator"
-    COMPANY_CREATE_PARTNER = "company.create_partner"
+    APPLICATION_REVIEW = "application.review"
+    CARRIER_ACT = "carrier.act"
+    CARRIER_UNPAUSE = "carrier.unpause"
+    COMPANY_ADMIN_MANAGE = "company.admin_manage"
+    """Register, change, delete and list the administrators of a company."""
+    COMPANY_CREATE = "company.create"
+    """An operator, for an account without a company; a partner, for a company's administrator."""
+    COMPANY_DELETE = "company.delete"
+    COMPANY_LIST = "company.list"
+    COMPANY_MODIFY = "company.modify"
     COMPANY_READ = "company.read"
-    VEHICLE_CREATE = "vehicle.create"
-    VEHICLE_READ = "vehicle.read"
-    SENSOR_CREATE = "sensor.create"
-    SENSOR_READ = "sensor.read"
-    SENSOR_MOUNT = "sensor.mount"
-    DIRECTOR_CREATE = "director.create"
-    DRIVER_CREATE = "driver.create"
-    USER_READ = "user.read"
+    CANDIDATE_MANAGE = "candidate.manage"
+    """Register, remove and list the companies that vehicles may be delegated to; the row is the delegating company."""
     DRIVING_READ = "driving.read"
     """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
+    PERSON_CREATE = "person.create"
+    PERSON_DELETE = "person.delete"
+    PERSON_LIST = "person.list"
+    PERSON_MODIFY = "person.modify"
+    RIGHT_GIVE_DIRECTOR = "right.give_director"
+    """Make somebody DELEGATED_DIRECTOR of a vehicle, or take it back; the row is the vehicle."""
+    RIGHT_GIVE_DRIVER = "right.give_driver"
+    """Let somebody drive a vehicle, or take it back; the row is the vehicle."""
+    RIGHT_RECEIVE_DIRECTOR = "right.receive_director"
+    """Who may be made DELEGATED_DIRECTOR by the actor; the row is the person."""
+    RIGHT_RECEIVE_DRIVER = "right.receive_driver"
+    """Who may be let drive by the actor; the row is the person."""
+    RIGHT_READ = "right.read"
+    """The rights that somebody holds; the row is the person."""
+    SENSOR_CREATE = "sensor.create"
+    SENSOR_DELETE = "sensor.delete"
+    SENSOR_MODIFY = "sensor.modify"
+    SENSOR_MOUNT = "sensor.mount"
+    SENSOR_READ = "sensor.read"
+    USER_FIND = "user.find"
+    """Look somebody up by e-mail address."""
+    USER_READ = "user.read"
+    VEHICLE_ACTIVATE = "vehicle.activate"
+    VEHICLE_ASSIGN_DIRECTOR = "vehicle.assign_director"
+    VEHICLE_ASSIGN_DRIVER = "vehicle.assign_driver"
+    VEHICLE_CREATE = "vehicle.create"
+    VEHICLE_DELETE = "vehicle.delete"
+    VEHICLE_LEND = "vehicle.lend"
+    """Delegate a vehicle to a company, or take it back; the row is the vehicle."""
+    VEHICLE_LOANS_READ = "vehicle.loans_read"
+    """The companies that a vehicle is delegated to; the row is the vehicle."""
+    VEHICLE_MODIFY = "vehicle.modify"
+    VEHICLE_READ = "vehicle.read"
 
 
 _ALL = frozenset({Reach.ANY})
-_ADMIN = frozenset({Reach.OWN_COMPANY, Reach.SERVICE_TYPE})
+_OWN = frozenset({Reach.OWN_COMPANY})
+_ADMIN = frozenset({Reach.OWN_COMPANY, Reach.PARTNERS})
 _ADMIN_VEHICLE = _ADMIN | {Reach.DELEGATED_COMPANY}
-_DIRECTOR = frozenset({Reach.MANAGED, Reach.USER_RIGHT})
+_HOLDER = frozenset({Reach.OWN_COMPANY, Reach.DELEGATED_COMPANY})
+_MANAGED = frozenset({Reach.MANAGED})
+_DIRECTING = frozenset({Reach.MANAGED, Reach.DIRECTING_RIGHT})
+_DIRECTOR = _DIRECTING | {Reach.DRIVING_RIGHT}
+_SELF = frozenset({Reach.SELF})
 
 RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
-    Action.COMPANY_CREATE_OPERATOR: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: frozenset()},
-    Action.COMPANY_CREATE_PARTNER: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
+    Action.APPLICATION_REVIEW: {Authority.SYS_ADMIN: _ALL},
+    Action.CARRIER_ACT: {Authority.CARRIER: _ALL},
+    Action.CARRIER_UNPAUSE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.COMPANY_ADMIN_MANAGE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
+    Action.COMPANY_CREATE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _OWN},
+    # A partner registers partners, but only the operator deletes them; an operator is deleted by the platform.
+    Action.COMPANY_DELETE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: frozenset({Reach.PARTNERS})},
+    Action.COMPANY_LIST: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
+    Action.COMPANY_MODIFY: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     Action.COMPANY_READ: {
         Authority.SYS_ADMIN: _ALL,
         Authority.COMPANY_ADMIN: _ADMIN,
-        Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY}),
-        Authority.DRIVER: frozenset({Reach.OWN_COMPANY}),
+        Authority.DIRECTOR: _OWN,
+        Authority.DRIVER: _OWN,
     },
-    Action.VEHICLE_CREATE: {
-        Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY}),
-        Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY}),
-    },
-    Action.VEHICLE_READ: {
+    Action.CANDIDATE_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.DRIVING_READ: {
         Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,
-        Authority.DIRECTOR: _DIRECTOR,
-        Authority.DRIVER: frozenset({Reach.USER_RIGHT}),
+        Authority.DIRECTOR: _DIRECTOR | _SELF,
+        Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT, Reach.SELF}),
     },
-    Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
+    Action.PERSON_CREATE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.PERSON_DELETE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.PERSON_LIST: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _OWN},
+    Action.PERSON_MODIFY: {
+        Authority.COMPANY_ADMIN: _OWN,
+        Authority.DIRECTOR: _SELF,
+        Authority.DRIVER: _SELF,
+    },
+    # Rules 2 and 3 of the delegation chapter.
+    Action.RIGHT_GIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
+    Action.RIGHT_GIVE_DRIVER: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _DIRECTING},
+    Action.RIGHT_RECEIVE_DIRECTOR: {
+        Authority.COMPANY_ADMIN: _OWN,
+        Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY, Reach.BORROWERS}),
+    },
+    Action.RIGHT_RECEIVE_DRIVER: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
+    Action.RIGHT_READ: {
+        Authority.COMPANY_ADMIN: _ADMIN,
+        Authority.DIRECTOR: _OWN | _SELF,
+        Authority.DRIVER: _SELF,
+    },
+    Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.SENSOR_DELETE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.SENSOR_MODIFY: {Authority.COMPANY_ADMIN: _OWN},
+    Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: _OWN},
     # A sensor hangs on its vehicle. Drivers are left out: the record holds the device's access token.
-    Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTOR},
-    Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
-    Action.DIRECTOR_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
-    Action.DRIVER_CREATE: {Authority.COMPANY_ADMIN: frozenset({Reach.OWN_COMPANY})},
+    Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.USER_FIND: {Authority.COMPANY_ADMIN: _ADMIN},
     Action.USER_READ: {
         Authority.SYS_ADMIN: _ALL,
         Authority.COMPANY_ADMIN: _ADMIN,
-        Authority.DIRECTOR: frozenset({Reach.SELF, Reach.OWN_COMPANY}),
-        Authority.DRIVER: frozenset({Reach.SELF}),
+        Authority.DIRECTOR: _OWN | _SELF,
+        Authority.DRIVER: _SELF,
     },
-    Action.DRIVING_READ: {
+    Action.VEHICLE_ACTIVATE: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _DIRECTING},
+    Action.VEHICLE_ASSIGN_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},
+    Action.VEHICLE_ASSIGN_DRIVER: {
+        Authority.COMPANY_ADMIN: _HOLDER,
+        Authority.DIRECTOR: _DIRECTING,
+        Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT}),
+    },
+    Action.VEHICLE_CREATE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
+    # A company that a vehicle is delegated to manages it, but does not delete it.
+    Action.VEHICLE_DELETE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
+    Action.VEHICLE_LEND: {Authority.COMPANY_ADMIN: _OWN},
+    Action.VEHICLE_LOANS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.VEHICLE_MODIFY: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
+    Action.VEHICLE_READ: {
         Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,
-        Authority.DIRECTOR: _DIRECTOR | {Reach.SELF},
-        Authority.DRIVER: frozenset({Reach.USER_RIGHT, Reach.SELF}),
+        Authority.DIRECTOR: _DIRECTOR,
+        Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT}),
     },
 }
+
+
+class Gate(Enum):
+    """Who is let in where no row of `RULES` decides."""
+
+    ANYONE = "anyone; no token is asked for"
+    ACCOUNT = "every account, about itself alone"
+    MACHINE = "whoever asks from the server's own machine on the API port"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ An operator is the master company of a service type; a partner joins the operato
 specification (Company), rules 1 and 6, gaps G5, G31, G32, H2, H5, push N1 to N3 and client-surface 8.5.
 
 Not here: who may register which kind (`access`), the administrator's account (`people`), rows
-(`store/companies.py`), JSON (`wire/rest_fleet.py`).
+(`store/companies.py`), JSON (`wire/rest_companies.py`).
 """
 
 from dataclasses import dataclass

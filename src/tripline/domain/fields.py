@@ -4,7 +4,7 @@ A field is given by the name that the sender used (`vehicleNo`), because the sen
 data: nothing in them is interpreted, escaped or trimmed. Bounds follow gaps G5, required fields client-surface 8.5.
 
 Not here: which fields a record has and what unset ones become (`companies`, `vehicles`, `sensors`, `people`); JSON
-types (`wire/rest_fleet.py`).
+types (`wire/rest_reading.py`).
 """
 
 import math

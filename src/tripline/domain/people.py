@@ -3,7 +3,7 @@
 Follows the interface specification (Director and Driver), rule 6, gaps G5 and H5.
 
 Not here: who may register or read one (`access`), passwords and logins (`services/accounts`), rows
-(`store/people.py`), JSON (`wire/rest_fleet.py`).
+(`store/people.py`), JSON (`wire/rest_people.py`).
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 Follows the interface specification (Sensor, States), rpc 6.2, gaps G8, G11, G12, H5 and device-messages D29.
 
 Not here: who may register, read or mount one (`access`), its rows (`store/sensors.py`), its JSON
-(`wire/rest_fleet.py`).
+(`wire/rest_sensors.py`).
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Follows the interface specification (Vehicle), rules 2 to 5, gaps G5, G9, H1 and H3.
 
-Not here: who may register or read one (`access`), its rows (`store/vehicles.py`), its JSON (`wire/rest_fleet.py`).
+Not here: who may register or read one (`access`), its rows (`store/vehicles.py`), its JSON (`wire/rest_vehicles.py`).
 """
 
 import re

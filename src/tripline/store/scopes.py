@@ -17,9 +17,10 @@ Not here: which reaches a role has for an action (`domain/access.py`).
 
 from collections.abc import Callable
 
-from sqlalchemy import ColumnElement, bindparam, exists, false, or_, true
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, literal, or_, true
 
 from tripline.domain.access import Reach, Scope
+from tripline.domain.delegations import UserRole
 from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
 
 Reaches = frozenset[Reach]
@@ -48,7 +49,14 @@ def accounts(reaches: Reaches) -> ColumnElement[bool]:
     """Whether a row of `account` is inside; what somebody drove is read through this too."""
     return _any_of(
         reaches,
-        {**_owned(account.c.company_id), Reach.SELF: lambda: account.c.id == bindparam(USER)},
+        {
+            **_owned(account.c.company_id),
+            Reach.BORROWERS: lambda: exists().where(
+                vehicle_company.c.from_company_id == bindparam(COMPANY),
+                vehicle_company.c.to_company_id == account.c.company_id,
+            ),
+            Reach.SELF: lambda: account.c.id == bindparam(USER),
+        },
     )
 
 
@@ -58,7 +66,7 @@ def companies(reaches: Reaches) -> ColumnElement[bool]:
         reaches,
         {
             Reach.OWN_COMPANY: lambda: company.c.id == bindparam(COMPANY),
-            Reach.SERVICE_TYPE: lambda: company.c.master_id == bindparam(COMPANY),
+            Reach.PARTNERS: lambda: and_(company.c.master_id == bindparam(COMPANY), company.c.id != bindparam(COMPANY)),
         },
     )
 
@@ -90,7 +98,9 @@ def _owned(company_id: Column) -> dict[Reach, Test]:
     under = company.alias("under")
     return {
         Reach.OWN_COMPANY: lambda: company_id == bindparam(COMPANY),
-        Reach.SERVICE_TYPE: lambda: exists().where(under.c.id == company_id, under.c.master_id == bindparam(COMPANY)),
+        Reach.PARTNERS: lambda: exists().where(
+            under.c.id == company_id, under.c.master_id == bindparam(COMPANY), under.c.id != bindparam(COMPANY)
+        ),
     }
 
 
@@ -102,7 +112,14 @@ def _on_vehicle(vehicle_id: Column) -> dict[Reach, Test]:
             vehicle_company.c.vehicle_id == vehicle_id, vehicle_company.c.to_company_id == bindparam(COMPANY)
         ),
         Reach.MANAGED: lambda: exists().where(managed.c.id == vehicle_id, managed.c.director_id == bindparam(USER)),
-        Reach.USER_RIGHT: lambda: exists().where(
-            vehicle_user.c.vehicle_id == vehicle_id, vehicle_user.c.user_id == bindparam(USER)
-        ),
+        Reach.DIRECTING_RIGHT: lambda: _right(vehicle_id, UserRole.DELEGATED_DIRECTOR),
+        Reach.DRIVING_RIGHT: lambda: _right(vehicle_id, UserRole.DRIVER),
     }
+
+
+def _right(vehicle_id: Column, role: UserRole) -> ColumnElement[bool]:
+    return exists().where(
+        vehicle_user.c.vehicle_id == vehicle_id,
+        vehicle_user.c.user_id == bindparam(USER),
+        vehicle_user.c.user_role == literal(role.value),
+    )

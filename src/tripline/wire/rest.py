@@ -53,6 +53,18 @@ class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     id_offset: str
 
 
+class Health(msgspec.Struct, frozen=True):
+    """Whether the program lives, or is ready."""
+
+    status: str
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How many there are."""
+
+    count: int
+
+
 class ErrorBody(msgspec.Struct, frozen=True, rename="camel"):
     """Every answer that is not a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
 

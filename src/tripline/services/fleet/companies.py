@@ -13,11 +13,6 @@ from tripline.store import companies as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 
-def registering(actor: Actor) -> Action:
-    """What registering a company means for the actor: one without a company makes an operator, else a partner."""
-    return Action.COMPANY_CREATE_OPERATOR if actor.company_id is None else Action.COMPANY_CREATE_PARTNER
-
-
 def register(
     tx: WriteTx, *, actor: Actor, registration: Registration, password_hash: str, ids: TimeIds, now_ms: int
 ) -> Company:
@@ -28,7 +23,7 @@ def register(
     beside that one. Raises `companies.ServiceTypeTaken`, `companies.ForeignServiceType`, `companies.OneCompanyOnly`
     and `people.EmailTaken`.
     """
-    access.scope_of(actor, registering(actor))
+    access.scope_of(actor, Action.COMPANY_CREATE)
     company_id = CompanyId(ids.next(now_ms=now_ms))
     registrar = None if actor.company_id is None else own(tx, actor=actor)
     if registrar is None:

@@ -9,9 +9,6 @@ from tripline.services.accounts import registry
 from tripline.store import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
-REGISTERING = {Authority.DIRECTOR: Action.DIRECTOR_CREATE, Authority.DRIVER: Action.DRIVER_CREATE}
-"""What registering somebody with the role is called."""
-
 
 def register(
     tx: WriteTx,
@@ -24,7 +21,7 @@ def register(
     now_ms: int,
 ) -> User:
     """The new director or driver of the actor's company. Raises `people.EmailTaken`."""
-    access.scope_of(actor, REGISTERING[role])
+    access.scope_of(actor, Action.PERSON_CREATE)
     company_id = access.company_of(actor)
     user_id = registry.create(
         tx,

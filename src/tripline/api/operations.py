@@ -1,0 +1,128 @@
+"""How a handler says what it is: method, path, who may call it, what it takes and answers.
+
+From these declarations come the routes, the permission that a handler's guard asks for (`guards.py`), the OpenAPI
+document (`openapi.py`) and the reference pages. A handler without one is no route.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from litestar.handlers import HTTPRouteHandler, route
+from litestar.types import Method
+
+from tripline.api.rim import Call
+from tripline.domain.access import Action, Gate
+from tripline.domain.refusals import Refusal
+
+Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
+
+JSON: Final = "application/json"
+_KEY: Final = "operation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A value of the query or of a header: its published name, type, meaning and an example."""
+
+    name: str
+    type: Any
+    meaning: str
+    example: Any
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOf:
+    """An answer that is a page of records of this struct; `timed` pages go by time, the others by a name."""
+
+    record: type
+    timed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method on one path."""
+
+    method: Method
+    path: str
+    """As published: `/api/tre/v1/vehicle/{vehicleId}`."""
+    access: Action | Gate
+    request: Any
+    """Struct of the body, None when any body is ignored, or bytes: the body is no JSON object."""
+    request_types: tuple[str, ...]
+    """Media types of the body as documented; what is sent is not held against it."""
+    answer: Any
+    """Struct of the answer, a `PageOf`, None for `{}`, or bytes: the answer is no JSON."""
+    answer_type: str
+    query: tuple[Value, ...]
+    headers: tuple[Value, ...]
+    refuses: tuple[type[Refusal], ...]
+    """What can be refused beside what every operation of its kind refuses (token, role, ids, types)."""
+    handler: Handler
+
+    @property
+    def name(self) -> str:
+        """A name of its own among all operations: `vehicles.register`."""
+        return f"{self.handler.__module__.rpartition('.')[2]}.{self.handler.__name__}"
+
+    @property
+    def text(self) -> str:
+        """What the operation does, for people."""
+        return self.handler.__doc__ or ""
+
+
+def operation(
+    method: Method,
+    path: str,
+    *,
+    access: Action | Gate,
+    answer: Any,
+    answer_type: str = JSON,
+    request: Any = None,
+    request_types: tuple[str, ...] = (JSON,),
+    query: Iterable[Value] = (),
+    headers: Iterable[Value] = (),
+    refuses: Iterable[type[Refusal]] = (),
+    aliases: Iterable[str] = (),
+) -> Callable[[Handler], HTTPRouteHandler]:
+    """The handler as a route of this operation; its docstring is the operation's description.
+
+    `aliases` are further paths of the same operation.
+    """
+
+    def declared(handler: Handler) -> HTTPRouteHandler:
+        described = Operation(
+            method=method,
+            path=path,
+            access=access,
+            request=request,
+            request_types=request_types,
+            answer=answer,
+            answer_type=answer_type,
+            query=tuple(query),
+            headers=tuple(headers),
+            refuses=tuple(refuses),
+            handler=handler,
+        )
+        paths = [_routed(each) for each in (path, *aliases)]
+        return route(paths, http_method=method, opt={_KEY: described})(handler)
+
+    return declared
+
+
+def of_handler(handler: HTTPRouteHandler) -> Operation:
+    """What the handler declared."""
+    declared: Operation = handler.opt[_KEY]
+    return declared
+
+
+def of_request(request: Call) -> Operation:
+    """The operation that this request calls."""
+    declared: Operation = request.route_handler.opt[_KEY]
+    return declared
+
+
+def _routed(path: str) -> str:
+    """The path in the router's writing, where every value is text."""
+    return path.replace("}", ":str}")

@@ -1,0 +1,223 @@
+"""What is registered: companies, vehicles, sensors, who may use which vehicle, and carriers' lines."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+from tripline.store.tables.base import Uuid, metadata
+
+company = Table(
+    "company",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("name", String(255), nullable=False),
+    Column("region", String(255)),
+    Column("service_type", String(255), nullable=False),
+    Column("master", Boolean, nullable=False),
+    Column("master_id", Uuid, nullable=False),
+    Column("registered_by_id", Uuid, comment="company whose account registered this one"),
+    Column("pic_name", String(255)),
+    Column("pic_phone", String(255)),
+    Column("pic_email", String(255)),
+    Column("pic_division", String(255)),
+    Column("provider_manager_name", String(255)),
+    Column("provider_manager_email", String(255)),
+    Column("cooperation_task", Text),
+    Column("description", Text),
+    Column("notify_host", String(255)),
+    Column("notify_msg_type", Text, comment="JSON of what was sent, so that answers echo it (push.md N2)"),
+    Column("rpc_notify_host", String(255)),
+    Column("rpc_notify_port", Integer),
+    Column("rpc_notify_base_path", String(255)),
+    Column("token_prefix", String(5), nullable=False, unique=True),
+)
+Index("ix_company_master_id", company.c.master_id)
+Index("ix_company_registered_by", company.c.registered_by_id)
+Index("ix_company_list", company.c.service_type, company.c.name, company.c.id)
+Index("ix_company_name", company.c.name, company.c.id)
+Index(
+    "uq_company_operator_service_type",
+    company.c.service_type,
+    unique=True,
+    sqlite_where=text("master"),
+    postgresql_where=text("master"),
+)
+
+
+vehicle = Table(
+    "vehicle",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("service_type", String(255), nullable=False),
+    Column("director_id", Uuid),
+    Column("current_driver_id", Uuid),
+    Column("latest_trip_id", Uuid),
+    Column("last_trip_msg_type", String(16)),
+    Column("vehicle_no", String(255), nullable=False),
+    Column("vendor", String(255)),
+    Column("model_code", String(255)),
+    Column("model_name", String(255)),
+    Column("model_year", Float),
+    Column("mission_type", String(16)),
+    Column("fuel_type", String(16)),
+    Column("mileage", Float, nullable=False, comment="km"),
+    Column("category", String(16)),
+    Column("usage", String(255)),
+    Column("displacement", Float, nullable=False),
+    Column("additional_info", Text),
+    Column("status", String(16), nullable=False),
+)
+Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
+Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index("ix_vehicle_director_id", vehicle.c.director_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index(
+    "ix_vehicle_driven",
+    vehicle.c.current_driver_id,
+    sqlite_where=text("current_driver_id IS NOT NULL"),
+    postgresql_where=text("current_driver_id IS NOT NULL"),
+)
+
+
+sensor = Table(
+    "sensor",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("service_type", String(255), nullable=False),
+    Column("director_id", Uuid),
+    Column("vehicle_id", Uuid, ForeignKey("vehicle.id")),
+    Column("serial_no", String(255), nullable=False),
+    Column("credentials_id", String(20), unique=True),
+    Column("vendor", String(255)),
+    Column("type", String(255), nullable=False),
+    Column("activation_required", Boolean, nullable=False),
+    Column("mission_type", String(16)),
+    Column("additional_info", Text),
+    Column("status", String(16), nullable=False),
+    Column("last_trip_msg_type", String(16)),
+)
+Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
+Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
+Index("ix_sensor_vehicle_id", sensor.c.vehicle_id)
+Index(
+    "ix_sensor_unmounted",
+    sensor.c.company_id,
+    sensor.c.serial_no,
+    sensor.c.id,
+    sqlite_where=text("vehicle_id IS NULL"),
+    postgresql_where=text("vehicle_id IS NULL"),
+)
+
+
+company_relation = Table(
+    "company_relation",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("from_company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("to_company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    comment="companies that one may delegate vehicles to",
+)
+Index("uq_company_relation_pair", company_relation.c.from_company_id, company_relation.c.to_company_id, unique=True)
+Index("ix_company_relation_to", company_relation.c.to_company_id)
+
+
+vehicle_company = Table(
+    "vehicle_company",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("vehicle_id", Uuid, ForeignKey("vehicle.id"), nullable=False),
+    Column("from_company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("to_company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("automatic", Boolean, nullable=False, comment="partner to operator, at creation; cannot be undone"),
+    comment="vehicles lent to companies",
+)
+Index("uq_vehicle_company_pair", vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id, unique=True)
+Index("ix_vehicle_company_to", vehicle_company.c.to_company_id, vehicle_company.c.vehicle_id)
+Index("ix_vehicle_company_from", vehicle_company.c.from_company_id, vehicle_company.c.to_company_id)
+
+
+vehicle_user = Table(
+    "vehicle_user",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("vehicle_id", Uuid, ForeignKey("vehicle.id"), nullable=False),
+    Column("company_id", Uuid, ForeignKey("company.id"), nullable=False),
+    Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
+    Column("user_role", String(24), nullable=False, comment="DELEGATED_DIRECTOR or DRIVER"),
+    comment="rights of directors and drivers on single vehicles",
+)
+Index(
+    "uq_vehicle_user_right",
+    vehicle_user.c.vehicle_id,
+    vehicle_user.c.user_id,
+    vehicle_user.c.user_role,
+    unique=True,
+)
+Index("ix_vehicle_user_user", vehicle_user.c.user_id, vehicle_user.c.vehicle_id)
+Index("ix_vehicle_user_company", vehicle_user.c.company_id, vehicle_user.c.vehicle_id)
+
+
+carrier_line = Table(
+    "carrier_line",
+    metadata,
+    Column("sensor_id", Uuid, ForeignKey("sensor.id"), primary_key=True),
+    Column("mdn", String(32), unique=True, comment="telephone number; null: the line was ended"),
+    Column("nw_status", String(2), nullable=False, comment="domain/lines.py"),
+    Column("subscription", String(255), comment="plan code"),
+    Column("imsi", String(32)),
+    Column("iccid", String(32)),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("claimed_by", Uuid, comment="the call to the carrier that is under way for this line"),
+    Column("claimed_until_ms", BigInteger, comment="when that call is given up as lost"),
+    comment="lines of devices on a carrier's network",
+)
+
+
+carrier_action = Table(
+    "carrier_action",
+    metadata,
+    Column("account_id", Uuid, primary_key=True, comment="the carrier's account"),
+    Column("action_id", String(255), primary_key=True, comment="the carrier's own number of the action"),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("content", String(64), nullable=False, comment="SHA-256 of what was asked"),
+    Column("outcome", LargeBinary, nullable=False, comment="JSON of what was answered"),
+    comment="actions that a carrier sent, so that one sent twice is done once",
+)
+
+
+simulated_line = Table(
+    "simulated_line",
+    metadata,
+    Column("mdn", String(32), primary_key=True),
+    Column("paused", Boolean, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    comment="what the simulated carrier knows of its lines",
+)
+
+
+erasure = Table(
+    "erasure",
+    metadata,
+    Column("id", Uuid, primary_key=True, comment="what was deleted"),
+    Column("kind", String(16), nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    comment="deleted things whose driving data is still to be deleted, a little at a time",
+)

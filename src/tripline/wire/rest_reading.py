@@ -1,0 +1,54 @@
+"""How the JSON object of a request becomes a struct, whole or in part, and small pieces that records share.
+
+Unknown fields of a request are ignored; a field of the wrong JSON type is refused by name.
+
+Not here: which values are allowed (`domain/fields.py`).
+"""
+
+import re
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from tripline.domain.refusals import BadParameter
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_NEVER_TEXT: Final = frozenset({"mileage", "displacement", "activationRequired", "rpcNotifyPort"})
+_PLACE: Final = re.compile(r"(.*?) - at `\$\.(\w+)", re.DOTALL)
+
+
+def read(body: dict[str, Any], request: type[T]) -> T:
+    """The request in a JSON object. Raises `BadParameter` with the name of a field that has the wrong type.
+
+    An empty text in place of a number or flag, which forms send for what nobody filled in, counts as not sent.
+    """
+    sent = {name: value for name, value in body.items() if value != "" or name not in _NEVER_TEXT}
+    try:
+        return msgspec.convert(sent, request)
+    except msgspec.ValidationError as error:
+        found = _PLACE.match(str(error))
+        assert found is not None  # every error of a struct's field has a place
+        raise BadParameter(f"Parameter '{found[2]}' has the wrong type: {found[1]}.") from error
+
+
+def read_partial(body: dict[str, Any], request: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields that the body of a partial update names, by the struct's own (Python) names; as `read` in the rest.
+
+    A null is a value: it clears what was there.
+    """
+    sent = read(body, request)
+    return {
+        field.name: getattr(sent, field.name) for field in msgspec.structs.fields(request) if field.encode_name in body
+    }
+
+
+def if_set(value: Any) -> Any:
+    """The value, or what leaves the key out of the answer."""
+    return UNSET if value is None else value
+
+
+def number(value: float) -> float:
+    """The number as it is usually sent: 2018, not 2018.0."""
+    return int(value) if value == int(value) else value
