@@ -33,9 +33,13 @@ class Event(Enum):
     """What moves a sensor from state to state."""
 
     MOUNT = auto()
+    UNMOUNT = auto()
 
 
-NEXT: Final = {(Status.DEACTIVATED, Event.MOUNT): Status.ACTIVATED}
+NEXT: Final = {
+    (Status.DEACTIVATED, Event.MOUNT): Status.ACTIVATED,
+    (Status.ACTIVATED, Event.UNMOUNT): Status.DEACTIVATED,
+}
 """Every transition; a pair that is not here is refused."""
 
 

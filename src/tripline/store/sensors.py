@@ -16,6 +16,12 @@ from tripline.store.tables import sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
+_MOUNTED: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
+_UNMOUNT_ALL: Final = (
+    update(sensor)
+    .where(sensor.c.vehicle_id == bindparam("on"))
+    .values(vehicle_id=None, status=sensors.NEXT[sensors.Status.ACTIVATED, sensors.Event.UNMOUNT].value)
+)
 _STORED: Final = [field.name for field in fields(Sensor) if field.name != "vehicle_no"]
 _FIELDS: Final = (*_STORED, "vehicle_no")
 """What `_select` selects first, in this order."""
@@ -62,6 +68,16 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId,
         statement.values(vehicle_id=bindparam("on"), status=bindparam("after")),
         {"key": sensor_id, "on": vehicle_id, "after": status.value, **scopes.values(scope)},
     )
+
+
+def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
+    """Take every sensor off a vehicle that is to be deleted, whose caller was let pass; the sensors.
+
+    The caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`).
+    """
+    mounted = [SensorId(row.id) for row in tx.all(_MOUNTED, {"on": vehicle_id})]
+    tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
+    return mounted
 
 
 @cache
