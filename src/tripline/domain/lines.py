@@ -1,0 +1,130 @@
+"""A line: the telephone line of a device on a carrier's network, its states, and what moves them.
+
+Follows the interface specification (Sensor, nwStatus values; States, carrier network status) and gap G10. The picture
+of the moves in `docs/carrier.md` is made from `NEXT`.
+
+Not here: what the carrier's actions change besides the state (`services/carrier/effects.py`), what they may say
+(`line_actions.py`), rows (`store/lines.py`).
+"""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from itertools import product
+from typing import ClassVar, Final
+
+from tripline.domain.ids import SensorId
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+
+class NwStatus(StrEnum):
+    """Published states of a line (`nwStatus`)."""
+
+    NOT_OPENED = "00"
+    NORMAL = "01"
+    USE_SUSPENDED = "02"
+    DORMANT = "03"
+    TERMINATION_SUSPENDED = "04"
+    ENDED_BY_AUTHORITY = "05"
+    ENDED = "06"
+    FAULT = "99"
+    """The published value for an error of unknown cause; no action leads here."""
+
+
+class Event(Enum):
+    """What moves a line from state to state, or needs a state in which it may happen."""
+
+    OPEN = "opening"
+    SUSPEND_USE = "suspension of use"
+    SUSPEND_DORMANT = "dormant suspension"
+    SUSPEND_TO_END = "suspension for termination"
+    UNPAUSE = "unpause"
+    END = "ordinary termination"
+    END_BY_AUTHORITY = "termination by authority"
+    LEAVE = "leaving its device"
+    """The line goes to another device or owner; this is what the record it leaves shows."""
+    KEEP = "change of device, owner, number, SIM or plan"
+    """What happens to a line in use without moving it."""
+
+
+_SUSPENDED: Final = (NwStatus.USE_SUSPENDED, NwStatus.DORMANT, NwStatus.TERMINATION_SUSPENDED)
+_IN_USE: Final = (NwStatus.NORMAL, *_SUSPENDED)
+_ENDING: Final = {Event.END: NwStatus.ENDED, Event.END_BY_AUTHORITY: NwStatus.ENDED_BY_AUTHORITY}
+
+NEXT: Final[dict[tuple[NwStatus, Event], NwStatus]] = {
+    **{(state, Event.OPEN): NwStatus.NORMAL for state in NwStatus},
+    (NwStatus.NORMAL, Event.SUSPEND_USE): NwStatus.USE_SUSPENDED,
+    (NwStatus.NORMAL, Event.SUSPEND_DORMANT): NwStatus.DORMANT,
+    (NwStatus.NORMAL, Event.SUSPEND_TO_END): NwStatus.TERMINATION_SUSPENDED,
+    (NwStatus.USE_SUSPENDED, Event.UNPAUSE): NwStatus.NORMAL,
+    **{(state, event): end for state, (event, end) in product((*_IN_USE, NwStatus.FAULT), _ENDING.items())},
+    **{(state, Event.LEAVE): NwStatus.NOT_OPENED for state in _IN_USE},
+    **{(state, Event.KEEP): state for state in _IN_USE},
+}
+"""Every move; a pair that is not here is refused."""
+
+
+class WrongState(Refusal):
+    """The line is in a state in which this cannot happen."""
+
+    code: ClassVar[str] = "line.wrong_state"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class LineBusy(Refusal):
+    """Something else is being done to the line at this moment."""
+
+    code: ClassVar[str] = "line.busy"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class NumberTaken(BadParameter):
+    """The telephone number is the line of another device."""
+
+    code = "line.number_taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The line of a device. Its telephone number `mdn` is None once the line has left the device or was ended."""
+
+    sensor_id: SensorId
+    mdn: str | None
+    nw_status: NwStatus
+    subscription: str | None = None
+    """Plan code."""
+    imsi: str | None = None
+    iccid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call to the carrier about a line: the only one under way until `until_ms`, afterwards one whose end is unknown.
+
+    Asking the carrier again with the same request id happens once, so a lost call is completed by repeating it.
+    """
+
+    request_id: str
+    until_ms: int
+
+    def holds(self, now_ms: int) -> bool:
+        """Whether the call may still be under way."""
+        return now_ms < self.until_ms
+
+
+def moved(status: NwStatus, event: Event) -> NwStatus:
+    """The state after the event. Raises `WrongState`."""
+    after = NEXT.get((status, event))
+    if after is None:
+        possible = " or ".join(state for state in NwStatus if (state, event) in NEXT)
+        raise WrongState(f"The line has nwStatus {status}; {event.value} needs {possible}.")
+    return after
+
+
+def number_taken(field: str, mdn: str) -> NumberTaken:
+    """The refusal of a second line with the number that was sent in the field."""
+    return NumberTaken(f"Parameter '{field}': the number {mdn} is the line of another device.")
+
+
+def busy() -> LineBusy:
+    """The refusal of a second thing at once."""
+    return LineBusy("Something else is being done to this line at the moment; send this again in a few seconds.")
