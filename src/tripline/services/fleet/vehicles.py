@@ -8,7 +8,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, RecordId, TimeIds, VehicleId
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services.fleet import companies
-from tripline.store import listing
+from tripline.store import listing, loans
 from tripline.store import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -32,8 +32,15 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     )
     rows.insert_new(tx, new)
     if not company.master:
-        delegation_id = RecordId(ids.next(now_ms=now_ms))
-        rows.lend(tx, new, delegation_id=delegation_id, to=company.master_id, automatic=True, now_ms=now_ms)
+        loans.insert_new(
+            tx,
+            loan_id=RecordId(ids.next(now_ms=now_ms)),
+            vehicle_id=new.id,
+            from_company_id=company.id,
+            to_company_id=company.master_id,
+            automatic=True,
+            now_ms=now_ms,
+        )
     return new
 
 
