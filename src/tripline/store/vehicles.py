@@ -1,18 +1,21 @@
-"""Rows of vehicles, and of the companies they are lent to."""
+"""Rows of vehicles.
+
+Not here: the companies they are lent to (`loans.py`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, insert, select, update
 
 from tripline.domain import vehicles
 from tripline.domain.access import Scope
-from tripline.domain.ids import CompanyId, RecordId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_user
+from tripline.store.tables import sensor, vehicle, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _COUNTED: Final[dict[str, ColumnElement[int]]] = {
@@ -51,19 +54,34 @@ def insert_new(tx: WriteTx, new: Vehicle) -> None:
         tx.run(insert(vehicle), {name: row[name] for name in _STORED})
 
 
-def lend(tx: WriteTx, new: Vehicle, *, delegation_id: RecordId, to: CompanyId, automatic: bool, now_ms: int) -> None:
-    """Keep that a vehicle is lent to a company."""
-    tx.run(
-        insert(vehicle_company),
-        {
-            "id": delegation_id,
-            "created_ms": now_ms,
-            "vehicle_id": new.id,
-            "from_company_id": new.company_id,
-            "to_company_id": to,
-            "automatic": automatic,
-        },
-    )
+def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
+    """The sensors mounted on a vehicle. Takes no scope: it is asked to tell the pipeline what changed."""
+    return [SensorId(row.id) for row in tx.all(_SENSORS, {"of_vehicle": vehicle_id})]
+
+
+def release_driver(tx: WriteTx, user_id: UserId) -> list[SensorId]:
+    """Nobody drives the vehicles any more that this person drove; the sensors on them, for the pipeline."""
+    changed = [SensorId(row.id) for row in tx.all(_SENSORS_DRIVEN, {"of_user": user_id})]
+    tx.run(_RELEASE_DRIVER, {"of_user": user_id})
+    return changed
+
+
+def release_director(tx: WriteTx, user_id: UserId) -> None:
+    """The vehicles that this person managed have no managing director any more."""
+    tx.run(_RELEASE_DIRECTOR, {"of_user": user_id})
+
+
+_SENSORS: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("of_vehicle")).order_by(sensor.c.id)
+_SENSORS_DRIVEN: Final = (
+    select(sensor.c.id)
+    .select_from(vehicle.join(sensor, sensor.c.vehicle_id == vehicle.c.id))
+    .where(vehicle.c.current_driver_id == bindparam("of_user"))
+    .order_by(sensor.c.id)
+)
+_RELEASE_DRIVER: Final = (
+    update(vehicle).where(vehicle.c.current_driver_id == bindparam("of_user")).values(current_driver_id=None)
+)
+_RELEASE_DIRECTOR: Final = update(vehicle).where(vehicle.c.director_id == bindparam("of_user")).values(director_id=None)
 
 
 def _select(*more: ColumnElement[Any]) -> Select[Any]:
