@@ -1,10 +1,11 @@
 """Registering, reading and mounting sensors."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
 from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor
+from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.sensors import Registration, Sensor
 from tripline.services.fleet import companies
@@ -21,16 +22,22 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     """
     access.scope_of(actor, Action.SENSOR_CREATE)
     company = companies.own(tx, actor=actor)
-    new = Sensor(
-        **asdict(registration),
-        id=SensorId(ids.next(now_ms=now_ms)),
+    sensor_id = SensorId(ids.next(now_ms=now_ms))
+    new = of_registration(registration, company=company, sensor_id=sensor_id, now_ms=now_ms)
+    rows.insert_new(tx, new)
+    return new
+
+
+def of_registration(registration: Registration, *, company: Company, sensor_id: SensorId, now_ms: int) -> Sensor:
+    """What a registration makes: the company's sensor, on no vehicle."""
+    return Sensor(
+        **{field.name: getattr(registration, field.name) for field in fields(Registration)},
+        id=sensor_id,
         created_ms=now_ms,
         company_id=company.id,
         service_type=company.service_type,
         status=sensors.Status.DEACTIVATED,
     )
-    rows.insert_new(tx, new)
-    return new
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:

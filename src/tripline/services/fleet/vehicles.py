@@ -1,10 +1,11 @@
 """Registering and reading vehicles."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RecordId, TimeIds, VehicleId
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services.fleet import companies
@@ -21,15 +22,8 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     """
     access.scope_of(actor, Action.VEHICLE_CREATE)
     company = companies.own(tx, actor=actor)
-    new = Vehicle(
-        **asdict(registration),
-        id=VehicleId(ids.next(now_ms=now_ms)),
-        created_ms=now_ms,
-        company_id=company.id,
-        service_type=company.service_type,
-        status=vehicles.Status.DEACTIVATED,
-        director_id=actor.user_id if actor.authority is Authority.DIRECTOR else None,
-    )
+    vehicle_id = VehicleId(ids.next(now_ms=now_ms))
+    new = of_registration(registration, actor=actor, company=company, vehicle_id=vehicle_id, now_ms=now_ms)
     rows.insert_new(tx, new)
     if not company.master:
         loans.insert_new(
@@ -42,6 +36,21 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
             now_ms=now_ms,
         )
     return new
+
+
+def of_registration(
+    registration: Registration, *, actor: Actor, company: Company, vehicle_id: VehicleId, now_ms: int
+) -> Vehicle:
+    """What a registration makes: the company's vehicle, managed by the actor when that is a director (rule 2)."""
+    return Vehicle(
+        **{field.name: getattr(registration, field.name) for field in fields(Registration)},
+        id=vehicle_id,
+        created_ms=now_ms,
+        company_id=company.id,
+        service_type=company.service_type,
+        status=vehicles.Status.DEACTIVATED,
+        director_id=actor.user_id if actor.authority is Authority.DIRECTOR else None,
+    )
 
 
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
