@@ -134,8 +134,6 @@ class Loan:
     to_company_name: str
     vehicle_id: VehicleId
     vehicle_no: str
-    automatic: bool
-    """A partner's to its operator, made with the vehicle and never undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

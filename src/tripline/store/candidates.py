@@ -1,16 +1,29 @@
-"""Rows of relations between companies: to whom a company may lend its vehicles.
+"""Rows of relations between companies: to whom a company may lend its vehicles, and to whom it does.
 
 Not here: the loans (`loans.py`).
 """
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, or_
+from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, insert, or_, select
 
-from tripline.domain.ids import CompanyId
-from tripline.store.tables import company_relation
-from tripline.store.transactions import WriteTx
+from tripline.domain.access import Scope
+from tripline.domain.delegations import Relation, Standing
+from tripline.domain.ids import CompanyId, RecordId
+from tripline.store import listing, scopes
+from tripline.store.tables import company, company_relation, vehicle_company
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
+_RECEIVER: Final = company.alias("receiver")
+_FIELDS: Final = [field.name for field in fields(Relation)]
+_PAIR: Final = (
+    company_relation.c.from_company_id == bindparam("from_company"),
+    company_relation.c.to_company_id == bindparam("to_company"),
+)
+_REMOVE: Final = delete(company_relation).where(*_PAIR)
 _FORGET_COMPANY: Final = delete(company_relation).where(
     or_(
         company_relation.c.from_company_id == bindparam("company"),
@@ -19,6 +32,96 @@ _FORGET_COMPANY: Final = delete(company_relation).where(
 )
 
 
+def standing(tx: ReadTx, from_company: CompanyId, to_company: CompanyId) -> Standing:
+    """What the second company is to the first. Vehicles that it has automatically do not count: they are no choice."""
+    registered, lent = tx.hot(_STANDING, from_company, to_company)[0]
+    if lent:
+        return Standing.DELEGATED
+    return Standing.CANDIDATE if registered else Standing.STRANGER
+
+
+def of_company(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, *, delegated: bool, window: listing.Window
+) -> Sequence[Relation]:
+    """The company's candidates, or its delegated companies, by name, when it is inside the scope.
+
+    Raises `listing.UnknownOffset`.
+    """
+    inside = (company_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _name_of(scope.reaches, delegated), *inside)
+    rows = tx.hot(_of_company(scope.reaches, delegated, window.shape), *inside, *values)
+    return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
+
+
+def insert_new(
+    tx: WriteTx, *, relation_id: RecordId, from_company_id: CompanyId, to_company_id: CompanyId, now_ms: int
+) -> None:
+    """Keep a candidate that the company does not have yet."""
+    tx.run(
+        insert(company_relation),
+        {
+            "id": relation_id,
+            "created_ms": now_ms,
+            "from_company_id": from_company_id,
+            "to_company_id": to_company_id,
+        },
+    )
+
+
+def remove(tx: WriteTx, from_company: CompanyId, to_company: CompanyId) -> None:
+    """Forget a candidate."""
+    tx.run(_REMOVE, {"from_company": from_company, "to_company": to_company})
+
+
 def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
     """End every relation of a company that is to be deleted, whose caller was let pass."""
     tx.run(_FORGET_COMPANY, {"company": company_id})
+
+
+def _lends(from_company: ColumnElement[str], to_company: ColumnElement[str]) -> ColumnElement[bool]:
+    return exists().where(
+        vehicle_company.c.from_company_id == from_company,
+        vehicle_company.c.to_company_id == to_company,
+        vehicle_company.c.automatic.is_(False),
+    )
+
+
+_STANDING: Final = Hot(
+    select(exists().where(*_PAIR), _lends(bindparam("from_company"), bindparam("to_company"))),
+    "from_company",
+    "to_company",
+)
+
+
+@cache
+def _of_company(reaches: scopes.Reaches, delegated: bool, shape: listing.Shape) -> Hot:
+    columns = (
+        company_relation.c.id,
+        company_relation.c.created_ms,
+        company.c.id,
+        company.c.name,
+        _RECEIVER.c.id,
+        _RECEIVER.c.name,
+        company.c.service_type,
+    )
+    statement = listing.windowed(
+        _registered(select(*columns), reaches, delegated), _RECEIVER.c.name, company_relation.c.id, shape
+    )
+    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _name_of(reaches: scopes.Reaches, delegated: bool) -> Hot:
+    statement = _registered(select(_RECEIVER.c.name), reaches, delegated)
+    return Hot(statement.where(company_relation.c.id == bindparam("id")), "id", "company", scopes.USER, scopes.COMPANY)
+
+
+def _registered(statement: Select[Any], reaches: scopes.Reaches, delegated: bool) -> Select[Any]:
+    """What was selected, of the relations of one kind that a company within these reaches has."""
+    relations = company_relation.join(company, company.c.id == company_relation.c.from_company_id)
+    lends = _lends(company_relation.c.from_company_id, company_relation.c.to_company_id)
+    return (
+        statement.select_from(relations.join(_RECEIVER, _RECEIVER.c.id == company_relation.c.to_company_id))
+        .where(company_relation.c.from_company_id == bindparam("company"), scopes.companies(reaches))
+        .where(lends if delegated else ~lends)
+    )

@@ -1,23 +1,34 @@
 """Rows of loans: vehicles that are delegated to companies.
 
-Not here: rights of people on vehicles, which hang on loans (`rights.py`).
+Not here: rights of people on vehicles, which hang on loans (`rights.py`); pages of the vehicles themselves
+(`vehicles.py`).
 """
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Select, bindparam, delete, insert, or_, select
 
+from tripline.domain.access import Scope
+from tripline.domain.delegations import Loan
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
-from tripline.store.tables import vehicle_company
+from tripline.store import listing, scopes
+from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-_HOLDS: Final = Hot(
-    select(vehicle_company.c.id).where(
-        vehicle_company.c.vehicle_id == bindparam("vehicle"), vehicle_company.c.to_company_id == bindparam("company")
-    ),
-    "vehicle",
-    "company",
+_RECEIVER: Final = company.alias("receiver")
+_LOAN: Final = vehicle_company.alias("loan")
+"""The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+_FIELDS: Final = [field.name for field in fields(Loan)]
+_PAIR: Final = (
+    vehicle_company.c.vehicle_id == bindparam("vehicle"),
+    vehicle_company.c.to_company_id == bindparam("to_company"),
 )
+_HOLDS: Final = Hot(select(vehicle_company.c.id).where(*_PAIR), "vehicle", "to_company")
+_IS_AUTOMATIC: Final = Hot(select(vehicle_company.c.automatic).where(*_PAIR), "vehicle", "to_company")
+_END: Final = delete(vehicle_company).where(*_PAIR)
 _FORGET_VEHICLE: Final = delete(vehicle_company).where(vehicle_company.c.vehicle_id == bindparam("vehicle"))
 _FORGET_COMPANY: Final = delete(vehicle_company).where(
     or_(
@@ -30,6 +41,23 @@ _FORGET_COMPANY: Final = delete(vehicle_company).where(
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
     """Whether the vehicle is lent to the company."""
     return bool(tx.hot(_HOLDS, vehicle_id, company_id))
+
+
+def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool | None:
+    """Whether the company has the vehicle automatically; None when it does not have it."""
+    rows = tx.hot(_IS_AUTOMATIC, vehicle_id, company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: listing.Window) -> Sequence[Loan]:
+    """The loans of a vehicle that is inside the scope, by the receiving company's name.
+
+    Raises `listing.UnknownOffset`.
+    """
+    inside = (vehicle_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _name_of(scope.reaches), *inside)
+    rows = tx.hot(_of_vehicle(scope.reaches, window.shape), *inside, *values)
+    return [Loan(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
 def insert_new(
@@ -56,6 +84,11 @@ def insert_new(
     )
 
 
+def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
+    """The company has the vehicle no more; what its people may do with it: `rights.end_of_company`."""
+    tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
+
+
 def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> None:
     """End every loan of a vehicle that is to be deleted, whose caller was let pass; its rights: `rights`."""
     tx.run(_FORGET_VEHICLE, {"vehicle": vehicle_id})
@@ -67,3 +100,36 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
     The rights of its people are forgotten with each of them (`rights.forget_user`).
     """
     tx.run(_FORGET_COMPANY, {"company": company_id})
+
+
+@cache
+def _of_vehicle(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
+    columns = (
+        _LOAN.c.id,
+        _LOAN.c.created_ms,
+        company.c.id,
+        company.c.name,
+        _RECEIVER.c.id,
+        _RECEIVER.c.name,
+        vehicle.c.id,
+        vehicle.c.vehicle_no,
+    )
+    statement = listing.windowed(_lent(columns, reaches), _RECEIVER.c.name, _LOAN.c.id, shape)
+    return Hot(statement, "vehicle", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _name_of(reaches: scopes.Reaches) -> Hot:
+    statement = _lent((_RECEIVER.c.name,), reaches).where(_LOAN.c.id == bindparam("id"))
+    return Hot(statement, "id", "vehicle", scopes.USER, scopes.COMPANY)
+
+
+def _lent(columns: Sequence[ColumnElement[Any]], reaches: scopes.Reaches) -> Select[Any]:
+    """These columns of the loans of a vehicle within the reaches."""
+    return (
+        select(*columns)
+        .join_from(_LOAN, vehicle, vehicle.c.id == _LOAN.c.vehicle_id)
+        .join(company, company.c.id == _LOAN.c.from_company_id)
+        .join(_RECEIVER, _RECEIVER.c.id == _LOAN.c.to_company_id)
+        .where(_LOAN.c.vehicle_id == bindparam("vehicle"), scopes.vehicles(reaches))
+    )
