@@ -65,20 +65,16 @@ def forget(tx: WriteTx, sensor_id: SensorId) -> None:
     tx.run(delete(carrier_line).where(carrier_line.c.sensor_id == sensor_id))
 
 
-def claim_of(tx: ReadTx, mdn: str) -> Claim | None:
-    """The call to the carrier about the line with this number that has not ended, or whose end is not known."""
+def claim_of(tx: ReadTx, sensor_id: SensorId) -> Claim | None:
+    """The call to the carrier about the device's line that has not ended, or whose end is not known."""
     columns = (carrier_line.c.claimed_by, carrier_line.c.claimed_until_ms)
-    row = tx.one(select(*columns).where(carrier_line.c.mdn == mdn))
+    row = tx.one(select(*columns).where(carrier_line.c.sensor_id == sensor_id))
     return None if row is None or row.claimed_by is None else Claim(row.claimed_by, row.claimed_until_ms)
 
 
-def claim(tx: WriteTx, mdn: str, claim: Claim | None) -> None:
-    """Note the call about the line with this number; None when it has ended."""
-    values = {"claimed_by": claim.request_id, "claimed_until_ms": claim.until_ms} if claim else _UNCLAIMED
-    tx.run(update(carrier_line).where(carrier_line.c.mdn == mdn).values(values))
-
-
-_UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
+def claim(tx: WriteTx, sensor_id: SensorId, claim: Claim | None) -> None:
+    """Note the call about the device's line; None when it has ended."""
+    values = {"claimed_by": claim.request_id, "claimed_until_ms": claim.until_ms} if claim else _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
 
 
 @cache

@@ -1,0 +1,192 @@
+"""What a carrier may say has become of a line: the eight actions, what each one needs, and what came of one.
+
+Follows the interface specification (Carrier-side lifecycle actions) and gap G10.
+
+Not here: what an action does (`services/carrier/effects.py`), the states of a line (`lines.py`), JSON
+(`wire/rest_lines.py`).
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from tripline.domain import fields, ids
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.lines import Event, NwStatus
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+ACTION_ID_MAX: Final = 255
+_LATEST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
+_NUMBER: Final = re.compile(r"\+?[0-9]{3,31}", re.ASCII)
+_DEVICE: Final = re.compile(r"[0-9A-Za-z]{1,32}", re.ASCII)
+
+
+class Type(StrEnum):
+    """What became of the line."""
+
+    OPENING = "OPENING"
+    DEVICE_CHANGE = "DEVICE_CHANGE"
+    OWNER_CHANGE = "OWNER_CHANGE"
+    NUMBER_CHANGE = "NUMBER_CHANGE"
+    SIM_CHANGE = "SIM_CHANGE"
+    TERMINATION = "TERMINATION"
+    SUSPENSION = "SUSPENSION"
+    PLAN_CHANGE = "PLAN_CHANGE"
+
+
+KINDS: Final[dict[Type, dict[str, Event]]] = {
+    Type.SUSPENSION: {
+        "USE": Event.SUSPEND_USE,
+        "DORMANT": Event.SUSPEND_DORMANT,
+        "TERMINATION": Event.SUSPEND_TO_END,
+    },
+    Type.TERMINATION: {"ORDINARY": Event.END, "AUTHORITY": Event.END_BY_AUTHORITY},
+}
+"""The kinds of the actions that have some, and what each one is for the line."""
+
+NEEDED: Final[dict[Type, tuple[str, ...]]] = {
+    Type.OPENING: ("mdn", "imei"),
+    Type.DEVICE_CHANGE: ("mdn", "newImei"),
+    Type.OWNER_CHANGE: ("mdn",),
+    Type.NUMBER_CHANGE: ("mdn", "newMdn"),
+    Type.SIM_CHANGE: ("mdn", "imsi", "iccid"),
+    Type.TERMINATION: ("mdn", "kind"),
+    Type.SUSPENSION: ("mdn", "kind"),
+    Type.PLAN_CHANGE: ("mdn", "subscription"),
+}
+"""The fields without which an action is refused; an opening needs `companyId` or `serviceType` besides."""
+
+
+class ActionChanged(Refusal):
+    """An action with this id was sent before, and said something else."""
+
+    code: ClassVar[str] = "carrier.action_changed"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineAction:
+    """An action, checked: what its type needs is there."""
+
+    type: Type
+    event: Event
+    mdn: str
+    imei: str | None = None
+    new_imei: str | None = None
+    new_mdn: str | None = None
+    imsi: str | None = None
+    iccid: str | None = None
+    subscription: str | None = None
+    company_id: CompanyId | None = None
+    service_type: str | None = None
+    device_type: str | None = None
+    occurred_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an action: done, or refused with a kind and a sentence."""
+
+    action_id: str
+    sensor_id: SensorId | None = None
+    """The device that has the line now; after an owner change the one that had it."""
+    nw_status: NwStatus | None = None
+    refused: Kind | None = None
+    message: str | None = None
+
+
+def action_id(value: object) -> str:
+    """The carrier's own number of an action: 1 to 255 printable characters. Raises `BadParameter`."""
+    if value is not None and not isinstance(value, str):
+        raise BadParameter("Parameter 'actionId' has the wrong type: expected text.")
+    return fields.required("actionId", value)
+
+
+def action(
+    *,
+    type: str | None = None,
+    kind: str | None = None,
+    mdn: str | None = None,
+    imei: str | None = None,
+    new_imei: str | None = None,
+    new_mdn: str | None = None,
+    imsi: str | None = None,
+    iccid: str | None = None,
+    subscription: str | None = None,
+    company_id: str | None = None,
+    service_type: str | None = None,
+    device_type: str | None = None,
+    occurred_time: int | None = None,
+) -> LineAction:
+    """The action when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+
+    What the type of the action does not need is not looked at.
+    """
+    known = Type(fields.one_of("type", fields.required("type", type), tuple(Type)))
+    sent = {"mdn": mdn, "imei": imei, "newImei": new_imei, "newMdn": new_mdn, "kind": kind}
+    sent |= {"imsi": imsi, "iccid": iccid, "subscription": subscription}
+    for name in NEEDED[known]:
+        fields.required(name, sent[name])
+    opening = known is Type.OPENING
+    if opening and not company_id and not service_type:
+        raise BadParameter(
+            "Parameter 'companyId' can't be empty! The 'serviceType' of its operator can be sent instead."
+        )
+    return LineAction(
+        type=known,
+        event=_event(known, kind),
+        mdn=_number("mdn", mdn) or "",
+        imei=_device("imei", imei) if opening else None,
+        new_imei=_device("newImei", new_imei) if known is Type.DEVICE_CHANGE else None,
+        new_mdn=_number("newMdn", new_mdn) if known is Type.NUMBER_CHANGE else None,
+        imsi=_device("imsi", imsi) if known in (Type.OPENING, Type.SIM_CHANGE) else None,
+        iccid=_device("iccid", iccid) if known in (Type.OPENING, Type.SIM_CHANGE) else None,
+        subscription=_plan(subscription) if known in (Type.OPENING, Type.PLAN_CHANGE) else None,
+        company_id=_company(company_id) if opening else None,
+        service_type=fields.text("serviceType", service_type or None) if opening else None,
+        device_type=fields.text("deviceType", device_type or None),
+        occurred_ms=_instant(occurred_time),
+    )
+
+
+def _event(known: Type, kind: str | None) -> Event:
+    if known in KINDS:
+        return KINDS[known][str(fields.one_of("kind", kind, tuple(KINDS[known])))]
+    return Event.OPEN if known is Type.OPENING else Event.KEEP
+
+
+def _number(name: str, value: str | None) -> str | None:
+    return _formed(name, value, _NUMBER, "digits, with or without a '+' before them")
+
+
+def _device(name: str, value: str | None) -> str | None:
+    return _formed(name, value, _DEVICE, "at most 32 letters and digits")
+
+
+def _plan(value: str | None) -> str | None:
+    return fields.text("subscription", value or None)
+
+
+def _formed(name: str, value: str | None, form: re.Pattern[str], expected: str) -> str | None:
+    if not value:
+        return None
+    if not form.fullmatch(value):
+        raise fields.WrongForm(f"Parameter '{name}' must be {expected}.")
+    return value
+
+
+def _company(value: str | None) -> CompanyId | None:
+    if not value:
+        return None
+    known = ids.canonical(value)
+    if known is None:
+        raise BadParameter("Parameter 'companyId' must be a UUID.")
+    return CompanyId(known)
+
+
+def _instant(value: int | None) -> int | None:
+    if value is not None and not 0 <= value <= _LATEST_MS:
+        raise fields.OutOfRange(f"Parameter 'occurredTime' must be between 0 and {_LATEST_MS} milliseconds.")
+    return value

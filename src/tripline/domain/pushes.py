@@ -1,0 +1,97 @@
+"""Messages to customers' servers: which a company asked for, and which companies get one.
+
+Follows push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), the rows that wait to be sent
+(`store/outbox.py`), who calls this (`services/push/notices.py`).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from tripline.domain.companies import MessageTypes
+from tripline.domain.ids import CompanyId
+
+_NUMBER: Final = re.compile(r"0*([0-9]{1,4})", re.ASCII)
+
+
+class Selector(IntEnum):
+    """Numbers of `notifyMsgType` beside those of device messages: trips 1 to 12, events 101 to 116."""
+
+    RPC = 300
+    RULE_ALARM = 400
+    """Accepted, and selects nothing: no rule engine is documented (N5)."""
+    CONNECTION = 500
+    NETWORK_STATUS = 600
+
+
+class Name(StrEnum):
+    """What a message is called in its `ty`."""
+
+    TRIP = "TRIP"
+    MICROTRIP = "MICROTRIP"
+    EVENT = "EVENT"
+    RPC = "RPC"
+    CONNECTION = "CONNECTION"
+    NETWORK_STATUS = "NWSTATUS"
+
+
+_NAMES: Final[dict[int, Name]] = {
+    **{number: Name.TRIP if number % 2 else Name.MICROTRIP for number in range(1, 13)},
+    **dict.fromkeys(range(101, 117), Name.EVENT),
+    Selector.RPC: Name.RPC,
+    Selector.CONNECTION: Name.CONNECTION,
+    Selector.NETWORK_STATUS: Name.NETWORK_STATUS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Where a company wants messages sent, and which."""
+
+    company_id: CompanyId
+    notify_host: str | None
+    notify_msg_type: MessageTypes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """A company that gets a message, and the number that selected it."""
+
+    company_id: CompanyId
+    selector: int
+
+
+def name_of(number: int) -> Name:
+    """The name of the messages that this number selects. Raises KeyError for a number that selects none (N5)."""
+    return _NAMES[number]
+
+
+def selected(asked: MessageTypes | None) -> frozenset[int]:
+    """The numbers in a `notifyMsgType` as it was sent; parts that are no number select nothing (N1 to N3)."""
+    parts = ",".join(_text(part) for part in (asked if isinstance(asked, list) else [asked])).split(",")
+    found = (_NUMBER.fullmatch(part.strip()) for part in parts)
+    return frozenset(int(number[1]) for number in found if number)
+
+
+def receivers(operator: Subscription, owner: Subscription, numbers: Iterable[int]) -> list[Receiver]:
+    """Who gets a message that has these numbers: its kind's, and the one that was sent (N4). Each company once.
+
+    `operator` is the operator of the sensor's service type, `owner` the company that owns the sensor.
+    """
+    told = [operator] if owner.company_id == operator.company_id else [operator, owner]
+    chosen = ((company, _selector(company, numbers)) for company in told if company.notify_host)
+    return [Receiver(company.company_id, selector) for company, selector in chosen if selector is not None]
+
+
+def _selector(company: Subscription, numbers: Iterable[int]) -> int | None:
+    asked = selected(company.notify_msg_type)
+    return next((number for number in numbers if number in asked and number in _NAMES), None)
+
+
+def _text(part: str | int | float | None) -> str:
+    """A part as one would write it: JSON knows no difference between 600 and 600.0."""
+    if isinstance(part, float) and part.is_integer():
+        return str(int(part))
+    return "" if part is None else str(part)

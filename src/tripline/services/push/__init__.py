@@ -1,0 +1,1 @@
+"""Messages to customers' servers: what is put into the outbox (`notices`)."""

@@ -1,0 +1,61 @@
+"""Rows of messages that wait to be sent to customers' servers, and who wants which.
+
+Written in the transaction of the change that they tell of. Mails wait in a table of their own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import bindparam, insert, select
+
+from tripline.domain.companies import MessageTypes
+from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.pushes import Subscription
+from tripline.store.tables import company, push_outbox
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_owner: Final = company.alias("owner")
+_SUBSCRIPTIONS: Final = Hot(
+    select(company.c.id, company.c.notify_host, company.c.notify_msg_type)
+    .select_from(_owner.join(company, company.c.id.in_((_owner.c.id, _owner.c.master_id))))
+    .where(_owner.c.id == bindparam("key"))
+    .order_by(company.c.master.desc()),
+    "key",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A message to one company. `id` is its `webhook-id`: a receiver that knows it drops the repetition."""
+
+    no: RowNo
+    id: str
+    company_id: CompanyId
+    sensor_id: SensorId
+    selector: int
+    """Number of `notifyMsgType` that selected it."""
+    body: bytes
+    due_ms: int
+
+
+def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subscription]:
+    """What the operator above a company wants, and what the company itself does: the same for an operator.
+
+    Takes no scope: it tells where messages about the company's sensors go, and is shown to nobody.
+    """
+    found = [_subscription(row) for row in tx.hot(_SUBSCRIPTIONS, company_id)]
+    return found[0], found[-1]
+
+
+def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:
+    """Keep messages to send."""
+    if messages:
+        tx.run(insert(push_outbox), [{name: getattr(each, name) for name in Waiting.__slots__} for each in messages])
+
+
+def _subscription(row: tuple[Any, ...]) -> Subscription:
+    company_id, host, kept = row
+    asked: MessageTypes | None = None if kept is None else msgspec.json.decode(kept)
+    return Subscription(CompanyId(company_id), host, asked)
