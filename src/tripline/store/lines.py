@@ -74,7 +74,11 @@ def claim_of(tx: ReadTx, sensor_id: SensorId) -> Claim | None:
 
 def claim(tx: WriteTx, sensor_id: SensorId, claim: Claim | None) -> None:
     """Note the call about the device's line; None when it has ended."""
-    values = {"claimed_by": claim.request_id, "claimed_until_ms": claim.until_ms} if claim else _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
+    values = {"claimed_by": claim.request_id, "claimed_until_ms": claim.until_ms} if claim else _UNCLAIMED
+    tx.run(update(carrier_line).where(carrier_line.c.sensor_id == sensor_id).values(values))
+
+
+_UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
 
 
 @cache
