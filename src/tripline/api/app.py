@@ -10,7 +10,23 @@ from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
 
-from tripline.api import analytics, auth, companies, errors, health, sensors, surround, trips, users, vehicles
+from tripline.api import (
+    analytics,
+    applications,
+    auth,
+    candidates,
+    companies,
+    errors,
+    health,
+    loans,
+    passwords,
+    rights,
+    sensors,
+    surround,
+    trips,
+    users,
+    vehicles,
+)
 from tripline.api.rim import Rim
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
@@ -18,7 +34,21 @@ from tripline.ports import Outage
 BODY_MAX: Final = 1_048_576
 """Bytes of a request body (G35)."""
 
-FAMILIES: Final = (health, auth, companies, vehicles, sensors, users, trips, analytics)
+FAMILIES: Final = (
+    health,
+    auth,
+    passwords,
+    applications,
+    companies,
+    vehicles,
+    sensors,
+    users,
+    trips,
+    analytics,
+    candidates,
+    loans,
+    rights,
+)
 
 
 def create_app(rim: Rim) -> ASGIApp:

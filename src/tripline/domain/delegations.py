@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import ClassVar, Final
 
+from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Refusal
 
@@ -213,3 +214,11 @@ def check_receiver(*, giver: UserId, receiver: UserId, role: UserRole, available
         raise Oneself("A director gives rights to another director.")
     if not available:
         raise NotLentThere("The person's company neither owns the vehicle nor has it delegated to it.")
+
+
+def may_end(*, actor: Actor, owner: CompanyId, could_give: bool) -> bool:
+    """Whether the actor may take back a right on a vehicle that it may give rights on.
+
+    Who could give the right to this person may; the administrators of the vehicle's company may take it from anybody.
+    """
+    return could_give or (actor.authority is Authority.COMPANY_ADMIN and actor.company_id == owner)

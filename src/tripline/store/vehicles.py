@@ -8,14 +8,14 @@ from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, func, insert, select, update
 
 from tripline.domain import vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import sensor, vehicle, vehicle_user
+from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_score, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _COUNTED: Final[dict[str, ColumnElement[int]]] = {
@@ -40,6 +40,12 @@ def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
     return bool(rows[0][0]) if rows else None
 
 
+def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
+    """The vehicle of the service type with this number, as `find`."""
+    rows = tx.hot(_find_by_number(scope.reaches), service_type, vehicle_no, scope.user_id, scope.company_id)
+    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
+
+
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
     inside = (company_id, scope.user_id, scope.company_id)
@@ -47,11 +53,38 @@ def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.
     return [_vehicle(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
 
 
+def lent(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window, *, received: bool
+) -> Sequence[Vehicle]:
+    """The vehicles inside the scope that the company received on loan, or lent to others, by number, each once.
+
+    Raises `listing.UnknownOffset`.
+    """
+    inside = (company_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _lent_number_of(scope.reaches, received), *inside)
+    return [_vehicle(row) for row in tx.hot(_lent_vehicles(scope.reaches, received, window.shape), *inside, *values)]
+
+
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
     """Keep a new vehicle. Raises `vehicles.NumberTaken` when the service type has one with this number."""
     row = asdict(new)
     with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(new.vehicle_no))):
         tx.run(insert(vehicle), {name: row[name] for name in _STORED})
+
+
+def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
+    """Write these columns of a vehicle inside the scope. Raises `vehicles.NumberTaken`."""
+    statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
+    number = columns.get("vehicle_no", "")
+    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(number))):
+        tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
+
+
+def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
+    """Delete a vehicle inside the scope that nothing hangs on any more, and its accumulated score."""
+    tx.run(delete(vehicle_score).where(vehicle_score.c.vehicle_id == vehicle_id))
+    statement = delete(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
+    tx.run(statement, {"key": vehicle_id, **scopes.values(scope)})
 
 
 def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
@@ -96,6 +129,14 @@ def _find(reaches: scopes.Reaches) -> Hot:
 
 
 @cache
+def _find_by_number(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.vehicles(reaches)).where(
+        vehicle.c.service_type == bindparam("type"), vehicle.c.vehicle_no == bindparam("number")
+    )
+    return Hot(statement, "type", "number", scopes.USER, scopes.COMPANY)
+
+
+@cache
 def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
     statement = listing.windowed(_owned(_select(), reaches), vehicle.c.vehicle_no, vehicle.c.id, shape)
     return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
@@ -109,6 +150,26 @@ def _number_of(reaches: scopes.Reaches) -> Hot:
 
 def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
     return statement.where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
+
+
+@cache
+def _lent_vehicles(reaches: scopes.Reaches, received: bool, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_lent(_select(), reaches, received), vehicle.c.vehicle_no, vehicle.c.id, shape)
+    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _lent_number_of(reaches: scopes.Reaches, received: bool) -> Hot:
+    statement = _lent(select(vehicle.c.vehicle_no), reaches, received).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", "company", scopes.USER, scopes.COMPANY)
+
+
+def _lent(statement: Select[Any], reaches: scopes.Reaches, received: bool) -> Select[Any]:
+    loan = vehicle_company.alias("loan")
+    if received:
+        held = select(loan.c.vehicle_id).where(loan.c.to_company_id == bindparam("company"))
+        return statement.where(vehicle.c.id.in_(held), scopes.vehicles(reaches))
+    return _owned(statement, reaches).where(exists().where(loan.c.vehicle_id == vehicle.c.id))
 
 
 @cache

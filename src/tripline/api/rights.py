@@ -1,0 +1,206 @@
+"""Rights of directors and drivers on single vehicles: giving, reading, taking back, listing (client-surface 7.6).
+
+The director's path with the header `toCompanyId` delegates a vehicle to a company instead (G13, X2; `loans.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, loans, pages, parameters, reading
+from tripline.api.operations import PageOf, Value, operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import access, delegations
+from tripline.domain.access import Action, Actor
+from tripline.domain.delegations import UserRole
+from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.services.fleet import rights as service
+from tripline.store.transactions import ReadTx
+from tripline.wire import rest_reading, rest_relations
+from tripline.wire.rest import Page
+
+TO_COMPANY: Final = Value(
+    name="toCompanyId",
+    type=str,
+    meaning="when sent, the vehicle is delegated to this company, and the answer is that delegation",
+    example="0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11",
+)
+_PERSON: Final = {UserRole.DELEGATED_DIRECTOR: "directorId", UserRole.DRIVER: "driverId"}
+_REFUSALS: Final = (delegations.NotLentThere, delegations.RightHeld)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/director/{directorId}/relation/vehicle",
+    access=Action.RIGHT_GIVE_DIRECTOR,
+    request=rest_relations.VehicleChoice,
+    answer=rest_relations.RightRecord | rest_relations.LoanRecord,
+    headers=(TO_COMPANY,),
+    refuses=(delegations.Oneself, *_REFUSALS, *loans.REFUSALS),
+)
+async def give_director(request: Call) -> ASGIApp:
+    """Make a director DELEGATED_DIRECTOR of a vehicle; with the header, delegate the vehicle to a company instead."""
+    named = request.headers.get("tocompanyid")
+    if named is None:
+        return await _give(request, UserRole.DELEGATED_DIRECTOR)
+    actor = await guards.permitted(request)
+    access.scope_of(actor, Action.VEHICLE_LEND)
+    parameters.path_id(request, "directorId")
+    return await loans.lend_to(request, actor, CompanyId(parameters.uuid_of(named, "toCompanyId")))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/driver/{driverId}/relation/vehicle",
+    access=Action.RIGHT_GIVE_DRIVER,
+    request=rest_relations.VehicleChoice,
+    answer=rest_relations.RightRecord,
+    refuses=_REFUSALS,
+)
+async def give_driver(request: Call) -> ASGIApp:
+    """Let a driver, or a director, who may act as one, drive a vehicle."""
+    return await _give(request, UserRole.DRIVER)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}",
+    access=Action.RIGHT_READ,
+    answer=rest_relations.RightRecord,
+)
+async def read_director(request: Call) -> ASGIApp:
+    """The director's right on a vehicle as DELEGATED_DIRECTOR."""
+    return await _read(request, UserRole.DELEGATED_DIRECTOR)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}",
+    access=Action.RIGHT_READ,
+    answer=rest_relations.RightRecord,
+)
+async def read_driver(request: Call) -> ASGIApp:
+    """The right to drive a vehicle."""
+    return await _read(request, UserRole.DRIVER)
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}",
+    access=Action.RIGHT_GIVE_DIRECTOR,
+    answer=None,
+)
+async def take_back_director(request: Call) -> ASGIApp:
+    """Take back what made the director DELEGATED_DIRECTOR of the vehicle."""
+    return await _take_back(request, UserRole.DELEGATED_DIRECTOR)
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}",
+    access=Action.RIGHT_GIVE_DRIVER,
+    answer=None,
+)
+async def take_back_driver(request: Call) -> ASGIApp:
+    """Take back the right to drive the vehicle; who drives it by no other right is its current driver no longer."""
+    return await _take_back(request, UserRole.DRIVER)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/director/{directorId}/relation/vehicles",
+    access=Action.RIGHT_READ,
+    answer=PageOf(record=rest_relations.RightRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_director(request: Call) -> ASGIApp:
+    """The director's rights as DELEGATED_DIRECTOR, by vehicle number."""
+    return await _list(request, UserRole.DELEGATED_DIRECTOR)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/driver/{driverId}/relation/vehicles",
+    access=Action.RIGHT_READ,
+    answer=PageOf(record=rest_relations.RightRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_driver(request: Call) -> ASGIApp:
+    """The rights to drive that the person has, by vehicle number."""
+    return await _list(request, UserRole.DRIVER)
+
+
+async def _give(request: Call, role: UserRole) -> ASGIApp:
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, UserId]:
+        actor = guards.permitted_in(tx, request)
+        user_id = _person_in(request, role)
+        service.require_receiver(tx, actor=actor, user_id=user_id, role=role)
+        return actor, user_id
+
+    actor, user_id = await rim.store.read_short(admitted)
+    sent = rest_reading.read(await parameters.json_object(request), rest_relations.VehicleChoice)
+    vehicle_id = VehicleId(rest_relations.id_of(sent.vehicle_id, "vehicleId"))
+    now_ms = rim.clock()
+    new = await rim.store.write(
+        lambda tx: service.give(
+            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
+        )
+    )
+    return answers.ok(rest_relations.right_record(new))
+
+
+async def _read(request: Call, role: UserRole) -> ASGIApp:
+    actor = await guards.permitted(request)
+    user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
+    found = await rim_of(request).store.read_short(
+        lambda tx: service.read(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
+    )
+    return answers.ok(rest_relations.right_record(found))
+
+
+async def _take_back(request: Call, role: UserRole) -> ASGIApp:
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
+    sensors = await rim.store.write(
+        lambda tx: service.take_back(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
+    )
+    for sensor_id in sensors:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok({})
+
+
+async def _list(request: Call, role: UserRole) -> ASGIApp:
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request)
+        user_id = _person_in(request, role)
+        service.require_holder(tx, actor=actor, user_id=user_id, role=role)
+        page = pages.text_page(request)
+        found = service.of_user(tx, actor=actor, user_id=user_id, role=role, window=reading.window(page))
+        return pages.text_answer(
+            page,
+            found,
+            record=rest_relations.right_record,
+            name_and_id=lambda right: (right.vehicle_no, right.id),
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+def _person_in(request: Call, role: UserRole) -> UserId:
+    return UserId(parameters.path_id(request, _PERSON[role]))
+
+
+handlers: Final[list[Any]] = [
+    give_director,
+    give_driver,
+    read_director,
+    read_driver,
+    take_back_director,
+    take_back_driver,
+    list_director,
+    list_driver,
+]

@@ -1,0 +1,126 @@
+"""Rights of directors and drivers on single vehicles: giving, taking back, reading (rules 2 and 3 of delegation).
+
+Not here: the rights that end with a loan (`loans.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tripline.domain import access, delegations
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.delegations import Right, UserRole
+from tripline.domain.ids import RecordId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.people import DRIVING_ROLES, User
+from tripline.domain.refusals import NotFound
+from tripline.services.fleet import candidates
+from tripline.store import listing, loans, people, vehicles
+from tripline.store import rights as rows
+from tripline.store.transactions import ReadTx, WriteTx
+
+_GIVE: Final = {
+    UserRole.DELEGATED_DIRECTOR: Action.RIGHT_GIVE_DIRECTOR,
+    UserRole.DRIVER: Action.RIGHT_GIVE_DRIVER,
+}
+_RECEIVE: Final = {
+    UserRole.DELEGATED_DIRECTOR: Action.RIGHT_RECEIVE_DIRECTOR,
+    UserRole.DRIVER: Action.RIGHT_RECEIVE_DRIVER,
+}
+_RECEIVERS: Final = {UserRole.DELEGATED_DIRECTOR: (Authority.DIRECTOR,), UserRole.DRIVER: DRIVING_ROLES}
+"""Directors may act as drivers."""
+_NOUN: Final = {UserRole.DELEGATED_DIRECTOR: "director", UserRole.DRIVER: "driver"}
+
+
+def require_receiver(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> User:
+    """The person, when the actor may give it rights of this role. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, _RECEIVE[role])
+    return access.admitted(people.find_one_of(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
+
+
+def give(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    user_id: UserId,
+    vehicle_id: VehicleId,
+    role: UserRole,
+    ids: TimeIds,
+    now_ms: int,
+) -> Right:
+    """The person's new right on the vehicle.
+
+    Raises `NotFound`, `Forbidden`, `delegations.Oneself`, `delegations.NotLentThere` or `delegations.RightHeld`.
+    """
+    person = require_receiver(tx, actor=actor, user_id=user_id, role=role)
+    scope = access.scope_of(actor, _GIVE[role])
+    vehicle = access.admitted(vehicles.find(tx, scope, vehicle_id), "vehicle")
+    assert person.company_id is not None  # a director or driver always has one
+    available = vehicle.company_id == person.company_id or loans.holds(tx, vehicle.id, person.company_id)
+    delegations.check_receiver(giver=actor.user_id, receiver=person.id, role=role, available=available)
+    if rows.held(tx, vehicle.id, person.id, role):
+        raise delegations.RightHeld(f"Parameter 'vehicleId': the {_NOUN[role]} has this right on the vehicle already.")
+    company = candidates.counterpart(tx, person.company_id)
+    right_id = RecordId(ids.next(now_ms=now_ms))
+    rows.insert_new(
+        tx,
+        right_id=right_id,
+        vehicle_id=vehicle.id,
+        user_id=person.id,
+        company_id=company.id,
+        role=role,
+        now_ms=now_ms,
+    )
+    return Right(
+        id=right_id,
+        created_ms=now_ms,
+        company_id=company.id,
+        company_name=company.name,
+        user_id=person.id,
+        user_name=person.name,
+        vehicle_id=vehicle.id,
+        vehicle_no=vehicle.vehicle_no,
+        user_role=role,
+    )
+
+
+def take_back(tx: WriteTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> list[SensorId]:
+    """End the person's right; the vehicle's sensors when the person drove it and may no longer.
+
+    The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
+    when there is no such right, or `Forbidden`.
+    """
+    receivers = access.scope_of(actor, _RECEIVE[role])
+    found_person = people.find_one_of(tx, receivers, _RECEIVERS[role], user_id)
+    found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
+    if found_person is None:
+        # What is unknown is said before what is foreign (client-surface 3.3).
+        raise NotFound(f"There is no {_NOUN[role]} with this id.")
+    vehicle = access.admitted(found_vehicle, "vehicle")
+    could_give = found_person[1]
+    access.admit(delegations.may_end(actor=actor, owner=vehicle.company_id, could_give=could_give), _NOUN[role])
+    if not rows.held(tx, vehicle_id, user_id, role):
+        raise NotFound(f"The {_NOUN[role]} has no such right on this vehicle.")
+    return vehicles.sensors_of(tx, vehicle_id) if rows.end(tx, vehicle_id, user_id, role) else []
+
+
+def require_holder(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> None:
+    """Let pass who may read the person's rights. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.RIGHT_READ)
+    access.admitted(people.find_one_of(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
+
+
+def read(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> Right:
+    """The person's right on the vehicle. Raises `Forbidden`, or `NotFound` also when there is none."""
+    require_holder(tx, actor=actor, user_id=user_id, role=role)
+    found = rows.find(tx, access.scope_of(actor, Action.RIGHT_READ), user_id, vehicle_id, role)
+    if found is None:
+        raise NotFound(f"The {_NOUN[role]} has no such right on a vehicle with this id.")
+    return found
+
+
+def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window: listing.Window) -> Sequence[Right]:
+    """The person's rights of this role, by vehicle number; `require_holder` was asked before.
+
+    Raises `listing.UnknownOffset`.
+    """
+    scope = access.scope_of(actor, Action.RIGHT_READ)
+    return rows.of_user(tx, scope, user_id, role, window)
