@@ -30,7 +30,8 @@ from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
 from tripline.ports import Outage
 from tripline.services import doctor, passwords, tokens
-from tripline.services.accounts import registry
+from tripline.services.accounts import limits, registry
+from tripline.services.erasing import Eraser
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
@@ -138,9 +139,11 @@ async def _run(
         signals=hints,
         tokens=tokens.Tokens(key=await _signing_key(store), settings=config.tokens),
         passwords=hasher,
+        limits=limits.Limits(accounts=config.accounts, rest=config.rest),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
         api_port=ways_in.api_port,
+        behind_proxy=config.behind_proxy,
     )
     http = http_uvicorn.HttpDoors(
         create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms
@@ -155,10 +158,12 @@ async def _run(
         clock=now_ms,
     )
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
+    eraser = Eraser(store=store, signals=hints, let_go=intake.let_go_of, stopwatch=time.perf_counter)
     listener = DeviceListener(config=config.devices, intake=intake, admit=_admission(store), clock=now_ms)
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
+        erasing = tasks.create_task(eraser.run())
         serving = tasks.create_task(http.run())
         async with listener:
             await listener.start_on(ways_in.devices, tls)
@@ -178,6 +183,7 @@ async def _run(
         await taking_in
         await serving
         scoring.cancel()
+        erasing.cancel()
     hasher.close()
 
 

@@ -13,8 +13,14 @@ from structlog.typing import FilteringBoundLogger, Processor
 
 SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
 """A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
+SIGNAL_CREDENTIAL_ENDED: Final = "sensor.credential_ended"
+"""A sensor's access token is good no more; the detail is the sensor's id. The gateway ends its session at once."""
 SIGNAL_SCORING_DUE: Final = "scoring.due"
 """A trip was closed; the scorer looks for jobs."""
+SIGNAL_ERASURE_DUE: Final = "erasure.due"
+"""Something was deleted; the eraser looks for what it left behind."""
+SIGNAL_MAIL_DUE: Final = "mail.due"
+"""A mail was put into the outbox; the postman looks."""
 
 EVENTS: Final[dict[str, str]] = {
     "serve.ready": "every door is open",
@@ -29,7 +35,14 @@ EVENTS: Final[dict[str, str]] = {
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
+    "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",
+    "erase.failed": "erasing what deleted vehicles left behind failed and will be tried again",
     "account.login_failed": "wrong credentials",
+    "account.login_throttled": "an attempt at a password was not made: too many failed before it",
+    "account.refresh_reused": "a refresh token was used again after its time; its session was ended",
+    "accounts.failed": "expired sessions, links and parked mails could not be removed; tried again later",
+    "mail.failed": "a mail could not be sent and will be tried again",
+    "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",
 }
@@ -41,6 +54,10 @@ COMMIT_SECONDS: Final = Histogram("tripline_ingest_commit_seconds", "Duration of
 DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
 CONNECTS: Final = Counter("tripline_device_connects_total", "CONNECT packets, by return code", ["code"])
 SCORED: Final = Counter("tripline_trips_scored_total", "Trips scored, by outcome", ["outcome"])
+ERASED_ROWS: Final = Counter(
+    "tripline_erased_rows_total", "Rows of driving data erased after their vehicle was deleted"
+)
+MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
 REQUEST_SECONDS: Final = Histogram(
     "tripline_http_request_seconds", "Duration of one request, seconds", ["route", "status"]
 )

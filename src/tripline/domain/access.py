@@ -76,6 +76,8 @@ class Action(Enum):
     RIGHT_READ = "right.read"
     """The rights that somebody holds; the row is the person."""
     SENSOR_CREATE = "sensor.create"
+    SENSOR_CREDENTIAL_READ = "sensor.credential_read"
+    """See the access token in the record of a sensor; who may not sees null."""
     SENSOR_DELETE = "sensor.delete"
     SENSOR_MODIFY = "sensor.modify"
     SENSOR_MOUNT = "sensor.mount"
@@ -90,6 +92,10 @@ class Action(Enum):
     VEHICLE_DELETE = "vehicle.delete"
     VEHICLE_LEND = "vehicle.lend"
     """Delegate a vehicle to a company, or take it back; the row is the vehicle."""
+    VEHICLE_RECEIVE_DIRECTOR = "vehicle.receive_director"
+    """Who may be made managing director by the actor; the row is the person."""
+    VEHICLE_RECEIVE_DRIVER = "vehicle.receive_driver"
+    """Who may be set as a driver by the actor, beside those who hold a right on the vehicle; the row is the person."""
     VEHICLE_LOANS_READ = "vehicle.loans_read"
     """The companies that a vehicle is delegated to; the row is the vehicle."""
     VEHICLE_MODIFY = "vehicle.modify"
@@ -150,6 +156,8 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DRIVER: _SELF,
     },
     Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: _OWN},
+    # Whoever knows the access token can speak as the device: not those who only have the use of the vehicle.
+    Action.SENSOR_CREDENTIAL_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.SENSOR_DELETE: {Authority.COMPANY_ADMIN: _OWN},
     Action.SENSOR_MODIFY: {Authority.COMPANY_ADMIN: _OWN},
     Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: _OWN},
@@ -174,6 +182,12 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.VEHICLE_DELETE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_LEND: {Authority.COMPANY_ADMIN: _OWN},
     Action.VEHICLE_LOANS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.VEHICLE_RECEIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},
+    Action.VEHICLE_RECEIVE_DRIVER: {
+        Authority.COMPANY_ADMIN: _OWN,
+        Authority.DIRECTOR: _OWN,
+        Authority.DRIVER: _SELF,
+    },
     Action.VEHICLE_MODIFY: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_READ: {
         Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,

@@ -6,13 +6,15 @@ Not here: who may register or read one (`access`), its rows (`store/vehicles.py`
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from dataclasses import fields as fields_of
+from enum import Enum, StrEnum, auto
+from typing import Any, ClassVar, Final
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter
+from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 MISSION_TYPES: Final = ("AUTO", "MANUAL")
 """Kinds of transmission."""
@@ -32,10 +34,54 @@ class Status(StrEnum):
     ACTIVATED = "ACTIVATED"
 
 
+class Event(Enum):
+    """What moves a vehicle from state to state."""
+
+    ACTIVATE = auto()
+    DEACTIVATE = auto()
+
+
+NEXT: Final = {
+    (Status.DEACTIVATED, Event.ACTIVATE): Status.ACTIVATED,
+    (Status.ACTIVATED, Event.ACTIVATE): Status.ACTIVATED,
+    (Status.ACTIVATED, Event.DEACTIVATE): Status.DEACTIVATED,
+    (Status.DEACTIVATED, Event.DEACTIVATE): Status.DEACTIVATED,
+}
+"""Every transition. Nothing else moves a vehicle (G9), and asking for the state that it has changes nothing."""
+
+
 class NumberTaken(BadParameter):
     """Another vehicle of the service type has this number (H5)."""
 
     code = "vehicle.number_taken"
+
+
+class OtherDirector(Refusal):
+    """Somebody else, or nobody, is the managing director that was to be unset."""
+
+    code: ClassVar[str] = "vehicle.other_director"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class OtherDriver(Refusal):
+    """Somebody else, or nobody, is set as the driver that was to be unset."""
+
+    code: ClassVar[str] = "vehicle.other_driver"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class Occupied(Refusal):
+    """A driver wanted to take over a vehicle that somebody else is set to drive."""
+
+    code: ClassVar[str] = "vehicle.occupied"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class NotActivated(Refusal):
+    """A driver wanted to drive a vehicle that is not activated."""
+
+    code: ClassVar[str] = "vehicle.not_activated"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +151,35 @@ def registration(
         displacement=fields.amount("displacement", displacement),
         additional_info=fields.long_text("additionalInfo", additional_info),
     )
+
+
+def changed(vehicle: Vehicle, named: Mapping[str, Any]) -> Registration:
+    """What the vehicle's registration says after a partial update: `named` holds what changes, None clears it.
+
+    Raises `BadParameter` as `registration` does.
+    """
+    before = {field.name: getattr(vehicle, field.name) for field in fields_of(Registration)}
+    return registration(**{**before, **named})
+
+
+def refuse_unset_director(vehicle: Vehicle, director_id: UserId) -> None:
+    """Raise `OtherDirector` unless the person is the managing director."""
+    if vehicle.director_id != director_id:
+        raise OtherDirector("This director does not manage the vehicle.")
+
+
+def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
+    """Raise `OtherDriver` unless the person is set as the driver."""
+    if vehicle.current_driver_id != driver_id:
+        raise OtherDriver("This person is not set as the vehicle's driver.")
+
+
+def refuse_log_in(vehicle: Vehicle, driver_id: UserId) -> None:
+    """Raise `NotActivated` or `Occupied` when a driver may not take the vehicle now."""
+    if vehicle.status is not Status.ACTIVATED:
+        raise NotActivated("The vehicle is not activated for drivers.")
+    if vehicle.current_driver_id not in (None, driver_id):
+        raise Occupied("Somebody else drives this vehicle and must log out first.")
 
 
 def number_taken(vehicle_no: str) -> NumberTaken:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal_column, select, tuple_
 
+from tripline.store import erasures
 from tripline.store.journeys import Span
 from tripline.store.listing import UnknownOffset
 from tripline.store.tables import driving_score, gps_event, trip, vehicle_score
@@ -152,10 +153,16 @@ def _far_end(span: Span) -> int:
     return span.last_ms if span.ascending else span.first_ms
 
 
+def _of(table: Table, owner: Owner) -> list[ColumnElement[bool]]:
+    """The rows of the owner; of a driver without those that a deleted vehicle left behind."""
+    owned = table.c[owner.value] == bindparam("owner")
+    return [owned] if owner is Owner.VEHICLE else [owned, erasures.kept(table.c.vehicle_id)]
+
+
 @cache
 def _offset(table: Table, owner: Owner) -> Hot:
     place = [table.c[name] for name in _ORDER[table]]
-    statement = select(*place).where(_KEY[table] == bindparam("id"), table.c[owner.value] == bindparam("owner"))
+    statement = select(*place).where(_KEY[table] == bindparam("id"), *_of(table, owner))
     return Hot(statement, "id", "owner")
 
 
@@ -168,7 +175,7 @@ def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
     statement = (
         select(*(table.c[name] for name in _FIELDS[table]))
         .where(
-            table.c[owner.value] == bindparam("owner"),
+            *_of(table, owner),
             here > place if ascending else here < place,
             created <= bindparam("far") if ascending else created >= bindparam("far"),
         )

@@ -17,7 +17,7 @@ from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
-from tripline.store import scopes
+from tripline.store import erasures, scopes
 from tripline.store.listing import UnknownOffset
 from tripline.store.tables import microtrip, trip
 from tripline.store.transactions import Hot, ReadTx
@@ -127,7 +127,7 @@ _LATEST_MICROTRIP: Final = Hot(
 
 @cache
 def _trip_inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"))
+    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"), erasures.kept(trip.c.vehicle_id))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Integer, Select, bindparam, delete, func, select, update
 
+from tripline.store import erasures
 from tripline.store.bulk import Bulk
 from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -151,22 +152,28 @@ def keep_total(tx: WriteTx, vehicle_id: str, total: Total | None, *, at_ms: int)
 
 
 def _jobs() -> Select[Any]:
+    """Jobs of trips that are there: the commit of a result asks anew, so none outlives its vehicle."""
     newest = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery()
-    return select(
-        scoring_job.c.trip_no,
-        scoring_job.c.due_ms,
-        scoring_job.c.attempts,
-        trip.c.id,
-        trip.c.vehicle_id,
-        trip.c.user_id,
-        trip.c.device_type,
-        trip.c.parking,
-        trip.c.distance_m,
-        trip.c.not_scored,
-        vehicle.c.category,
-        newest,
-    ).select_from(
-        scoring_job.join(trip, trip.c.no == scoring_job.c.trip_no).outerjoin(vehicle, vehicle.c.id == trip.c.vehicle_id)
+    joined = scoring_job.join(trip, trip.c.no == scoring_job.c.trip_no).outerjoin(
+        vehicle, vehicle.c.id == trip.c.vehicle_id
+    )
+    return (
+        select(
+            scoring_job.c.trip_no,
+            scoring_job.c.due_ms,
+            scoring_job.c.attempts,
+            trip.c.id,
+            trip.c.vehicle_id,
+            trip.c.user_id,
+            trip.c.device_type,
+            trip.c.parking,
+            trip.c.distance_m,
+            trip.c.not_scored,
+            vehicle.c.category,
+            newest,
+        )
+        .select_from(joined)
+        .where(erasures.kept(trip.c.vehicle_id))
     )
 
 

@@ -15,6 +15,7 @@ from tripline.domain import ids, trips
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
 from tripline.domain.samples import RECORD
+from tripline.store import erasures
 from tripline.store.tables import device_event, microtrip, sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -59,6 +60,7 @@ _TRIPS: Final = Hot(
         select(func.max(microtrip.c.ts))
         .where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no"))
         .scalar_subquery(),
+        erasures.kept(trip.c.vehicle_id),
     ),
     *("sensor_id", "cutoff_ms", "cutoff_no"),
 )
@@ -128,7 +130,7 @@ class Known:
     driver_id: UserId | None
     """Who drives the vehicle now."""
     trips: list[trips.LiveTrip]
-    """The open one and those that ended since the cutoff, in the order opened."""
+    """The open one and those that ended since the cutoff, in the order opened; not those of a deleted vehicle."""
     newest_ts: int | None
     """Largest header `ts` of the microtrips stored since the cutoff."""
 
@@ -150,7 +152,7 @@ def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Kno
         vehicle_id=vehicle_id,
         last_trip_msg_type=kind,
         driver_id=driver_id,
-        trips=[_live(tx, row) for row in rows],
+        trips=[_live(tx, row) for row in rows if row[12]],
         newest_ts=max(newest, default=None),
     )
 
@@ -160,8 +162,8 @@ def _interned(value: Any) -> Any:
 
 
 def _live(tx: ReadTx, row: tuple[object, ...]) -> trips.LiveTrip:
-    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms, _ = map(
-        _interned, row
+    no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms = map(
+        _interned, row[:11]
     )
     assert isinstance(no, int) and isinstance(start_ms, int)
     last_ms = end_ms if isinstance(end_ms, int) else _latest_sample(tx, no, default=start_ms)

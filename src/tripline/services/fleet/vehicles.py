@@ -1,15 +1,20 @@
-"""Registering and reading vehicles."""
+"""Registering, reading, changing, activating and deleting vehicles.
 
-from collections.abc import Sequence
-from dataclasses import fields
+Not here: who manages and who drives one (`assignments.py`), how many there are (`vehicle_counts.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
 
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RecordId, TimeIds, VehicleId
+from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, VehicleId
+from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services.fleet import companies
-from tripline.store import listing, loans
+from tripline.store import erasures, listing, loans, rights, sensors
 from tripline.store import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -57,6 +62,56 @@ def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+
+
+def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
+    """The vehicle with this number in the actor's service type. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    service_type = companies.own(tx, actor=actor).service_type
+    found = rows.find_by_number(tx, scope, service_type=service_type, vehicle_no=vehicle_no)
+    if found is None:
+        raise NotFound("There is no vehicle with this number.")
+    return access.admitted(found, "vehicle")
+
+
+def modify(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any]) -> Vehicle:
+    """The vehicle after a partial update: `named` holds the fields that change, None clears one.
+
+    Raises `NotFound`, `Forbidden`, `BadParameter` as at registration, `vehicles.NumberTaken`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_MODIFY)
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+    changed = asdict(vehicles.changed(vehicle, named))
+    if named:
+        rows.change(tx, scope, vehicle_id, **changed)
+    return replace(vehicle, **changed)
+
+
+def move(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, event: vehicles.Event) -> Vehicle:
+    """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+    after = vehicles.NEXT[vehicle.status, event]
+    if after is not vehicle.status:
+        rows.change(tx, scope, vehicle_id, status=after.value)
+    return replace(vehicle, status=after)
+
+
+def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, now_ms: int) -> list[SensorId]:
+    """Delete the vehicle; the sensors that were on it, which stay, DEACTIVATED and on no vehicle.
+
+    Loans and rights end. What it drove is not there any more either; erasing it takes the eraser a while. The caller
+    tells the pipeline (`SIGNAL_SENSOR_CHANGED`) and the eraser (`SIGNAL_ERASURE_DUE`) after the commit. Raises
+    `NotFound` or `Forbidden`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_DELETE)
+    access.admit(rows.inside(tx, scope, vehicle_id), "vehicle")
+    unmounted = sensors.unmount_all(tx, vehicle_id)
+    loans.forget_vehicle(tx, vehicle_id)
+    rights.forget_vehicle(tx, vehicle_id)
+    rows.remove(tx, scope, vehicle_id)
+    erasures.begin(tx, vehicle_id, now_ms=now_ms)
+    return unmounted
 
 
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:

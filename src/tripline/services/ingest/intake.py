@@ -8,12 +8,12 @@ Not here: what happens to a batch (`pipeline.py`), which trips are silent (`clos
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services.ingest import closing
 from tripline.services.ingest.pipeline import Frame, Pipeline
@@ -58,6 +58,8 @@ class IngestDoor:
         self._waiting: list[Frame] = []
         self._changed: set[SensorId] = set()
         self._wake = asyncio.Event()
+        self._passing = asyncio.Lock()
+        """Held while a batch goes through."""
         self._stop = asyncio.Event()
         self._sweep_due = True
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -83,6 +85,12 @@ class IngestDoor:
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
         return len(self._waiting) >= self._settings.backlog or self._shut
+
+    async def let_go_of(self, vehicle_ids: Collection[VehicleId]) -> None:
+        """Return when no batch is under way that knew these deleted vehicles, and none will: their rows are all
+        written."""
+        async with self._passing:
+            self._pipeline.tracks.forget_vehicles(frozenset(vehicle_ids))
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
@@ -122,7 +130,8 @@ class IngestDoor:
         again, self._changed = self._changed, set()
         now_ms = frames[-1][3] if frames else self._clock()
         try:
-            await self._pipeline.take_in(frames, now_ms=now_ms, silent=silent, again=again)
+            async with self._passing:
+                await self._pipeline.take_in(frames, now_ms=now_ms, silent=silent, again=again)
         except Outage as outage:
             self._changed |= again
             self._abandon(frames, outage)

@@ -6,7 +6,7 @@ when something outside the pipeline changes the sensor or a batch could not be k
 Not here: the queries (`store/tracks.py`), what placing does with it (`placing.py`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 from tripline.domain.access import Scope
@@ -54,6 +54,11 @@ class Track:
     def remounted(self) -> bool:
         """Whether the open trip belongs to another vehicle than the one the sensor is mapped to now."""
         return self.trip is not None and self.trip.vehicle_id != self.vehicle_id
+
+    def names(self, vehicle_ids: Container[VehicleId | None]) -> bool:
+        """Whether the next rows of the sensor may be of one of the vehicles."""
+        trips = self.ended if self.trip is None else (*self.ended, self.trip)
+        return self.vehicle_id in vehicle_ids or any(trip.vehicle_id in vehicle_ids for trip in trips)
 
     def lapse(self, trip: LiveTrip, *, since_ms: int) -> None:
         """The trip ended without a message; those that ended before the instant are out of a late message's reach."""
@@ -106,6 +111,10 @@ class Tracks:
         """Read these sensors again before their next message."""
         for sensor_id in sensor_ids:
             self._tracks.pop(sensor_id, None)
+
+    def forget_vehicles(self, vehicle_ids: Container[VehicleId | None]) -> None:
+        """Read the sensors again that know one of these vehicles."""
+        self.forget([key for key, track in self._tracks.items() if track.names(vehicle_ids)])
 
     def forget_all(self) -> None:
         """Read every sensor again."""

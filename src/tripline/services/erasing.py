@@ -1,0 +1,97 @@
+"""The eraser: takes what deleted vehicles left behind out of the store, a little at a time.
+
+What waits is a list in the store (`store/erasures.py`), so an eraser that is stopped anywhere goes on where it was. It
+never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or slow the
+disk is, and what devices send goes between two of them.
+
+Not here: deleting the vehicle itself (`services/fleet/vehicles.py`).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from tripline.domain.ids import VehicleId
+from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
+from tripline.ports import Outage, Signals
+from tripline.store import erasures, remains
+from tripline.store.transactions import Store, WriteTx
+
+BUDGET_S: Final = 0.006
+"""How long a transaction deletes; with its commit it takes about twice that."""
+ROWS: Final = 50
+"""Rows between two looks at the stopwatch."""
+REST_S: Final = 0.01
+"""Between two transactions, so that others get at least as much of the writer."""
+LOOK_S: Final = 5.0
+"""How often to look unasked: for what other processes deleted, and after an outage."""
+AT_ONCE: Final = 500
+"""Vehicles taken from the list in one go."""
+
+LetGo = Callable[[Sequence[VehicleId]], Awaitable[None]]
+"""Returns when nobody is about to write rows of these vehicles, and nobody will (`IngestDoor.let_go_of`)."""
+
+log = logger("eraser")
+
+
+class Eraser:
+    """Erases what deleted vehicles left behind. `stopwatch` gives seconds since some instant."""
+
+    def __init__(self, *, store: Store, signals: Signals, let_go: LetGo, stopwatch: Callable[[], float]) -> None:
+        self._store = store
+        self._let_go = let_go
+        self._stopwatch = stopwatch
+        self._asked = asyncio.Event()
+        signals.subscribe(SIGNAL_ERASURE_DUE, self._ask)
+
+    async def run(self) -> None:
+        """Erase what waits, until cancelled. Trouble costs a pause."""
+        while True:
+            self._asked.clear()
+            erased = 0
+            try:
+                erased = await self.erase_pending()
+            except Outage as outage:
+                log.warning("erase.failed", error=str(outage))
+            except Exception:
+                log.exception("erase.failed")
+            if not erased:
+                await self._wait()
+
+    async def erase_pending(self) -> int:
+        """Erase everything of the vehicles that wait longest; how many vehicles. Raises `Outage`."""
+        waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE))
+        if not waiting:
+            return 0
+        # What was placed before the deletion is written by now, and found below; nothing is placed on them again.
+        await self._let_go(waiting)
+        left, rows = waiting, 0
+        while left:
+            done, erased = await self._store.write(lambda tx, left=left: self._some(tx, left))  # type: ignore[misc]
+            left, rows = left[done:], rows + erased
+            ERASED_ROWS.inc(erased)
+            await asyncio.sleep(REST_S)
+        log.info("erase.done", vehicles=len(waiting), rows=rows)
+        return len(waiting)
+
+    def _some(self, tx: WriteTx, waiting: Sequence[VehicleId]) -> tuple[int, int]:
+        """Erase for as long as a transaction may; how many vehicles are through with, and how many rows went."""
+        began = self._stopwatch()
+        done = rows = 0
+        while done < len(waiting) and self._stopwatch() - began < BUDGET_S:
+            erased = remains.erase_some(tx, waiting[done], limit=ROWS)
+            if not erased:
+                erasures.finish(tx, waiting[done])
+                done += 1
+            rows += erased
+        return done, rows
+
+    def _ask(self, _: str) -> None:
+        self._asked.set()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_S):
+                await self._asked.wait()
+        except TimeoutError:
+            pass
