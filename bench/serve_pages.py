@@ -16,6 +16,7 @@ from tripline.adapters.signals_local import LocalSignals
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.domain import ids
+from tripline.services.accounts.limits import Limits
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
 from tripline.store.sqlite import SqliteStore
@@ -34,12 +35,13 @@ async def _serve() -> None:
         signals=LocalSignals(),
         tokens=tokens,
         passwords=Passwords(config.Passwords()),
+        limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
     )
     door = socket.create_server(("127.0.0.1", 0))
-    pair = tokens.issue(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
-    print(door.getsockname()[1], pair.token, flush=True)
+    token = tokens.access(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
+    print(door.getsockname()[1], token, flush=True)
     await HttpDoors(create_app(rim), [door], tls=None, clock=_now_ms).run()
 
 

@@ -20,6 +20,7 @@ from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
 from tripline.services.accounts import registry
+from tripline.services.accounts.limits import Limits
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
@@ -79,6 +80,7 @@ class Rest:
             signals=self.signals,
             tokens=self.tokens,
             passwords=self.passwords,
+            limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
         )
@@ -111,8 +113,8 @@ class Rest:
 
     def login(self, user_id: UserId, email: str, authority: Authority, company_id: CompanyId | None) -> Login:
         """Tokens for an account that is there."""
-        pair = self.tokens.issue(user_id=user_id, email=email, authority=authority, now_ms=self.now_ms)
-        return Login(user_id, authority, company_id, pair.token)
+        token = self.tokens.access(user_id=user_id, email=email, authority=authority, now_ms=self.now_ms)
+        return Login(user_id, authority, company_id, token)
 
     async def call(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
         """One request; `path` is relative to /api/tre/v1 unless it begins with /api; bytes are sent as they are."""

@@ -4,7 +4,7 @@ The body is JSON whatever its Content-Type: a client in use sends it as a form, 
 the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a password
 that really holds `%21` works too.
 
-Not here: changing a password.
+Not here: changing and setting a password (`passwords.py`).
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters
+from tripline.api import answers, guards, parameters, peers
 from tripline.api.operations import operation
-from tripline.api.rim import Call, Rim, rim_of
+from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
 from tripline.services.accounts import login
@@ -34,19 +34,23 @@ _FORM_ESCAPES: Final = re.compile(rb"%(21|27|28|29|2[aA])")
     access=Gate.ANYONE,
     request=Login,
     answer=TokenPair,
-    refuses=(login.WrongCredentials, TooManyLogins),
+    refuses=(login.WrongCredentials, login.MustWait, TooManyLogins),
 )
 async def log_in(request: Call) -> ASGIApp:
-    """Tokens for a username (the e-mail address) and password."""
+    """Tokens for a username (the e-mail address) and password.
+
+    After 5 wrong passwords of one account from one address the next attempt has to wait; the wait doubles each time.
+    """
     rim = rim_of(request)
     body = await parameters.body(request)
-    try:
-        pair = await _log_in(rim, body)
-    except login.WrongCredentials:
-        plain = _FORM_ESCAPES.sub(lambda escape: bytes.fromhex(escape[1].decode()), body)
-        if plain == body or not _is_form(request):
-            raise
-        pair = await _log_in(rim, plain)
+    plain = _FORM_ESCAPES.sub(lambda escape: bytes.fromhex(escape[1].decode()), body) if _is_form(request) else body
+    pair = await login.log_in(
+        rim.store,
+        claims=[_claim(each) for each in ([body] if plain == body else [body, plain])],
+        attempts=peers.attempts_of(request),
+        passwords=rim.passwords,
+        tokens=rim.tokens,
+    )
     return _tokens(pair)
 
 
@@ -59,7 +63,11 @@ async def log_in(request: Call) -> ASGIApp:
     refuses=(TokenExpired, TokenUnreadable),
 )
 async def refresh(request: Call) -> ASGIApp:
-    """New tokens for a refresh token; no other header is needed."""
+    """New tokens for a refresh token; no other header is needed.
+
+    Each use gives the next refresh token. The one before is good for another 10 seconds, in case an answer was lost;
+    any older one ends the whole session, because somebody must have copied it.
+    """
     rim = rim_of(request)
     body = await parameters.json_object(request)
     token = _text(body, "refreshToken")
@@ -75,16 +83,9 @@ async def me(request: Call) -> ASGIApp:
     return answers.ok(rest_people.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
 
 
-async def _log_in(rim: Rim, body: bytes) -> Pair:
+def _claim(body: bytes) -> login.Claim:
     values = parameters.object_in(body)
-    return await login.log_in(
-        rim.store,
-        username=_text(values, "username"),
-        password=_text(values, "password"),
-        passwords=rim.passwords,
-        tokens=rim.tokens,
-        now_ms=rim.clock(),
-    )
+    return _text(values, "username"), _text(values, "password")
 
 
 def _is_form(request: Call) -> bool:

@@ -18,7 +18,7 @@ from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
 
 from tripline import observe
 from tripline.api.rim import Call, rim_of
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Kind, Refusal, TryLater
 from tripline.ports import Outage
 from tripline.wire.rest import ErrorBody
 
@@ -46,7 +46,8 @@ _log = observe.logger("api")
 def on_refusal(request: Call, refusal: Refusal) -> Response[bytes]:
     """The answer to a foreseen trouble, with its sentence."""
     status, code = ANSWERS[refusal.kind]
-    return _answer(request, status, str(refusal), code)
+    headers = {"retry-after": str(refusal.after_s)} if isinstance(refusal, TryLater) else None
+    return _answer(request, status, str(refusal), code, headers)
 
 
 def on_outage(request: Call, _: Outage) -> Response[bytes]:

@@ -22,19 +22,23 @@ _HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
 
 
 def actor_in(tx: ReadTx, request: Call) -> Actor:
-    """The account that asks, looked up in this transaction. Raises refusals of errorCode 10 and 11."""
+    """The account that asks, looked up in this transaction; the request is counted.
+
+    Raises refusals of errorCode 10 and 11, and `TooManyRequests`.
+    """
     rim = rim_of(request)
     user_id = rim.tokens.user_of_access(_token(request), now_ms=rim.clock())
     actor = accounts.actor(tx, user_id)
     if actor is None:
         raise TokenUnreadable("The account of this token does not exist or is disabled.")
+    rim.limits.count_request(user_id, now_ms=rim.clock())
     return actor
 
 
 def permitted_in(tx: ReadTx, request: Call) -> Actor:
     """The account that asks, whose role may do what the operation needs on some rows: the checks before any other.
 
-    What it needs is the `access` of its declaration. Raises refusals of errorCode 10 and 11, and `Forbidden`.
+    What it needs is the `access` of its declaration. Raises as `actor_in`, and `Forbidden`.
     """
     actor = actor_in(tx, request)
     needed = operations.of_request(request).access

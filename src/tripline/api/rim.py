@@ -4,14 +4,17 @@ Handlers are `async def f(call: Call) -> Answer`, and begin with `rim = rim_of(r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from litestar import Request
 
+from tripline import config
 from tripline.domain.ids import TimeIds
 from tripline.ports import Clock, Signals
+from tripline.services.accounts.limits import Limits
+from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
 from tripline.store.transactions import Store
@@ -30,12 +33,17 @@ class Rim:
     signals: Signals
     tokens: Tokens
     passwords: Passwords
+    limits: Limits
     time_zone: ZoneInfo
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]
     """Whether every door of the program is open."""
+    imports: ImportDesk = field(default_factory=lambda: ImportDesk(config.Rest()))
+    """Whose turn it is to import a file."""
     api_port: int | None = None
     """The port where health and metrics answer; None: every port."""
+    behind_proxy: bool = False
+    """Whether a proxy of ours says in `X-Forwarded-For` for whom it asks."""
 
 
 def rim_of(request: Call) -> Rim:

@@ -32,6 +32,16 @@ class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of
     kind: ClassVar[Kind]
 
 
+class TryLater(Refusal):
+    """Refused only for a while; `after_s` says for how many seconds."""
+
+    kind = Kind.TOO_MANY
+
+    def __init__(self, text: str, *, after_s: int) -> None:
+        super().__init__(text)
+        self.after_s = after_s
+
+
 class BadParameter(Refusal):
     """A value of the request is missing, empty, malformed or taken."""
 

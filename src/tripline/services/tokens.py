@@ -3,7 +3,9 @@
 A token is verified once and then known until it expires. Whether its account still exists and is enabled is asked of
 the store at every request (`api/guards.py`), so a token says who asks and never what the account may do.
 
-Not here: log in and refresh (`services/accounts/login.py`).
+A refresh token names its session and itself; whether it is the good one of that session is asked of the store too.
+
+Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/sessions.py`).
 """
 
 import uuid
@@ -39,6 +41,15 @@ class TokenExpired(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a refresh token says besides its holder: its session, its own id (`jti`), and when it expires, epoch ms."""
+
+    session_id: str
+    token_id: str
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """What a log-in answers."""
 
@@ -54,12 +65,23 @@ class Tokens:
         self._settings = settings
         self._known: dict[str, tuple[UserId, int]] = {}
 
-    def issue(self, *, user_id: UserId, email: str, authority: str, now_ms: int) -> Pair:
-        """A new pair. Never equal to an earlier one: each carries an id of its own (`jti`)."""
+    def access(self, *, user_id: UserId, email: str, authority: str, now_ms: int) -> str:
+        """A new access token. Never equal to an earlier one: each carries an id of its own (`jti`)."""
+        expires_s = now_ms // 1000 + self._settings.access_s
+        return self._sign(user_id, email, authority, now_ms, expires_s, {"jti": str(uuid.uuid4())})
+
+    def issue(self, *, user_id: UserId, email: str, authority: str, ticket: Ticket, now_ms: int) -> Pair:
+        """A new access token, and the refresh token of the ticket."""
+        own = {"jti": ticket.token_id, "sid": ticket.session_id}
         return Pair(
-            token=self._sign(user_id, email, authority, now_ms, self._settings.access_s),
-            refresh_token=self._sign(user_id, email, _REFRESH, now_ms, self._settings.refresh_s),
+            token=self.access(user_id=user_id, email=email, authority=authority, now_ms=now_ms),
+            refresh_token=self._sign(user_id, email, _REFRESH, now_ms, ticket.expires_ms // 1000, own),
         )
+
+    @property
+    def refresh_life_ms(self) -> int:
+        """How long a refresh token is good."""
+        return self._settings.refresh_s * 1000
 
     def user_of_access(self, token: str, *, now_ms: int) -> UserId:
         """Whose access token this is. Raises `TokenUnreadable`, `TokenExpired`."""
@@ -74,25 +96,26 @@ class Tokens:
         _check_life(expires_s, now_ms)
         return user_id
 
-    def user_of_refresh(self, token: str, *, now_ms: int) -> UserId:
-        """Whose refresh token this is. Raises `TokenUnreadable`, `TokenExpired`."""
+    def ticket_of_refresh(self, token: str, *, now_ms: int) -> Ticket:
+        """What this refresh token says. Raises `TokenUnreadable`, `TokenExpired`."""
         claims = self._claims(token)
         if _REFRESH not in claims["scopes"]:
             raise TokenUnreadable("This is an access token; send the refresh token.")
         _check_life(claims["exp"], now_ms)
-        return UserId(claims["userId"])
+        if not (isinstance(claims.get("sid"), str) and isinstance(claims.get("jti"), str)):
+            raise TokenUnreadable("This refresh token belongs to no session; log in again.")
+        return Ticket(claims["sid"], claims["jti"], claims["exp"] * 1000)
 
-    def _sign(self, user_id: UserId, email: str, scope: str, now_ms: int, life_s: int) -> str:
-        issued_s = now_ms // 1000
+    def _sign(self, user_id: UserId, email: str, scope: str, now_ms: int, expires_s: int, own: dict[str, str]) -> str:
         claims = {
             "sub": email,
             "scopes": [scope],
             "userId": user_id,
             "enabled": True,
             "iss": self._settings.issuer,
-            "iat": issued_s,
-            "exp": issued_s + life_s,
-            "jti": str(uuid.uuid4()),
+            "iat": now_ms // 1000,
+            "exp": expires_s,
+            **own,
         }
         return jwt.encode({"alg": "HS512"}, claims, self._key, algorithms=["HS512"], default_type=None)
 

@@ -6,9 +6,9 @@ anybody but its owner. Records of people, under a scope: `store/people.py`.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, select, update
 
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
@@ -22,6 +22,15 @@ _ACTOR = Hot(
     "id",
 )
 
+_OF_CREDENTIALS: Final = (
+    account.c.id.label("user_id"),
+    account.c.email,
+    account.c.name,
+    account.c.authority,
+    account.c.password_hash,
+    account.c.enabled,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
@@ -29,6 +38,7 @@ class Credentials:
 
     user_id: UserId
     email: str
+    name: str
     authority: Authority
     password_hash: str
     enabled: bool
@@ -67,12 +77,15 @@ def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
         tx.run(insert(account).values(login=login_form(row["email"]), **row))
 
 
+def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: int) -> None:
+    """Keep the account's new password."""
+    changed = {"password_hash": password_hash, "password_updated_ms": now_ms}
+    tx.run(update(account).where(account.c.id == user_id).values(**changed))
+
+
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
-    columns = (account.c.id, account.c.email, account.c.authority, account.c.password_hash, account.c.enabled)
-    row = tx.one(select(*columns).where(condition))
-    if row is None:
-        return None
-    return Credentials(row.id, row.email, Authority(row.authority), row.password_hash, row.enabled)
+    row = tx.one(select(*_OF_CREDENTIALS).where(condition))
+    return None if row is None else Credentials(**{**row._mapping, "authority": Authority(row.authority)})
 
 
 def inside(tx: ReadTx, scope: Scope, user_id: UserId) -> bool | None:

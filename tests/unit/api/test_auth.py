@@ -122,7 +122,8 @@ def test_login_with_bytes_that_are_no_text_is_refused(tmp_path: Path) -> None:
 
 async def _pair(rest: Rest) -> tuple[UserId, Pair]:
     user_id = await _account(rest, "pass")
-    return user_id, rest.tokens.issue(user_id=user_id, email=EMAIL, authority="COMPANY_ADMIN", now_ms=support.NOW_MS)
+    answer = await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": "pass"})
+    return user_id, Pair(answer["token"], answer["refreshToken"])
 
 
 def test_g25_refresh_token_gives_a_pair_that_works(tmp_path: Path) -> None:

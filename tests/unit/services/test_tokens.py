@@ -2,6 +2,7 @@
 
 import base64
 import json
+import uuid
 
 import pytest
 from joserfc import jwt
@@ -10,7 +11,7 @@ from joserfc.jwk import OctKey
 from tripline import config
 from tripline.domain.ids import UserId
 from tripline.services import tokens
-from tripline.services.tokens import TokenExpired, Tokens, TokenUnreadable
+from tripline.services.tokens import Ticket, TokenExpired, Tokens, TokenUnreadable
 
 KEY = b"k" * 64
 NOW_MS = 1_760_000_000_500
@@ -23,7 +24,8 @@ def _maker(key: bytes = KEY) -> Tokens:
 
 
 def _issue(maker: Tokens) -> tokens.Pair:
-    return maker.issue(user_id=USER, email="kim@fleet.example", authority="DIRECTOR", now_ms=NOW_MS)
+    ticket = Ticket("the session", str(uuid.uuid4()), 1_760_001_000_000)
+    return maker.issue(user_id=USER, email="kim@fleet.example", authority="DIRECTOR", ticket=ticket, now_ms=NOW_MS)
 
 
 def _part(token: str, index: int) -> dict[str, object]:
@@ -80,11 +82,20 @@ def test_access_token_is_good_until_the_last_ms_of_its_life(warm: bool) -> None:
 
 def test_refresh_token_is_good_until_the_last_ms_of_its_life() -> None:
     maker = _maker()
-    token = _issue(maker).refresh_token
+    ticket = Ticket("the session", "its own id", NOW_MS + maker.refresh_life_ms - 500)
+    issued = maker.issue(user_id=USER, email="kim@fleet.example", authority="DRIVER", ticket=ticket, now_ms=NOW_MS)
 
-    assert maker.user_of_refresh(token, now_ms=1_760_000_999_999) == USER
+    assert maker.ticket_of_refresh(issued.refresh_token, now_ms=1_760_000_999_999) == ticket
     with pytest.raises(TokenExpired):
-        maker.user_of_refresh(token, now_ms=1_760_001_000_000)
+        maker.ticket_of_refresh(issued.refresh_token, now_ms=1_760_001_000_000)
+
+
+@pytest.mark.parametrize("own", [{}, {"sid": "s"}, {"jti": "j"}, {"sid": 7, "jti": "j"}, {"sid": "s", "jti": None}])
+def test_refresh_token_of_no_session_is_refused(own: dict[str, object]) -> None:
+    claims = {"userId": USER, "scopes": ["REFRESH_TOKEN"], "exp": 2_000_000_000, **own}
+
+    with pytest.raises(TokenUnreadable, match="no session"):
+        _maker().ticket_of_refresh(_signed(claims), now_ms=NOW_MS)
 
 
 def test_refresh_token_as_access_token_is_refused_and_the_reverse() -> None:
@@ -94,7 +105,7 @@ def test_refresh_token_as_access_token_is_refused_and_the_reverse() -> None:
     with pytest.raises(TokenUnreadable):
         maker.user_of_access(pair.refresh_token, now_ms=NOW_MS)
     with pytest.raises(TokenUnreadable):
-        maker.user_of_refresh(pair.token, now_ms=NOW_MS)
+        maker.ticket_of_refresh(pair.token, now_ms=NOW_MS)
 
 
 def test_token_with_any_changed_character_is_refused() -> None:

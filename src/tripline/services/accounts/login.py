@@ -1,17 +1,31 @@
-"""Log-in and token refresh (client-surface 2).
+"""Log-in, token refresh, and changing one's password (client-surface 2).
 
 An unknown e-mail address, a wrong password and a disabled account get one sentence after one time, so that nobody
-learns which accounts exist.
+learns which accounts exist. Failures make the next attempt wait (`throttle.py`).
+
+Not here: setting a password without the old one (`links.py`).
 """
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
 from tripline import observe
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.access import Actor
+from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
+from tripline.services.accounts import links, sessions
+from tripline.services.accounts.throttle import Throttle, seconds
 from tripline.services.passwords import Passwords
-from tripline.services.tokens import Pair, Tokens, TokenUnreadable
-from tripline.store import accounts
-from tripline.store.transactions import Store
+from tripline.services.tokens import Pair, Ticket, Tokens, TokenUnreadable
+from tripline.store import accounts, refresh_sessions
+from tripline.store.accounts import Credentials
+from tripline.store.transactions import Store, WriteTx
 
 _log = observe.logger("accounts")
+
+Claim: TypeAlias = tuple[str, str]
+"""A username and a password as one reading of a request gives them."""
 
 
 class WrongCredentials(Refusal):
@@ -21,22 +35,134 @@ class WrongCredentials(Refusal):
     kind = Kind.AUTHENTICATION
 
 
+class MustWait(TryLater):
+    """Too many attempts with a wrong password came from this address; the right one has to wait too."""
+
+    code = "login.must_wait"
+
+
+class WrongPassword(BadParameter):
+    """The current password that was sent is not the account's."""
+
+    code = "password.wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Attempts from one address (`api/peers.py`), and the instant of this one, epoch ms."""
+
+    throttle: Throttle
+    address: str
+    now_ms: int
+
+    @asynccontextmanager
+    async def one(self, account: str) -> AsyncIterator[None]:
+        """One attempt on an account: good unless the block raises one of the refusals of wrong passwords.
+
+        Raises `MustWait`, before the block.
+        """
+        login = accounts.login_form(account)
+        wait_ms = self.throttle.begin(login, self.address, now_ms=self.now_ms)
+        if wait_ms:
+            _log.info("account.login_throttled")
+            raise MustWait("Too many attempts with a wrong password; try again later.", after_s=seconds(wait_ms))
+        try:
+            yield
+        except (WrongCredentials, WrongPassword):
+            self.throttle.failed(login, self.address, now_ms=self.now_ms)
+            raise
+        except BaseException:
+            self.throttle.withdrawn(login, self.address)
+            raise
+        self.throttle.succeeded(login, self.address)
+
+
 async def log_in(
-    store: Store, *, username: str, password: str, passwords: Passwords, tokens: Tokens, now_ms: int
+    store: Store, *, claims: Sequence[Claim], attempts: Attempts, passwords: Passwords, tokens: Tokens
 ) -> Pair:
-    """New tokens for the account. Raises `WrongCredentials`, `TooManyLogins`."""
-    found = await store.read_short(lambda tx: accounts.credentials(tx, username))
-    right = await passwords.matches(password, found.password_hash if found else None)
-    if found is None or not right or not found.enabled:
-        _log.info("account.login_failed")
-        raise WrongCredentials("Invalid username or password.")
-    return tokens.issue(user_id=found.user_id, email=found.email, authority=found.authority, now_ms=now_ms)
+    """New tokens for the account of the first claim that is right; the last one's account counts the attempt.
+
+    Raises `WrongCredentials`, `MustWait`, `TooManyLogins`.
+    """
+    now_ms = attempts.now_ms
+
+    def open_session(tx: WriteTx) -> Ticket:
+        # The password may have been changed while this log-in was compared with the old one.
+        if accounts.credentials_of(tx, found.user_id) != found:
+            raise _wrong()
+        return sessions.opened(tx, user_id=found.user_id, life_ms=tokens.refresh_life_ms, now_ms=now_ms)
+
+    async with attempts.one(claims[-1][0]):
+        found = await _first_right(store, claims, passwords)
+        ticket = await store.write(open_session)
+    return _pair(tokens, found, ticket, now_ms)
 
 
 async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: int) -> Pair:
-    """New tokens for the holder of a refresh token. Raises `TokenUnreadable`, `TokenExpired`."""
-    user_id = tokens.user_of_refresh(refresh_token, now_ms=now_ms)
-    found = await store.read_short(lambda tx: accounts.credentials_of(tx, user_id))
-    if found is None or not found.enabled:
-        raise TokenUnreadable("The account of this token does not exist or is disabled.")
-    return tokens.issue(user_id=user_id, email=found.email, authority=found.authority, now_ms=now_ms)
+    """The next tokens of the session of a refresh token. Raises `TokenUnreadable`, `TokenExpired`."""
+    held = tokens.ticket_of_refresh(refresh_token, now_ms=now_ms)
+
+    def exchange(tx: WriteTx) -> tuple[Credentials, Ticket | None]:
+        session = refresh_sessions.find(tx, held.session_id)
+        found = None if session is None else accounts.credentials_of(tx, session.user_id)
+        if session is None or found is None or not found.enabled:
+            raise TokenUnreadable("This session has ended; log in again.")
+        life_ms = tokens.refresh_life_ms
+        return found, sessions.exchanged(tx, session, token_id=held.token_id, life_ms=life_ms, now_ms=now_ms)
+
+    found, ticket = await store.write(exchange)
+    if ticket is None:
+        _log.warning("account.refresh_reused", account=found.user_id)
+        raise TokenUnreadable("This refresh token was used before; its session has ended, log in again.")
+    return _pair(tokens, found, ticket, now_ms)
+
+
+async def change_password(
+    store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords
+) -> None:
+    """Set the actor's password and end its refresh sessions.
+
+    Raises `WrongPassword`, `MustWait`, `TooManyLogins`.
+    """
+    found = await store.read_short(lambda tx: accounts.credentials_of(tx, actor.user_id))
+    if found is None:
+        raise TokenUnreadable("This account does not exist any more.")
+    kept, wrong = found.password_hash, WrongPassword("Parameter 'currentPassword' is not the account's password.")
+
+    def keep(tx: WriteTx) -> None:
+        now = accounts.credentials_of(tx, actor.user_id)
+        if now is None or now.password_hash != kept:
+            raise wrong
+        links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=attempts.now_ms)
+
+    async with attempts.one(found.email):
+        if not await passwords.matches(current, kept):
+            raise wrong
+        password_hash = await passwords.hash(new)
+        await store.write(keep)
+
+
+async def _first_right(store: Store, claims: Sequence[Claim], passwords: Passwords) -> Credentials:
+    for username, password in claims:
+        found = await _checked(store, username, password, passwords)
+        if found is not None:
+            return found
+    raise _wrong()
+
+
+async def _checked(store: Store, username: str, password: str, passwords: Passwords) -> Credentials | None:
+    """The account, when the password is its own and it is enabled."""
+    found = await store.read_short(lambda tx: accounts.credentials(tx, username))
+    right = await passwords.matches(password, found.password_hash if found else None)
+    return found if found is not None and right and found.enabled else None
+
+
+def _wrong() -> WrongCredentials:
+    _log.info("account.login_failed")
+    return WrongCredentials("Invalid username or password.")
+
+
+def _pair(tokens: Tokens, found: Credentials, ticket: Ticket, now_ms: int) -> Pair:
+    return tokens.issue(
+        user_id=found.user_id, email=found.email, authority=found.authority, ticket=ticket, now_ms=now_ms
+    )

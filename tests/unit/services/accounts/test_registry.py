@@ -67,7 +67,8 @@ def test_account_is_found_by_its_address_in_any_letter_case() -> None:
 
         found = accounts.credentials(tx, "STRASSE@fleet.example ")
         assert found == accounts.credentials_of(tx, user_id)
-        assert found == accounts.Credentials(user_id, "Straße@Fleet.example", Authority.COMPANY_ADMIN, "h", True)
+        name = "Straße@Fleet.example"
+        assert found == accounts.Credentials(user_id, name, name, Authority.COMPANY_ADMIN, "h", True)
 
 
 def test_unknown_address_has_no_credentials() -> None:

@@ -1,0 +1,135 @@
+"""Applications for a service account: sent in by anybody, reviewed by platform administrators.
+
+Follows the interface specification (Authentication 1) and client-surface 8.5.
+"""
+
+import secrets
+from typing import Any, Final
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, pages, parameters, peers, reading
+from tripline.api.operations import PageOf, Value, operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import applications, people
+from tripline.domain.access import Action, Gate
+from tripline.services.accounts import applications as service
+from tripline.services.accounts.limits import TooManyForms
+from tripline.services.passwords import TooManyLogins
+from tripline.store.transactions import ReadTx
+from tripline.wire import rest_accounts, rest_reading
+from tripline.wire.rest import Page
+
+_STATE: Final = Value(
+    name="state", type=str, meaning="SUBMITTED, APPROVED or REJECTED; all when absent", example="SUBMITTED"
+)
+
+
+@operation(
+    "POST",
+    "/api/noauth/application",
+    access=Gate.ANYONE,
+    request=rest_accounts.ApplicationRequest,
+    answer=None,
+    refuses=(TooManyForms,),
+)
+async def submit(request: Call) -> ASGIApp:
+    """Apply for a service account; the result comes by mail.
+
+    The answer is the same whether the address has an account, an application under review, or neither; a second
+    application with an address changes nothing while the first is under review.
+    """
+    rim = rim_of(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ApplicationRequest)
+    form = applications.form(**msgspec.structs.asdict(sent))
+    now_ms = rim.clock()
+    rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
+    await rim.store.write(lambda tx: service.submit(tx, form=form, ids=rim.ids, now_ms=now_ms))
+    return answers.ok({})
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/applications",
+    access=Action.APPLICATION_REVIEW,
+    answer=PageOf(record=rest_accounts.ApplicationRecord, timed=True),
+    query=(*pages.TIME_PAGE, _STATE),
+)
+async def list_all(request: Call) -> ASGIApp:
+    """Applications by the time they were sent in."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request)
+        page = pages.time_page(request)
+        state = applications.state_named(parameters.query_text(request.query_params, "state"))
+        found = service.listed(tx, actor=actor, state=state, span=reading.span(page))
+        return pages.time_answer(page, found, record=rest_accounts.application_record, id_of=lambda row: row.id)
+
+    return answers.ok(await reading.page(request, work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/application/{applicationId}",
+    access=Action.APPLICATION_REVIEW,
+    answer=rest_accounts.ApplicationRecord,
+)
+async def read(request: Call) -> ASGIApp:
+    """One application."""
+    actor = await guards.permitted(request)
+    wanted = parameters.path_id(request, "applicationId")
+    found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
+    return answers.ok(rest_accounts.application_record(found))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/application/{applicationId}/approve",
+    access=Action.APPLICATION_REVIEW,
+    answer=rest_accounts.ApplicationRecord,
+    refuses=(applications.AlreadyDecided, people.EmailTaken, TooManyLogins),
+)
+async def approve(request: Call) -> ASGIApp:
+    """Grant the service account; a mail with a link to set its password goes to the applicant."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    wanted = parameters.path_id(request, "applicationId")
+    # A hash like any other: a log-in before the password is set takes as long as one with a wrong password.
+    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32))
+    now_ms = rim.clock()
+    found = await rim.store.write(
+        lambda tx: service.approve(
+            tx, actor=actor, application_id=wanted, password_hash=nobodys, ids=rim.ids, now_ms=now_ms
+        )
+    )
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return answers.ok(rest_accounts.application_record(found))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/application/{applicationId}/reject",
+    access=Action.APPLICATION_REVIEW,
+    request=rest_accounts.Rejection,
+    answer=rest_accounts.ApplicationRecord,
+    refuses=(applications.AlreadyDecided,),
+)
+async def reject(request: Call) -> ASGIApp:
+    """Refuse the service account; a mail with the reason goes to the applicant."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    wanted = parameters.path_id(request, "applicationId")
+    await rim.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
+    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.Rejection)
+    reason = applications.prose("reason", sent.reason)
+    now_ms = rim.clock()
+    found = await rim.store.write(
+        lambda tx: service.reject(tx, actor=actor, application_id=wanted, reason=reason, ids=rim.ids, now_ms=now_ms)
+    )
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return answers.ok(rest_accounts.application_record(found))
+
+
+handlers: Final[list[Any]] = [submit, list_all, read, approve, reject]

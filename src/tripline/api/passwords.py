@@ -1,0 +1,96 @@
+"""Changing one's password, asking for a link by mail, and setting a password with it (client-surface 2).
+
+Not here: the page behind the link (`password_page.py`), log-in (`auth.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, parameters, peers
+from tripline.api.operations import operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import fields, passwords
+from tripline.domain.access import Gate
+from tripline.services.accounts import login, resets
+from tripline.services.accounts.limits import TooManyForms
+from tripline.services.accounts.links import LinkUnusable
+from tripline.services.passwords import TooManyLogins
+from tripline.wire import rest_accounts, rest_reading
+
+
+@operation(
+    "POST",
+    "/api/auth/changePassword",
+    access=Gate.ACCOUNT,
+    request=rest_accounts.ChangePassword,
+    answer=None,
+    refuses=(login.WrongPassword, login.MustWait, passwords.PasswordTooShort, TooManyLogins),
+)
+async def change(request: Call) -> ASGIApp:
+    """Set the caller's own password. Every refresh token of the account ends; access tokens live on until they expire.
+
+    A wrong current password counts like a failed log-in.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ChangePassword)
+    await login.change_password(
+        rim.store,
+        actor=actor,
+        current=fields.required("currentPassword", sent.current_password),
+        new=passwords.chosen("newPassword", sent.new_password),
+        attempts=peers.attempts_of(request),
+        passwords=rim.passwords,
+    )
+    return answers.ok({})
+
+
+@operation(
+    "POST",
+    "/api/noauth/resetPasswordByEmail",
+    access=Gate.ANYONE,
+    request=rest_accounts.ResetPassword,
+    answer=None,
+    refuses=(TooManyForms,),
+)
+async def ask_for_link(request: Call) -> ASGIApp:
+    """Mail a link to set a new password to the account with this address.
+
+    The answer is the same whether there is one or not.
+    """
+    rim = rim_of(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ResetPassword)
+    email = fields.email("email", sent.email)
+    now_ms = rim.clock()
+    rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
+    if resets.may_ask(rim.limits, email=email, now_ms=now_ms):
+        await rim.store.write(lambda tx: resets.ask(tx, email=email, ids=rim.ids, now_ms=now_ms))
+        rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return answers.ok({})
+
+
+@operation(
+    "POST",
+    "/api/noauth/setPassword",
+    access=Gate.ANYONE,
+    request=rest_accounts.SetPassword,
+    answer=None,
+    refuses=(LinkUnusable, passwords.PasswordTooShort, TooManyLogins),
+)
+async def set_with_link(request: Call) -> ASGIApp:
+    """Set the password of the account that a mailed link belongs to; the link is good once, for 24 hours."""
+    rim = rim_of(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.SetPassword)
+    await resets.set_password(
+        rim.store,
+        token=fields.required("token", sent.token),
+        password=passwords.chosen("password", sent.password),
+        attempts=peers.attempts_of(request),
+        passwords=rim.passwords,
+    )
+    return answers.ok({})
+
+
+handlers: Final[list[Any]] = [change, ask_for_link, set_with_link]

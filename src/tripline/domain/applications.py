@@ -1,0 +1,126 @@
+"""Applications for a service account: what the form may say, and how one is decided.
+
+Follows the interface specification (Authentication 1) and client-surface 8.5 (service application).
+
+Not here: who reviews them (`access`), the account that an approval makes (`services/accounts/applications.py`), rows
+(`store/applications.py`), JSON (`wire/rest_accounts.py`).
+"""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Final
+
+from tripline.domain import fields
+from tripline.domain.ids import UserId
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+
+class State(StrEnum):
+    """Where an application is."""
+
+    SUBMITTED = "SUBMITTED"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
+class Decision(Enum):
+    """What a platform administrator does with one."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+NEXT: Final[dict[tuple[State, Decision], State]] = {
+    (State.SUBMITTED, Decision.APPROVE): State.APPROVED,
+    (State.SUBMITTED, Decision.REJECT): State.REJECTED,
+}
+"""The state after a decision; what is not here is refused."""
+
+
+class AlreadyDecided(Refusal):
+    """The application was approved or rejected before."""
+
+    code = "application.already_decided"
+    kind = Kind.INVALID_ARGUMENTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What an applicant says, checked."""
+
+    service_name: str
+    company_name: str
+    contact_name: str
+    mobile: str
+    email: str
+    """Will be the login id."""
+    introduction: str
+    """Of the service."""
+    department: str | None
+    provider_manager_name: str | None
+    provider_manager_email: str | None
+    notify_host: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application(Form):
+    """An application that was sent in."""
+
+    id: str
+    created_ms: int
+    state: State
+    decided_ms: int | None
+    decided_by_id: UserId | None
+    reason: str | None
+    """Told to the applicant when rejected."""
+
+
+def form(
+    *,
+    service_name: str | None = None,
+    company_name: str | None = None,
+    contact_name: str | None = None,
+    mobile: str | None = None,
+    email: str | None = None,
+    introduction: str | None = None,
+    department: str | None = None,
+    provider_manager_name: str | None = None,
+    provider_manager_email: str | None = None,
+    notify_host: str | None = None,
+) -> Form:
+    """The form when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
+    return Form(
+        service_name=fields.required("serviceName", service_name),
+        company_name=fields.required("companyName", company_name),
+        contact_name=fields.required("contactName", contact_name),
+        mobile=fields.required("mobile", mobile),
+        email=fields.email("email", email),
+        introduction=prose("introduction", introduction),
+        department=fields.text("department", department),
+        provider_manager_name=fields.text("providerManagerName", provider_manager_name),
+        provider_manager_email=(
+            fields.email("providerManagerEmail", provider_manager_email) if provider_manager_email else None
+        ),
+        notify_host=fields.text("notifyHost", notify_host),
+    )
+
+
+def prose(name: str, value: str | None) -> str:
+    """Required prose: something besides blanks, at most 4096 characters."""
+    checked = fields.long_text(name, value)
+    if checked is None or not checked.strip():
+        raise BadParameter.missing(name)
+    return checked
+
+
+def state_named(text: str | None) -> State | None:
+    """The state with this name, none for none."""
+    return State(known) if (known := fields.one_of("state", text, list(State))) else None
+
+
+def decided(state: State, decision: Decision) -> State:
+    """The state after the decision. Raises `AlreadyDecided`."""
+    after = NEXT.get((state, decision))
+    if after is None:
+        raise AlreadyDecided(f"This application is {state} already; a decision is made once.")
+    return after

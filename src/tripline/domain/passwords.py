@@ -1,0 +1,29 @@
+"""What a password may be when its owner chooses it.
+
+Registrations over the published operations take any that is not empty, because the interface sets no minimum and
+programs rely on that (`domain/people.py`); whoever sets a password on a form meets the rule here.
+
+Not here: hashes (`services/passwords.py`).
+"""
+
+from typing import Final
+
+from tripline.domain import fields
+from tripline.domain.refusals import BadParameter
+
+SHORTEST: Final = 8
+LONGEST: Final = fields.TEXT_MAX
+
+
+class PasswordTooShort(BadParameter):
+    """A chosen password has fewer than 8 characters."""
+
+    code = "password.too_short"
+
+
+def chosen(name: str, value: str | None) -> str:
+    """A new password: 8 to 255 characters, not only blanks, no control characters."""
+    password = fields.required(name, value)
+    if len(password) < SHORTEST:
+        raise PasswordTooShort(f"Parameter '{name}' must have at least {SHORTEST} characters.")
+    return password

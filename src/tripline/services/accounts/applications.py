@@ -1,0 +1,104 @@
+"""Applications for a service account: sending one in, reading, approving, rejecting.
+
+The mail that tells the applicant is written in the transaction of the decision (`store/mail_outbox.py`).
+
+Not here: states and fields (`domain/applications.py`), the letters (`letters.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from tripline.domain import access, applications
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.applications import Application, Decision, Form, State
+from tripline.domain.ids import TimeIds
+from tripline.domain.refusals import NotFound
+from tripline.services.accounts import letters, registry
+from tripline.store import applications as rows
+from tripline.store import mail_outbox
+from tripline.store.journeys import Span
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+def submit(tx: WriteTx, *, form: Form, ids: TimeIds, now_ms: int) -> None:
+    """Keep the application for review; nothing is changed while one with its e-mail address is open."""
+    new = Application(
+        **asdict(form),
+        id=ids.next(now_ms=now_ms),
+        created_ms=now_ms,
+        state=State.SUBMITTED,
+        decided_ms=None,
+        decided_by_id=None,
+        reason=None,
+    )
+    rows.add(tx, new)
+
+
+def read(tx: ReadTx, *, actor: Actor, application_id: str) -> Application:
+    """The application. Raises `NotFound` or `Forbidden`."""
+    access.scope_of(actor, Action.APPLICATION_REVIEW)
+    found = rows.find(tx, application_id)
+    if found is None:
+        raise NotFound("There is no application with this id.")
+    return found
+
+
+def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequence[Application]:
+    """Applications, of one state or all. Raises `Forbidden`, `UnknownOffset`."""
+    access.scope_of(actor, Action.APPLICATION_REVIEW)
+    return rows.listed(tx, state=state, span=span)
+
+
+def approve(
+    tx: WriteTx, *, actor: Actor, application_id: str, password_hash: str, ids: TimeIds, now_ms: int
+) -> Application:
+    """The approved application; its account exists and a mail with a link to set the password is on its way.
+
+    `password_hash` is of a password that nobody knows. Raises `AlreadyDecided` and `people.EmailTaken`.
+    """
+    found = read(tx, actor=actor, application_id=application_id)
+    _decide(tx, actor, found, Decision.APPROVE, reason=None, now_ms=now_ms)
+    user_id = registry.create(
+        tx,
+        company_id=None,
+        authority=Authority.COMPANY_ADMIN,
+        name=found.contact_name,
+        email=found.email,
+        phone=found.mobile,
+        division=found.department,
+        password_hash=password_hash,
+        ids=ids,
+        now_ms=now_ms,
+    )
+    mail_outbox.add(
+        tx,
+        no=ids.take(1, now_ms=now_ms),
+        kind=letters.Kind.APPROVED,
+        recipient=found.email,
+        account_id=user_id,
+        application_id=found.id,
+        now_ms=now_ms,
+    )
+    return read(tx, actor=actor, application_id=application_id)
+
+
+def reject(tx: WriteTx, *, actor: Actor, application_id: str, reason: str, ids: TimeIds, now_ms: int) -> Application:
+    """The rejected application; a mail with the reason is on its way. Raises `AlreadyDecided`."""
+    found = read(tx, actor=actor, application_id=application_id)
+    _decide(tx, actor, found, Decision.REJECT, reason=reason, now_ms=now_ms)
+    mail_outbox.add(
+        tx,
+        no=ids.take(1, now_ms=now_ms),
+        kind=letters.Kind.REJECTED,
+        recipient=found.email,
+        application_id=found.id,
+        now_ms=now_ms,
+    )
+    return read(tx, actor=actor, application_id=application_id)
+
+
+def _decide(
+    tx: WriteTx, actor: Actor, found: Application, decision: Decision, *, reason: str | None, now_ms: int
+) -> None:
+    state = applications.decided(found.state, decision)
+    rows.decide(tx, found.id, state=state, decided_by=actor.user_id, reason=reason, now_ms=now_ms)

@@ -1,0 +1,53 @@
+"""What is counted in memory so that nobody asks too often: log-ins, mails, requests of one account.
+
+Counts are this process's own and begin anew with it.
+"""
+
+from typing import Final
+
+from tripline import config
+from tripline.domain.ids import UserId
+from tripline.domain.refusals import TryLater
+from tripline.services.accounts.quota import Quota
+from tripline.services.accounts.throttle import Throttle, seconds
+
+_HOUR_MS: Final = 3_600_000
+_MINUTE_MS: Final = 60_000
+RESETS_PER_HOUR: Final = 3
+"""Reset mails to one account: enough for a lost mail, too few to fill somebody's mail box."""
+
+
+class TooManyRequests(TryLater):
+    """The account has used up its requests of this minute (G33)."""
+
+    code = "request.too_many"
+
+
+class TooManyForms(TryLater):
+    """The address has sent more applications and asked for more reset mails than it may in an hour."""
+
+    code = "form.too_many"
+
+
+class Limits:
+    """The counters, from their settings."""
+
+    def __init__(self, *, accounts: config.Accounts, rest: config.Rest) -> None:
+        self.logins = Throttle(accounts)
+        self._forms = Quota(accounts.applications_per_hour, per_ms=_HOUR_MS)
+        self._resets = Quota(RESETS_PER_HOUR, per_ms=_HOUR_MS)
+        self._requests = Quota(rest.requests_per_minute, per_ms=_MINUTE_MS) if rest.requests_per_minute else None
+
+    def count_request(self, user_id: UserId, *, now_ms: int) -> None:
+        """Count one request of the account. Raises `TooManyRequests`."""
+        if self._requests is not None and (wait_ms := self._requests.take(user_id, now_ms=now_ms)):
+            raise TooManyRequests("This account has sent too many requests; wait a moment.", after_s=seconds(wait_ms))
+
+    def count_form(self, address: str, *, now_ms: int) -> None:
+        """Count a form that anybody may send, of this address. Raises `TooManyForms`."""
+        if wait_ms := self._forms.take(address, now_ms=now_ms):
+            raise TooManyForms("Too many forms came from this address; try again later.", after_s=seconds(wait_ms))
+
+    def may_reset(self, login: str, *, now_ms: int) -> bool:
+        """Whether another reset mail may go to this account; counted when it may."""
+        return not self._resets.take(login, now_ms=now_ms)

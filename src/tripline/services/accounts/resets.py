@@ -1,0 +1,40 @@
+"""Forgotten passwords: asking for a link by mail, and the password that is set with it.
+
+Asking does the same work whether the account exists or not; that is looked up when the mail is sent (`postman.py`).
+"""
+
+from tripline.domain.ids import TimeIds
+from tripline.services.accounts import letters, links
+from tripline.services.accounts.limits import Limits
+from tripline.services.accounts.login import Attempts
+from tripline.services.passwords import Passwords
+from tripline.store import accounts, mail_outbox
+from tripline.store.transactions import Store, WriteTx
+
+
+def may_ask(limits: Limits, *, email: str, now_ms: int) -> bool:
+    """Whether another mail may go to this address by now; who asks is never told."""
+    return limits.may_reset(accounts.login_form(email), now_ms=now_ms)
+
+
+def ask(tx: WriteTx, *, email: str, ids: TimeIds, now_ms: int) -> None:
+    """Let a mail with a link go to the account with this address, if there is one."""
+    mail_outbox.add(tx, no=ids.take(1, now_ms=now_ms), kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
+
+
+async def set_password(store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords) -> None:
+    """Set the password of the link's account; nothing holds up its next log-in from this address.
+
+    Raises `LinkUnusable`, `TooManyLogins`.
+    """
+    now_ms = attempts.now_ms
+    await store.read_short(lambda tx: links.holder(tx, token=token, now_ms=now_ms))
+    password_hash = await passwords.hash(password)
+
+    def spend(tx: WriteTx) -> str:
+        user_id = links.spend(tx, token=token, password_hash=password_hash, now_ms=now_ms)
+        found = accounts.credentials_of(tx, user_id)
+        assert found is not None
+        return found.email
+
+    attempts.throttle.forgive(accounts.login_form(await store.write(spend)), attempts.address)
