@@ -32,6 +32,7 @@ from tripline.ports import Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import limits, registry
 from tripline.services.erasing import Eraser
+from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
@@ -142,6 +143,7 @@ async def _run(
         limits=limits.Limits(accounts=config.accounts, rest=config.rest),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
+        imports=ImportDesk(config.rest),
         api_port=ways_in.api_port,
         behind_proxy=config.behind_proxy,
     )

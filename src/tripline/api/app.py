@@ -18,7 +18,9 @@ from tripline.api import (
     companies,
     errors,
     health,
+    imports,
     loans,
+    password_page,
     passwords,
     rights,
     sensors,
@@ -38,6 +40,7 @@ FAMILIES: Final = (
     health,
     auth,
     passwords,
+    password_page,
     applications,
     companies,
     vehicles,
@@ -48,6 +51,7 @@ FAMILIES: Final = (
     candidates,
     loans,
     rights,
+    imports,
 )
 
 

@@ -4,8 +4,9 @@ From these declarations come the routes, the permission that a handler's guard a
 document (`openapi.py`) and the reference pages. A handler without one is no route.
 """
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from litestar.handlers import HTTPRouteHandler, route
@@ -23,7 +24,7 @@ _KEY: Final = "operation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A value of the query or of a header: its published name, type, meaning and an example."""
+    """A value of the query or of a header: its published name, type (with bounds as `Meta`), meaning and an example."""
 
     name: str
     type: Any
@@ -50,11 +51,17 @@ class Operation:
     access: Action | Gate
     request: Any
     """Struct of the body, None when any body is ignored, or bytes: the body is no JSON object."""
+    required: tuple[str, ...]
+    """Published names of the fields that the body must hold; the struct has defaults, so that the domain refuses."""
     request_types: tuple[str, ...]
     """Media types of the body as documented; what is sent is not held against it."""
+    streamed: bool
+    """Whether the handler reads the body as it comes, and bounds it itself."""
     answer: Any
     """Struct of the answer, a `PageOf`, None for `{}`, or bytes: the answer is no JSON."""
     answer_type: str
+    also: Mapping[int, Any]
+    """Answers that are neither 200 nor an error: status to struct, None for an empty body."""
     query: tuple[Value, ...]
     headers: tuple[Value, ...]
     refuses: tuple[type[Refusal], ...]
@@ -79,8 +86,11 @@ def operation(
     access: Action | Gate,
     answer: Any,
     answer_type: str = JSON,
+    also: Mapping[int, Any] = MappingProxyType({}),
     request: Any = None,
+    required: Iterable[str] = (),
     request_types: tuple[str, ...] = (JSON,),
+    streamed: bool = False,
     query: Iterable[Value] = (),
     headers: Iterable[Value] = (),
     refuses: Iterable[type[Refusal]] = (),
@@ -97,16 +107,20 @@ def operation(
             path=path,
             access=access,
             request=request,
+            required=tuple(required),
             request_types=request_types,
+            streamed=streamed,
             answer=answer,
             answer_type=answer_type,
+            also=also,
             query=tuple(query),
             headers=tuple(headers),
             refuses=tuple(refuses),
             handler=handler,
         )
         paths = [_routed(each) for each in (path, *aliases)]
-        return route(paths, http_method=method, opt={_KEY: described})(handler)
+        bound: dict[str, Any] = {"request_max_body_size": None} if streamed else {}
+        return route(paths, http_method=method, status_code=200, opt={_KEY: described}, **bound)(handler)
 
     return declared
 

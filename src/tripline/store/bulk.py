@@ -3,7 +3,7 @@
 The texts exist for powers of two only, so that the driver's cache of prepared statements keeps them all and any number
 of rows takes a handful of statements.
 
-Not here: which rows (`driving.py`, `rejected.py`).
+Not here: which rows (`driving.py`, `rejected.py`, `imports.py`).
 """
 
 from typing import Any, Final
@@ -31,12 +31,13 @@ class Bulk:
             self._sql.append((size, f"{head}{', '.join([row] * size)} {on_conflict}"))
             size //= 2
 
-    def insert(self, tx: WriteTx, values: list[Any]) -> None:
-        """Insert the rows whose values stand one after the other, in the order of the columns."""
-        start = 0
+    def insert(self, tx: WriteTx, values: list[Any]) -> int:
+        """Insert the rows whose values stand one after the other, in the order of the columns; how many it took."""
+        start = touched = 0
         total = len(values)
         for size, sql in self._sql:
             step = size * self.width
             while total - start >= step:
-                tx.run_sql(sql, values if step == total else values[start : start + step])
+                touched += tx.run_sql(sql, values if step == total else values[start : start + step])
                 start += step
+        return touched

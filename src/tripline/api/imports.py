@@ -1,0 +1,119 @@
+"""Bulk registration of vehicles and sensors from CSV files (gap H17), and sample files to start from."""
+
+from typing import Any, Final
+
+from litestar.response import Response
+from litestar.types import ASGIApp
+
+from tripline.api import answers, guards, parameters, uploads
+from tripline.api.operations import Value, operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import access
+from tripline.domain.access import Action
+from tripline.services.fleet import import_kinds, imports
+from tripline.services.fleet.import_desk import ManyImports
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.wire import csv_files, rest_imports
+
+CSV: Final = "text/csv"
+HOW: Final = (
+    Value(name="dryRun", type=bool, meaning="true: check every row and register none; default false", example=False),
+    Value(
+        name="skipBadRows",
+        type=bool,
+        meaning="true: register the good rows; default false: all rows, or none when any is bad",
+        example=True,
+    ),
+)
+REFUSES: Final = (
+    csv_files.BadFile,
+    uploads.BadForm,
+    uploads.FileTooLarge,
+    imports.TooManyRows,
+    imports.Contended,
+    ManyImports,
+)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/vehicles/bulk",
+    access=Action.VEHICLE_CREATE,
+    request=bytes,
+    request_types=(CSV, uploads.FORM),
+    streamed=True,
+    answer=rest_imports.ImportReport,
+    query=HOW,
+    refuses=REFUSES,
+)
+async def import_vehicles(request: Call) -> ASGIApp:
+    """Register the vehicles in a CSV file, each row like one registration."""
+    return await _imported(request, import_kinds.VEHICLES)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/sensors/bulk",
+    access=Action.SENSOR_CREATE,
+    request=bytes,
+    request_types=(CSV, uploads.FORM),
+    streamed=True,
+    answer=rest_imports.ImportReport,
+    query=HOW,
+    refuses=REFUSES,
+)
+async def import_sensors(request: Call) -> ASGIApp:
+    """Register the sensors in a CSV file, each row like one registration."""
+    return await _imported(request, import_kinds.SENSORS)
+
+
+@operation("GET", "/api/tre/v1/vehicles/bulk/sample", access=Action.VEHICLE_CREATE, answer=bytes, answer_type=CSV)
+async def vehicles_sample(request: Call) -> Response[bytes]:
+    """A CSV file of vehicles to start from, with every column."""
+    return await _sample(request, import_kinds.VEHICLES)
+
+
+@operation("GET", "/api/tre/v1/sensors/bulk/sample", access=Action.SENSOR_CREATE, answer=bytes, answer_type=CSV)
+async def sensors_sample(request: Call) -> Response[bytes]:
+    """A CSV file of sensors to start from, with every column."""
+    return await _sample(request, import_kinds.SENSORS)
+
+
+async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    access.company_of(actor)
+    query = request.query_params
+    order = imports.Order(
+        dry_run=bool(parameters.query_flag(query, "dryRun")),
+        skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
+        most_rows=rim.imports.most_rows,
+    )
+    async with rim.imports.place() as turn:
+        with await uploads.receive(request, most=rim.imports.most_bytes) as file:
+            async with turn:
+                report = await imports.run(
+                    rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
+                )
+    return answers.ok(_record(report))
+
+
+async def _sample(request: Call, kind: ImportKind) -> Response[bytes]:
+    await guards.permitted(request)
+    named = {"content-disposition": f'attachment; filename="{kind.noun}.csv"'}
+    return Response(kind.sheet.sample_file(), media_type=f"{CSV};charset=UTF-8", headers=named)
+
+
+def _record(report: imports.Report) -> rest_imports.ImportReport:
+    errors = [rest_imports.BadRow(row=bad.number, field=bad.field, message=bad.message) for bad in report.errors]
+    return rest_imports.ImportReport(
+        rows=report.rows,
+        created=report.created,
+        errors=errors,
+        error_count=report.bad,
+        unknown_columns=report.unknown_columns,
+        dry_run=report.dry_run,
+    )
+
+
+handlers: Final[list[Any]] = [import_vehicles, import_sensors, vehicles_sample, sensors_sample]

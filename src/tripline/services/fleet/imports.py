@@ -1,0 +1,254 @@
+"""Bulk registration: the rows of a CSV file, each like one registration (gap H17), checked first and then kept.
+
+A file is read and checked outside any transaction, on a thread of its own: every row by the rules of a single
+registration, names against the rest of the file and against what is registered. Then rows are kept, by default all or
+none, in one transaction that does nothing but insert; when bad rows are to be left out, every row stands for itself and
+they are kept a thousand at a time, so that devices wait for none of it. Should a name be taken between check and
+insert, nothing of that transaction stays and its rows are checked anew: one of two who want a name gets it, the other
+is told.
+
+Not here: the file (`wire/csv_files.py`), what differs between vehicles and sensors (`import_kinds.py`).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, Final
+
+from tripline.domain import access
+from tripline.domain.access import Actor
+from tripline.domain.companies import Company
+from tripline.domain.ids import TimeIds
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.services.fleet import companies
+from tripline.services.fleet.import_kinds import ImportKind, Key
+from tripline.store.transactions import ReadTx, Store, WriteTx
+from tripline.wire import csv_files
+
+ERRORS_TOLD: Final = 1_000
+"""So many bad rows are told one by one; all are counted."""
+CHUNK: Final = 1_000
+"""Rows kept in one transaction when each stands for itself: about 20 ms of the writer's time."""
+ATTEMPTS: Final = 3
+"""How often rows are checked anew because somebody registered the same names meanwhile."""
+
+_AT_A_STRETCH: Final = 64
+_BREATH_S: Final = 0.0005
+"""After so many rows the thread that checks stands back: devices' messages would else wait 5 ms for the interpreter."""
+
+Progress = Callable[[str, int], None]
+"""Told what is being done ("checked", "kept") and to how many rows so far."""
+
+
+class TooManyRows(Refusal):
+    """A file has more rows than one bulk registration takes."""
+
+    code = "import.too_many_rows"
+    kind = Kind.TOO_LARGE
+
+
+class Contended(Refusal):
+    """Others go on registering the names that are in the file."""
+
+    code = "import.contended"
+    kind = Kind.CONFLICT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is wanted of an import."""
+
+    dry_run: bool = False
+    """Check only."""
+    skip_bad_rows: bool = False
+    """Keep the good rows; else all rows or none."""
+    most_rows: int = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """Why a row cannot be kept; `number` as a spreadsheet shows it."""
+
+    number: int
+    field: str | None
+    message: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of a file."""
+
+    dry_run: bool
+    rows: int = 0
+    created: int = 0
+    bad: int = 0
+    """Bad rows in all; the first `ERRORS_TOLD` of them, by number, are in `errors`."""
+    errors: list[BadRow] = field(default_factory=list)
+    unknown_columns: Sequence[str] = ()
+
+    def complain(self, trouble: BadRow) -> None:
+        """Count a bad row."""
+        self.bad += 1
+        if len(self.errors) < ERRORS_TOLD:
+            self.errors.append(trouble)
+
+
+@dataclass(frozen=True, slots=True)
+class _Good:
+    """A row that may be kept."""
+
+    number: int
+    registration: Any
+
+
+class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves this module
+    """A name was registered between the check and the insert."""
+
+
+async def run(
+    store: Store,
+    file: IO[bytes],
+    *,
+    actor: Actor,
+    kind: ImportKind,
+    order: Order,
+    ids: TimeIds,
+    now_ms: int,
+    progress: Progress = lambda _what, _rows: None,
+) -> Report:
+    """Register what is in the file for the actor's company, as `order` says.
+
+    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows`, `Contended`; nothing is kept then, except rows of earlier
+    chunks when bad rows are left out.
+    """
+    access.scope_of(actor, kind.action)
+    company = await store.read(lambda tx: companies.own(tx, actor=actor))
+    report = Report(dry_run=order.dry_run)
+    checked = await asyncio.to_thread(_checked, file, kind, order, report, progress)
+    good = await _free(store, company, kind, checked, report)
+    if not order.dry_run and (order.skip_bad_rows or not report.bad):
+        keeping = _Keeping(store, actor, company, kind, ids, now_ms, report)
+        for part in _parts(good, CHUNK if order.skip_bad_rows else max(len(good), 1)):
+            await keeping.keep(part, all_or_none=not order.skip_bad_rows)
+            progress("kept", report.created)
+    report.errors.sort(key=lambda bad: bad.number)
+    return report
+
+
+def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, progress: Progress) -> list[_Good]:
+    """The rows that break no rule by themselves and repeat no name of an earlier row."""
+    header, rows = csv_files.read(file, known=kind.sheet.columns)
+    missing = [name for name in kind.sheet.required if name not in header.columns]
+    if missing:
+        raise csv_files.BadFile(f"The header (row {header.row}) lacks these columns: {', '.join(missing)}.")
+    report.unknown_columns = header.unknown
+    first_with: dict[Key, dict[str, int]] = {key: {} for key in kind.keys}
+    good = []
+    for row in rows:
+        report.rows += 1
+        if report.rows > order.most_rows:
+            raise TooManyRows(f"The file has more than {order.most_rows:,} rows; send it in parts.")
+        if report.rows % _AT_A_STRETCH == 0:
+            progress("checked", report.rows)
+            time.sleep(_BREATH_S)
+        try:
+            registration = _registration(row, kind)
+            _first_of_its_name(row.number, registration, first_with)
+        except BadParameter as refusal:
+            report.complain(BadRow(row.number, refusal_field(refusal), str(refusal)))
+        else:
+            good.append(_Good(row.number, registration))
+    progress("checked", report.rows)
+    return good
+
+
+def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
+    """What the row registers. Raises `BadParameter` as a single registration would."""
+    if row.surplus:
+        raise BadParameter("The row has more cells than the header has columns.")
+    return kind.registration(**kind.sheet.values(row.cells))
+
+
+def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dict[str, int]]) -> None:
+    """Note the row's names. Raises `BadParameter` when an earlier good row has one of them."""
+    for key, rows in first_with.items():
+        earlier = rows.get(key.of(registration))
+        if earlier is not None:
+            raise BadParameter(f"Parameter '{key.column}' is the same as in row {earlier}.")
+    for key, rows in first_with.items():
+        rows[key.of(registration)] = number
+
+
+async def _free(
+    store: Store, company: Company, kind: ImportKind, good: Sequence[_Good], report: Report
+) -> Sequence[_Good]:
+    """The rows whose names nobody has registered; the report gets the others."""
+    free: list[_Good] = []
+    for part in _parts(good, CHUNK):
+        clashes = await store.read(lambda tx, part=part: _clashes(tx, company, kind, part))  # type: ignore[misc]
+        for row, refusal in zip(part, clashes, strict=True):
+            if refusal is None:
+                free.append(row)
+            else:
+                report.complain(BadRow(row.number, refusal_field(refusal), str(refusal)))
+    return free
+
+
+def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Good]) -> list[Refusal | None]:
+    """For each row what would refuse it, if anything."""
+    taken = {key: key.taken(tx, company.service_type, [key.of(row.registration) for row in rows]) for key in kind.keys}
+    return [
+        next((key.refusal(name) for key in kind.keys if (name := key.of(row.registration)) in taken[key]), None)
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeping:
+    """Keeps rows, part by part."""
+
+    store: Store
+    actor: Actor
+    company: Company
+    kind: ImportKind
+    ids: TimeIds
+    now_ms: int
+    report: Report
+
+    async def keep(self, rows: Sequence[_Good], *, all_or_none: bool) -> None:
+        """Keep the rows in one transaction; the report gets how many, and those whose names were taken meanwhile."""
+        for _ in range(ATTEMPTS):
+            insert = await asyncio.to_thread(self._prepared, rows)
+            try:
+                await self.store.write(lambda tx, insert=insert: self._insert(tx, insert))  # type: ignore[misc]
+            except _Taken:
+                rows = await _free(self.store, self.company, self.kind, rows, self.report)
+                if all_or_none and self.report.bad:
+                    return
+            else:
+                self.report.created += len(rows)
+                return
+        raise Contended("Others are registering the same names at this moment; send the file again.")
+
+    def _prepared(self, rows: Sequence[_Good]) -> Callable[[WriteTx], bool]:
+        registrations = [row.registration for row in rows]
+        return self.kind.prepared(
+            registrations, actor=self.actor, company=self.company, ids=self.ids, now_ms=self.now_ms
+        )
+
+    def _insert(self, tx: WriteTx, insert: Callable[[WriteTx], bool]) -> None:
+        companies.own(tx, actor=self.actor)  # it may have been deleted since
+        if not insert(tx):
+            raise _Taken
+
+
+def refusal_field(refusal: Refusal) -> str | None:
+    """The column that a refusal of a registration is about: its sentence begins with it."""
+    before, _, after = str(refusal).partition("Parameter '")
+    return None if before or not after else after.partition("'")[0]
+
+
+def _parts(rows: Sequence[_Good], size: int) -> Iterator[Sequence[_Good]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

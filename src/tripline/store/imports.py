@@ -1,0 +1,104 @@
+"""Many new vehicles or sensors at once: which of their names are taken, and their rows in few statements.
+
+What holds for one new row (`vehicles.py`, `sensors.py`, `loans.py`) holds for each of these. No function takes a scope:
+nothing of anybody's rows is told but that a name is taken, which a single registration tells as well.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Column, Table, bindparam, select
+
+from tripline.domain.ids import CompanyId, RecordId
+from tripline.domain.sensors import Sensor
+from tripline.domain.vehicles import Vehicle
+from tripline.store.bulk import Bulk
+from tripline.store.tables import sensor, vehicle, vehicle_company
+from tripline.store.transactions import ReadTx, WriteTx
+
+T = TypeVar("T")
+
+_ASKED_AT_ONCE: Final = 500
+
+
+def _stored(record: type, table: Table) -> list[str]:
+    return [field.name for field in fields(record) if field.name in table.c]
+
+
+_VEHICLE: Final = _stored(Vehicle, vehicle)
+_SENSOR: Final = _stored(Sensor, sensor)
+_VEHICLES: Final = Bulk(vehicle, *_VEHICLE, on_conflict="ON CONFLICT DO NOTHING")
+_SENSORS: Final = Bulk(sensor, *_SENSOR, on_conflict="ON CONFLICT DO NOTHING")
+_LOANS: Final = Bulk(vehicle_company, "id", "created_ms", "vehicle_id", "from_company_id", "to_company_id", "automatic")
+
+
+def taken_numbers(tx: ReadTx, service_type: str, numbers: Collection[str]) -> set[str]:
+    """Those of the numbers that vehicles of the service type have."""
+    return _taken(tx, vehicle.c.vehicle_no, numbers, within=(vehicle.c.service_type, service_type))
+
+
+def taken_serials(tx: ReadTx, service_type: str, serials: Collection[str]) -> set[str]:
+    """Those of the serial numbers that sensors of the service type have."""
+    return _taken(tx, sensor.c.serial_no, serials, within=(sensor.c.service_type, service_type))
+
+
+def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
+    """Those of the access tokens that any sensor has."""
+    return _taken(tx, sensor.c.credentials_id, credentials, within=None)
+
+
+def vehicle_values(new: Iterable[Vehicle]) -> list[Any]:
+    """What `insert_vehicles` takes, made outside the transaction."""
+    return _flat(new, _VEHICLE)
+
+
+def sensor_values(new: Iterable[Sensor]) -> list[Any]:
+    """What `insert_sensors` takes, made outside the transaction."""
+    return _flat(new, _SENSOR)
+
+
+def loan_values(new: Sequence[Vehicle], loan_ids: Sequence[str], *, to: CompanyId) -> list[Any]:
+    """What `insert_loans` takes: each vehicle lent to the company from its creation on."""
+    return [
+        value
+        for each, loan_id in zip(new, loan_ids, strict=True)
+        for value in (RecordId(loan_id), each.created_ms, each.id, each.company_id, to, True)
+    ]
+
+
+def insert_vehicles(tx: WriteTx, values: list[Any]) -> bool:
+    """Keep new vehicles; False when a number was taken meanwhile: the transaction must not be committed then."""
+    return _VEHICLES.insert(tx, values) * _VEHICLES.width == len(values)
+
+
+def insert_sensors(tx: WriteTx, values: list[Any]) -> bool:
+    """Keep new sensors; False as `insert_vehicles`, for serial numbers and access tokens."""
+    return _SENSORS.insert(tx, values) * _SENSORS.width == len(values)
+
+
+def insert_loans(tx: WriteTx, values: list[Any]) -> None:
+    """Keep the automatic loans of vehicles kept in this transaction."""
+    _LOANS.insert(tx, values)
+
+
+def _taken(
+    tx: ReadTx, column: Column[Any], values: Collection[str], *, within: tuple[Column[Any], str] | None
+) -> set[str]:
+    statement = select(column).where(column.in_(bindparam("values", expanding=True)))
+    if within is not None:
+        statement = statement.where(within[0] == within[1])
+    return {row[0] for part in _parts(values) for row in tx.all(statement, {"values": part})}
+
+
+def _parts(values: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(values)
+    while part := list(islice(rest, _ASKED_AT_ONCE)):
+        yield part
+
+
+def _flat(new: Iterable[Any], names: list[str]) -> list[Any]:
+    of = attrgetter(*names)
+    return [value for each in new for value in of(each)]

@@ -1,0 +1,215 @@
+"""A CSV file from anywhere, read as rows of text, one row in memory at a time; and small CSV files written.
+
+RFC 4180 with what spreadsheets make of it: UTF-8 with or without byte-order mark or else CP949, lines that end in LF or
+CRLF, cells apart by `,` `;` or tab (whichever lets the header name the most known columns). A row has the number that a
+spreadsheet shows beside it: a cell of several lines is one row, empty rows count and are left out.
+
+What is no such file is refused as a whole and named by line or row: wrong encoding, NUL, a workbook, a quote that is
+never closed, a row of more than `ROW_MAX` bytes, more than `COLUMNS_MAX` columns. However large or hostile a file is,
+no more than a row of it is held.
+
+Not here: what the cells mean (`csv_registrations.py`), how large a file may be (`services/fleet/imports.py`).
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Final
+
+from tripline.domain.refusals import BadParameter
+
+ROW_MAX: Final = 65_536
+"""Bytes of one row; every field at its longest, in Korean, takes a third of it."""
+COLUMNS_MAX: Final = 100
+SEPARATORS: Final = ",;\t"
+
+_BOM: Final = b"\xef\xbb\xbf"
+_FOREIGN: Final = {
+    b"PK\x03\x04": "a workbook or a ZIP archive",
+    b"\xd0\xcf\x11\xe0": "a workbook",
+    b"%PDF": "a PDF document",
+    b"\x1f\x8b": "a compressed file",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+"""First bytes of what is taken for CSV by mistake."""
+_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+class BadFile(BadParameter):
+    """A file is not CSV that can be read: its encoding, its quotes, its header."""
+
+    code = "import.bad_file"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first row: for each cell the known column it names, or None; and the names that are not known."""
+
+    row: int
+    columns: tuple[str | None, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the text of each known column that is not empty; `surplus` says that it has cells beyond the header."""
+
+    number: int
+    cells: dict[str, str]
+    surplus: bool
+
+
+def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[Row]]:
+    """The header of a file that stands at its beginning, and its rows, read as they are asked for.
+
+    Column names are compared without letter case and surrounding blanks. Raises `BadFile`, at once or at the row.
+    """
+    encoding = _encoding(file)
+    names = {name.lower(): name for name in known}
+    separator = _separator(file, encoding, names)
+    records = _records(file, encoding, separator)
+    first = next(records, None)
+    if first is None:
+        raise BadFile("The file is empty; its first row must name the columns.")
+    header = _header(*first, names)
+    return header, (_row(number, cells, header) for number, cells in records)
+
+
+def written(rows: Iterable[Iterable[str]]) -> bytes:
+    """The rows as CSV with a byte-order mark, for spreadsheets; nothing in it is run by one."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows([inert(cell) for cell in row] for row in rows)
+    return _BOM + out.getvalue().encode()
+
+
+def inert(text: str) -> str:
+    """The text, behind an apostrophe when a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(_RUN_BY_SPREADSHEETS) else text
+
+
+def _encoding(file: IO[bytes]) -> str:
+    """Which of the two encodings reads the whole file."""
+    start = file.read(4)
+    for magic, what in _FOREIGN.items():
+        if start.startswith(magic):
+            raise BadFile(f"This is {what}; save it as CSV (UTF-8) and send that.")
+    not_utf8 = _first_unreadable(file, "utf-8")
+    if not_utf8 is None:
+        return "utf-8-sig" if start.startswith(_BOM) else "utf-8"
+    if start.startswith(_BOM):
+        raise BadFile(f"The file begins as UTF-8, but line {not_utf8} is not.")
+    not_cp949 = _first_unreadable(file, "cp949")
+    if not_cp949 is not None:
+        raise BadFile(
+            f"The file is neither UTF-8 (line {not_utf8}) nor CP949 (line {not_cp949}); save it as CSV (UTF-8)."
+        )
+    return "cp949"
+
+
+def _first_unreadable(file: IO[bytes], encoding: str) -> int | None:
+    for number, line in enumerate(_lines(file), 1):
+        if not line.isascii():
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The file's lines from its beginning, with their ends. In neither encoding is 0x0A a part of a character."""
+    file.seek(0)
+    number = 0
+    while line := file.readline(ROW_MAX + 1):
+        number += 1
+        if b"\0" in line:
+            raise BadFile(f"Line {number} holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8).")
+        if len(line) > ROW_MAX:
+            raise BadFile(f"Line {number} is longer than {ROW_MAX:,} bytes: this is no CSV file of registrations.")
+        yield line
+
+
+class _Text:
+    """Lines as text for the reader of CSV, and how much of them the present row has taken."""
+
+    def __init__(self, file: IO[bytes], encoding: str) -> None:
+        self._lines = _lines(file)
+        self._encoding = encoding
+        self.taken = 0
+
+    def __iter__(self) -> "_Text":
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.taken += len(line)
+        if self.taken > ROW_MAX:
+            raise BadFile(f"has more than {ROW_MAX:,} bytes; a quote is opened and never closed, it seems")
+        return line.decode(self._encoding)
+
+
+def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not empty, with its number."""
+    text = _Text(file, "utf-8" if encoding == "utf-8-sig" else encoding)
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    number = 0
+    while True:
+        text.taken = 0
+        number += 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise BadFile(f"Row {number} is not CSV: {_explained(str(error))}.") from error
+        except BadFile as error:
+            raise BadFile(str(error) if str(error).startswith("Line") else f"Row {number} {error}.") from error
+        if cells is None:
+            return
+        if number == 1 and cells:
+            cells[0] = cells[0].removeprefix("\ufeff")
+        if any(cell.strip() for cell in cells):
+            yield number, cells
+
+
+def _explained(trouble: str) -> str:
+    """The CSV reader's complaint in words for whoever made the file."""
+    if "end of data" in trouble:
+        return "a quote is opened and never closed"
+    if "new-line" in trouble:
+        return "lines must end in LF or CRLF"
+    return "a quote stands in the middle of a cell; quote the whole cell and double the quotes inside"
+
+
+def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
+    """The separator with which the header names the most known columns; the first of them when they are equal."""
+
+    def known_with(separator: str) -> int:
+        try:
+            _, cells = next(_records(file, encoding, separator), (0, []))
+        except BadFile:
+            return 0
+        return sum(_plain(cell) in names for cell in cells)
+
+    return max(SEPARATORS, key=known_with)
+
+
+def _header(row: int, cells: list[str], names: dict[str, str]) -> Header:
+    if len(cells) > COLUMNS_MAX:
+        raise BadFile(f"The header has {len(cells)} columns; there may be {COLUMNS_MAX}.")
+    plain = [_plain(cell) for cell in cells]
+    twice = sorted({name for name in plain if name and plain.count(name) > 1})
+    if twice:
+        raise BadFile(f"The header names these columns twice: {', '.join(names.get(name, name) for name in twice)}.")
+    columns = tuple(names.get(name) for name in plain)
+    unknown = tuple(inert(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
+    return Header(row, columns, unknown)
+
+
+def _row(number: int, cells: list[str], header: Header) -> Row:
+    named = {column: cell for column, cell in zip(header.columns, cells, strict=False) if column is not None and cell}
+    return Row(number, named, surplus=any(cell.strip() for cell in cells[len(header.columns) :]))
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()

@@ -1,0 +1,113 @@
+"""Registrations in CSV: which columns a file may have, and how the text of a cell becomes the value of a field.
+
+The columns are the fields of the request that registers one, in any order (gap H17): what a request gains, its file
+gains. An empty cell is a field that was not sent. Text stands as it is in the file; a number has digits and a decimal
+point and nothing else, a flag is `true` or `false` in any letter case.
+
+Not here: the file itself (`csv_files.py`), which values are allowed (`domain/`).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from tripline.domain.refusals import BadParameter
+from tripline.wire import csv_files, rest_sensors, rest_vehicles
+
+_NUMBER: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
+_FLAGS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One kind of file."""
+
+    request: type[msgspec.Struct]
+    required: tuple[str, ...]
+    """Columns without which no row can be good."""
+    sample: tuple[Mapping[str, str], ...]
+    """Rows of the sample file."""
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[str, type | None]]:
+        """For each column the field's name in Python and what its text is read as: float, bool, or None for text."""
+        fields = inspect.type_info(self.request)
+        assert isinstance(fields, inspect.StructType)
+        return {field.encode_name: (field.name, _read_as(field.type)) for field in fields.fields}
+
+    def values(self, cells: Mapping[str, str]) -> dict[str, Any]:
+        """The fields of a row, by their names in Python. Raises `BadParameter` for a cell that is no number or flag."""
+        columns = self.columns
+        return {columns[name][0]: _value(name, text, columns[name][1]) for name, text in cells.items()}
+
+    def sample_file(self) -> bytes:
+        """A file with every column and a few rows, as a start."""
+        names = list(self.columns)
+        return csv_files.written([names, *([row.get(name, "") for name in names] for row in self.sample)])
+
+
+VEHICLES: Final = Sheet(
+    request=rest_vehicles.VehicleRequest,
+    required=("vehicleNo", "mileage"),
+    sample=(
+        {
+            "vehicleNo": "12가3456",
+            "vendor": "Hyundai",
+            "modelCode": "AE",
+            "modelName": "Ioniq",
+            "modelYear": "2018",
+            "missionType": "AUTO",
+            "fuelType": "GASOLINE",
+            "mileage": "45210.5",
+            "category": "PERSONAL",
+            "usage": "sales",
+            "displacement": "1580",
+            "additionalInfo": "parked at Seongsu",
+        },
+        {"vehicleNo": "34나5678", "missionType": "MANUAL", "fuelType": "DIESEL", "mileage": "120000"},
+    ),
+)
+SENSORS: Final = Sheet(
+    request=rest_sensors.SensorRequest,
+    required=("serialNo", "type", "credentialsId"),
+    sample=(
+        {
+            "serialNo": "SN-000001",
+            "credentialsId": "aB3dE6gH9jK2mN5pQ8sT",
+            "vendor": "Acme",
+            "type": "GPS",
+            "activationRequired": "false",
+            "missionType": "AUTO",
+            "additionalInfo": "shelf 3",
+        },
+        {"serialNo": "SN-000002", "credentialsId": "bC4eF7hJ1kL3nP6qR9tU", "type": "OBD2"},
+    ),
+)
+
+
+def _read_as(field: inspect.Type) -> type | None:
+    """What a cell of this field is read as. A year is a number that may come as text, and is checked as such."""
+    if isinstance(field, inspect.Metadata):
+        field = field.type
+    kinds = {type(each) for each in (field.types if isinstance(field, inspect.UnionType) else (field,))}
+    if inspect.BoolType in kinds:
+        return bool
+    return float if inspect.FloatType in kinds and inspect.StrType not in kinds else None
+
+
+def _value(name: str, text: str, read_as: type | None) -> Any:
+    if read_as is None:
+        return text
+    if read_as is bool:
+        flag = _FLAGS.get(text.strip().lower())
+        if flag is None:
+            raise BadParameter(f"Parameter '{name}' must be true or false.")
+        return flag
+    if not _NUMBER.fullmatch(text):
+        raise BadParameter(f"Parameter '{name}' must be a number, with digits and a decimal point only.")
+    return float(text)
