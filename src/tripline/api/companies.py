@@ -1,21 +1,32 @@
-"""Registering and reading companies, and the vehicles one owns (client-surface 7.1)."""
+"""Registering, reading, changing, deleting and listing companies, and the vehicles one owns (client-surface 7.1).
+
+Not here: a company's administrators (`administrators.py`), what it lends and is lent (`loans.py`).
+"""
 
 from typing import Any, Final
 
 import msgspec
 from litestar.types import ASGIApp
 
+from tripline import observe
 from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
+from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
-from tripline.domain.access import Action, Authority
+from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_companies, rest_reading, rest_vehicles
-from tripline.wire.rest import Page
+from tripline.wire.rest import Count, Page
+
+SERVICE_TYPE: Final = Value(
+    name="serviceType",
+    type=str,
+    meaning="the service type; every company within the caller's reach when absent",
+    example="ace",
+)
 
 
 @operation(
@@ -59,7 +70,116 @@ async def read(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
-    return answers.ok(rest_companies.company_record(found, with_prefix=actor.authority is Authority.COMPANY_ADMIN))
+    return answers.ok(rest_companies.company_record(found, with_prefix=_sees_prefix(actor)))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1/company/{companyId}",
+    access=Action.COMPANY_MODIFY,
+    request=rest_companies.CompanyRequest,
+    answer=rest_companies.CompanyRecord,
+    refuses=(companies.ServiceTypeFixed, companies.PasswordElsewhere),
+)
+async def change(request: Call) -> ASGIApp:
+    """The company after a change of the fields in the body; its service type stays, and no account changes."""
+    actor = await guards.permitted(request)
+    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    await _admit_to_change(request, actor, company_id)
+    return await _change(request, actor, company_id, await parameters.json_object(request))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1/company",
+    access=Action.COMPANY_MODIFY,
+    request=rest_companies.NamedCompanyRequest,
+    answer=rest_companies.CompanyRecord,
+    refuses=(companies.ServiceTypeFixed, companies.PasswordElsewhere),
+)
+async def change_named(request: Call) -> ASGIApp:
+    """As with the company's id in the path; here it is in the body."""
+    actor = await guards.permitted(request)
+    body = await parameters.json_object(request)
+    company_id = CompanyId(parameters.uuid_of(rest_companies.named_id(body), "id"))
+    await _admit_to_change(request, actor, company_id)
+    return await _change(request, actor, company_id, body)
+
+
+async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -> None:
+    """Ownership is checked before the body (client-surface 3.3); the change itself asks again."""
+    store = rim_of(request).store
+    await store.read_short(lambda tx: service.find_to_change(tx, actor=actor, company_id=company_id))
+
+
+async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
+    store = rim_of(request).store
+    named = rest_reading.read_partial(body, rest_companies.CompanyRequest)
+    changed = await store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
+    return answers.ok(rest_companies.company_record(changed, with_prefix=_sees_prefix(actor)))
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/company/{companyId}",
+    access=Action.COMPANY_DELETE,
+    answer=None,
+    refuses=(companies.InUse,),
+)
+async def delete(request: Call) -> ASGIApp:
+    """The company ends with its people, candidates and loans; not while it owns vehicles or sensors or has partners.
+
+    What its people drove stays with the vehicles, without a driver.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id))
+    for sensor_id in changed:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok({})
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/companies",
+    access=Action.COMPANY_LIST,
+    answer=PageOf(record=rest_companies.CompanyRecord, timed=False),
+    query=(*pages.TEXT_PAGE, SERVICE_TYPE),
+)
+async def list_companies(request: Call) -> ASGIApp:
+    """The companies within the caller's reach, by name: an operator's its own and its partners, a partner's its own."""
+
+    def work(tx: ReadTx) -> Page:
+        actor, service_type = _asked(tx, request)
+        page = pages.text_page(request)
+        found = service.listed(tx, actor=actor, service_type=service_type, window=reading.window(page))
+        sees_prefix = _sees_prefix(actor)
+        return pages.text_answer(
+            page,
+            found,
+            record=lambda company: rest_companies.company_record(company, with_prefix=sees_prefix),
+            name_and_id=lambda company: (company.name, company.id),
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/companies/count",
+    access=Action.COMPANY_LIST,
+    answer=Count,
+    query=(SERVICE_TYPE,),
+)
+async def count_partners(request: Call) -> ASGIApp:
+    """How many partners of a service type are within the caller's reach; operators are not counted."""
+
+    def work(tx: ReadTx) -> int:
+        actor, service_type = _asked(tx, request)
+        return service.count_partners(tx, actor=actor, service_type=service_type)
+
+    return answers.ok(Count(await rim_of(request).store.read(work)))
 
 
 @operation(
@@ -88,4 +208,26 @@ async def list_vehicles(request: Call) -> ASGIApp:
     return answers.ok(await reading.page(request, work))
 
 
-handlers: Final[list[Any]] = [register, read_mine, read, list_vehicles]
+def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:
+    """Who asks, and for which service type, within whose reach it is. Raises `Forbidden`."""
+    actor = guards.permitted_in(tx, request)
+    service_type = parameters.query_text(request.query_params, "serviceType")
+    service.admit_to_service_type(tx, actor=actor, service_type=service_type)
+    return actor, service_type
+
+
+def _sees_prefix(actor: Actor) -> bool:
+    return actor.authority is Authority.COMPANY_ADMIN
+
+
+handlers: Final[list[Any]] = [
+    register,
+    read_mine,
+    read,
+    change,
+    change_named,
+    delete,
+    list_companies,
+    count_partners,
+    list_vehicles,
+]

@@ -1,18 +1,31 @@
-"""Registering directors and drivers, and reading a driver (client-surface 7.2)."""
+"""Registering, reading, changing and deleting directors and drivers; who has an e-mail address (client-surface 7.2).
+
+Not here: their lists and numbers (`user_lists.py`), what they drove (`driven.py`), administrators
+(`administrators.py`).
+"""
 
 from typing import Any, Final
 
 import msgspec
 from litestar.types import ASGIApp
 
+from tripline import observe
 from tripline.api import answers, guards, parameters
-from tripline.api.operations import operation
+from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, people
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
+from tripline.domain.refusals import BadParameter
 from tripline.services.fleet import people as service
 from tripline.wire import rest_people, rest_reading
+
+EMAIL: Final = Value(
+    name="email", type=str, meaning="e-mail address, in any letter case", example="jung@ace.example", required=True
+)
+ID_IN_PATH: Final = {Authority.DIRECTOR: "directorId", Authority.DRIVER: "driverId"}
+"""The name of a person's id under the path of each role."""
+_CHANGE_REFUSES: Final = (people.EmailTaken, people.OwnCredentials)
 
 
 @operation(
@@ -41,12 +54,73 @@ async def register_driver(request: Call) -> ASGIApp:
     return await _register(request, Authority.DRIVER)
 
 
+@operation("GET", "/api/tre/v1/director/{directorId}", access=Action.USER_READ, answer=rest_people.UserRecord)
+async def read_director(request: Call) -> ASGIApp:
+    """A director."""
+    return await _read(request, Authority.DIRECTOR)
+
+
 @operation("GET", "/api/tre/v1/driver/{driverId}", access=Action.USER_READ, answer=rest_people.UserRecord)
 async def read_driver(request: Call) -> ASGIApp:
     """A driver, or a director, who may act as one."""
+    return await _read(request, Authority.DRIVER)
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1/director/{directorId}",
+    access=Action.PERSON_MODIFY,
+    request=rest_people.PersonRequest,
+    answer=rest_people.UserRecord,
+    refuses=_CHANGE_REFUSES,
+)
+async def change_director(request: Call) -> ASGIApp:
+    """The director after a change of the fields in the body; a new password ends the log-ins that could be prolonged.
+
+    Nobody changes the e-mail address or password of the account in use here.
+    """
+    return await _change(request, Authority.DIRECTOR)
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1/driver/{driverId}",
+    access=Action.PERSON_MODIFY,
+    request=rest_people.PersonRequest,
+    answer=rest_people.UserRecord,
+    refuses=_CHANGE_REFUSES,
+)
+async def change_driver(request: Call) -> ASGIApp:
+    """As of a director, the driver, or a director, who may act as one."""
+    return await _change(request, Authority.DRIVER)
+
+
+@operation("DELETE", "/api/tre/v1/director/{directorId}", access=Action.PERSON_DELETE, answer=None)
+async def delete_director(request: Call) -> ASGIApp:
+    """The director's account and rights end; vehicles and trips stay, without a managing director and driver."""
+    return await _delete(request, Authority.DIRECTOR)
+
+
+@operation("DELETE", "/api/tre/v1/driver/{driverId}", access=Action.PERSON_DELETE, answer=None)
+async def delete_driver(request: Call) -> ASGIApp:
+    """The account and rights of the driver, or of a director, end; trips and scores stay, without a driver."""
+    return await _delete(request, Authority.DRIVER)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/user",
+    access=Action.USER_FIND,
+    answer=rest_people.UserRecord,
+    query=(EMAIL,),
+)
+async def find(request: Call) -> ASGIApp:
+    """Who logs in with an e-mail address, in the caller's company and its partners; anybody else is called unknown."""
     actor = await guards.permitted(request)
-    user_id = UserId(parameters.path_id(request, "driverId"))
-    found = await rim_of(request).store.read_short(lambda tx: service.read_driver(tx, actor=actor, user_id=user_id))
+    email = parameters.query_text(request.query_params, "email")
+    if email is None:
+        raise BadParameter.missing("email")
+    found = await rim_of(request).store.read_short(lambda tx: service.find_by_email(tx, actor=actor, email=email))
     return answers.ok(rest_people.user_record(found))
 
 
@@ -72,4 +146,56 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
     return answers.ok(rest_people.user_record(new))
 
 
-handlers: Final[list[Any]] = [register_director, register_driver, read_driver]
+async def _read(request: Call, role: Authority) -> ASGIApp:
+    actor = await guards.permitted(request)
+    user_id = _user_id(request, role)
+    found = await rim_of(request).store.read_short(
+        lambda tx: service.find(tx, actor=actor, action=Action.USER_READ, role=role, user_id=user_id)
+    )
+    return answers.ok(rest_people.user_record(found))
+
+
+async def _change(request: Call, role: Authority) -> ASGIApp:
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    user_id = _user_id(request, role)
+    before = await rim.store.read_short(
+        lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
+    )
+    named = rest_reading.read_partial(await parameters.json_object(request), rest_people.PersonRequest)
+    password = service.checked(before, actor=actor, named=named).password
+    password_hash = None if password is None else await rim.passwords.hash(password)
+    now_ms = rim.clock()
+    changed = await rim.store.write(
+        lambda tx: service.change(
+            tx, actor=actor, role=role, user_id=user_id, named=named, password_hash=password_hash, now_ms=now_ms
+        )
+    )
+    return answers.ok(rest_people.user_record(changed))
+
+
+async def _delete(request: Call, role: Authority) -> ASGIApp:
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    user_id = _user_id(request, role)
+    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id))
+    for sensor_id in changed:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok({})
+
+
+def _user_id(request: Call, role: Authority) -> UserId:
+    return UserId(parameters.path_id(request, ID_IN_PATH[role]))
+
+
+handlers: Final[list[Any]] = [
+    register_director,
+    register_driver,
+    read_director,
+    read_driver,
+    change_director,
+    change_driver,
+    delete_director,
+    delete_driver,
+    find,
+]

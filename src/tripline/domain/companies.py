@@ -1,14 +1,16 @@
-"""A company: what its registration may say, which service type it gets, where its device tokens begin.
+"""A company: what its registration may say and a change may alter, its service type, where its device tokens begin.
 
 An operator is the master company of a service type; a partner joins the operator's. Follows the interface
-specification (Company), rules 1 and 6, gaps G5, G31, G32, H2, H5, push N1 to N3 and client-surface 8.5.
+specification (Company), rules 1 and 6, gaps G5, G31, G32, H2, H5, X5, push 1 and N1 to N3, and client-surface 8.5.
 
 Not here: who may register which kind (`access`), the administrator's account (`people`), rows
 (`store/companies.py`), JSON (`wire/rest_companies.py`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import fields as fields_of
+from typing import Any, ClassVar, Final
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId
@@ -40,6 +42,25 @@ class OneCompanyOnly(Refusal):
     """A granted account has registered its company already."""
 
     code: ClassVar[str] = "company.one_only"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class ServiceTypeFixed(BadParameter):
+    """A company's service type was to be changed; its vehicles, sensors and partners live under it."""
+
+    code = "company.service_type_fixed"
+
+
+class PasswordElsewhere(BadParameter):
+    """A company's change named `picPasswd`; a password is changed with the account that has it."""
+
+    code = "company.password_elsewhere"
+
+
+class InUse(Refusal):
+    """A company that still owns vehicles or sensors, or still has partners, was to be deleted."""
+
+    code: ClassVar[str] = "company.in_use"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
@@ -89,15 +110,43 @@ class Company(Details):
     token_prefix: str
 
 
-def registration(
+def registration(*, service_type: str | None = None, pic_passwd: str | None = None, **sent: Any) -> Registration:
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+
+    Operators and partners may send either set of notify fields (older operators sent `rpcNotify*`). `sent` is what
+    `details` takes.
+    """
+    return Registration(
+        details=details(**sent),
+        service_type=fields.text("serviceType", service_type),
+        pic_passwd=fields.required("picPasswd", pic_passwd),
+    )
+
+
+def changed(company: Company, named: Mapping[str, Any]) -> Details:
+    """What the company's record says after a partial update: what `named` holds replaces what was, None clears it.
+
+    `named` has the names of `registration`. The pic* fields are how to reach somebody: changing them changes no
+    account. Raises `BadParameter` as `registration` does, `ServiceTypeFixed` and `PasswordElsewhere`.
+    """
+    sent = dict(named)
+    if sent.pop("service_type", company.service_type) != company.service_type:
+        raise ServiceTypeFixed(f"Parameter 'serviceType' cannot be changed; it stays {company.service_type}.")
+    if sent.pop("pic_passwd", None):
+        raise PasswordElsewhere(
+            "Parameter 'picPasswd' cannot be changed with the company; change the administrator's password instead."
+        )
+    before = {field.name: getattr(company, field.name) for field in fields_of(Details)}
+    return details(**{**before, **sent})
+
+
+def details(
     *,
     name: str | None = None,
     region: str | None = None,
-    service_type: str | None = None,
     pic_name: str | None = None,
     pic_phone: str | None = None,
     pic_email: str | None = None,
-    pic_passwd: str | None = None,
     pic_division: str | None = None,
     provider_manager_name: str | None = None,
     provider_manager_email: str | None = None,
@@ -108,31 +157,24 @@ def registration(
     rpc_notify_host: str | None = None,
     rpc_notify_port: int | None = None,
     rpc_notify_base_path: str | None = None,
-) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
-
-    Operators and partners may send either set of notify fields (older operators sent `rpcNotify*`).
-    """
-    return Registration(
-        details=Details(
-            name=fields.required("name", name),
-            region=fields.text("region", region),
-            pic_name=fields.required("picName", pic_name),
-            pic_phone=fields.text("picPhone", pic_phone),
-            pic_email=fields.email("picEmail", pic_email),
-            pic_division=fields.text("picDivision", pic_division),
-            provider_manager_name=fields.text("providerManagerName", provider_manager_name),
-            provider_manager_email=_optional_email("providerManagerEmail", provider_manager_email),
-            cooperation_task=fields.long_text("cooperationTask", cooperation_task),
-            description=fields.long_text("description", description),
-            notify_host=fields.text("notifyHost", notify_host),
-            notify_msg_type=_message_types(notify_msg_type),
-            rpc_notify_host=fields.text("rpcNotifyHost", rpc_notify_host),
-            rpc_notify_port=fields.port("rpcNotifyPort", rpc_notify_port),
-            rpc_notify_base_path=fields.text("rpcNotifyBasePath", rpc_notify_base_path),
-        ),
-        service_type=fields.text("serviceType", service_type),
-        pic_passwd=fields.required("picPasswd", pic_passwd),
+) -> Details:
+    """What a record keeps, every rule checked; else raises the `BadParameter` of the first field that breaks one."""
+    return Details(
+        name=fields.required("name", name),
+        region=fields.text("region", region),
+        pic_name=fields.required("picName", pic_name),
+        pic_phone=fields.text("picPhone", pic_phone),
+        pic_email=fields.email("picEmail", pic_email),
+        pic_division=fields.text("picDivision", pic_division),
+        provider_manager_name=fields.text("providerManagerName", provider_manager_name),
+        provider_manager_email=_optional_email("providerManagerEmail", provider_manager_email),
+        cooperation_task=fields.long_text("cooperationTask", cooperation_task),
+        description=fields.long_text("description", description),
+        notify_host=fields.web_address("notifyHost", notify_host),
+        notify_msg_type=_message_types(notify_msg_type),
+        rpc_notify_host=fields.web_address("rpcNotifyHost", rpc_notify_host),
+        rpc_notify_port=fields.port("rpcNotifyPort", rpc_notify_port),
+        rpc_notify_base_path=fields.text("rpcNotifyBasePath", rpc_notify_base_path),
     )
 
 
@@ -151,6 +193,11 @@ def partner_service_type(asked: str | None, *, registrar: str) -> str:
 def service_type_taken(service_type: str) -> ServiceTypeTaken:
     """The refusal of a second operator."""
     return ServiceTypeTaken(f"Parameter 'serviceType': {service_type} already has an operator company.")
+
+
+def in_use(what: str) -> InUse:
+    """The refusal to delete a company that still has `what`."""
+    return InUse(f"The company still has {what}; delete them first.")
 
 
 def prefix_of(number: int) -> str:

@@ -20,6 +20,9 @@ PORT_MAX: Final = 65535
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CONTROL_IN_PROSE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9])", re.IGNORECASE)
+"""A scheme, and no host before its port."""
+_WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+([/?#]\S*)?", re.IGNORECASE)
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -76,6 +79,14 @@ def email(name: str, value: str | None) -> str:
     checked = required(name, value)
     if not _EMAIL.fullmatch(checked):
         raise WrongForm(f"Parameter '{name}' must be an e-mail address.")
+    return checked
+
+
+def web_address(name: str, value: str | None) -> str | None:
+    """An optional address of a server: a bare host, or with a scheme, which is then http or https. Never fetched."""
+    checked = text(name, value)
+    if checked is not None and _SCHEME.match(checked.lstrip()) and not _WEB_ADDRESS.fullmatch(checked):
+        raise WrongForm(f"Parameter '{name}' must be an http or https address.")
     return checked
 
 

@@ -1,18 +1,19 @@
-"""Directors and drivers: what their registration may say, and the record of any account.
+"""Administrators, directors and drivers: what their registration may say and a change may alter, and their record.
 
-Follows the interface specification (Director and Driver), rule 6, gaps G5 and H5.
+Follows the interface specification (Director and Driver), rule 6, gaps G5 and H5, client-surface 8.5.
 
 Not here: who may register or read one (`access`), passwords and logins (`services/accounts`), rows
 (`store/people.py`), JSON (`wire/rest_people.py`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from tripline.domain import fields
 from tripline.domain.access import Authority
-from tripline.domain.ids import CompanyId, TripId, UserId
-from tripline.domain.refusals import BadParameter
+from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 DRIVING_ROLES: Final = (Authority.DRIVER, Authority.DIRECTOR)
 """Who is found among the drivers: a director may act as one (client-surface 7.2)."""
@@ -22,6 +23,20 @@ class EmailTaken(BadParameter):
     """Another account logs in with this e-mail address (H5)."""
 
     code = "user.email_taken"
+
+
+class LastAdministrator(Refusal):
+    """The only administrator of a company was to be deleted."""
+
+    code: ClassVar[str] = "user.last_administrator"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class OwnCredentials(Refusal):
+    """Somebody was about to change the log-in of the account in use: what a stolen token must not be enough for."""
+
+    code: ClassVar[str] = "user.own_credentials"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +51,17 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a person's account says after a partial update, checked."""
+
+    name: str
+    email: str
+    phone: str | None
+    password: str | None
+    """None: as it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class User:
     """An account as its record shows it: without the password; unset ids are None."""
 
@@ -44,6 +70,8 @@ class User:
     company_id: CompanyId | None
     name: str
     phone: str | None
+    vehicle_id: VehicleId | None
+    """The vehicle that the person drives now; of several, any one."""
     latest_trip_id: TripId | None
     email: str
     authority: Authority
@@ -61,6 +89,29 @@ def registration(
         phone=fields.text("phone", phone),
         password=fields.required("password", password),
     )
+
+
+def changed(user: User, named: Mapping[str, Any]) -> Change:
+    """The account after a partial update: what `named` holds replaces what was, None clears it.
+
+    A password of None leaves the password as it is, because records show it so and are sent back. Raises `BadParameter`
+    as `registration` does.
+    """
+    password = named.get("password")
+    return Change(
+        name=fields.required("name", named.get("name", user.name)),
+        email=fields.email("email", named.get("email", user.email)),
+        phone=fields.text("phone", named.get("phone", user.phone)),
+        password=None if password is None else fields.required("password", password),
+    )
+
+
+def refuse_own_credentials(user: User, change: Change) -> None:
+    """Raise `OwnCredentials` when the change, which the user asked for, is one of e-mail address or password."""
+    if change.password is not None:
+        raise OwnCredentials("Change your own password with POST /api/auth/changePassword.")
+    if change.email != user.email:
+        raise OwnCredentials("Another administrator has to change the e-mail address that you log in with.")
 
 
 def email_taken(field: str, email: str) -> EmailTaken:

@@ -1,7 +1,8 @@
 """Trips and microtrips as they are read back: pages by key, newest first or oldest first.
 
-A page of a vehicle's trips or of a trip's microtrips is one statement, compiled once for each of its shapes. The
-caller has asked before whether the vehicle or trip is inside the scope (`vehicles.inside`, `trip_inside`).
+A page of a vehicle's or person's trips or of a trip's microtrips is one statement, compiled once for each of its
+shapes. The caller has asked before whether the vehicle, person or trip is inside the scope (`vehicles.inside`,
+`accounts.inside`, `trip_inside`).
 
 Not here: writing them (`store/driving.py`).
 """
@@ -9,13 +10,13 @@ Not here: writing them (`store/driving.py`).
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
-from tripline.domain.ids import TripId, VehicleId
+from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.store import erasures, scopes
 from tripline.store.listing import UnknownOffset
@@ -56,15 +57,12 @@ def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
 
 def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
     """Trips of the vehicle, by creation. Raises `UnknownOffset`."""
-    place: tuple[int, ...] = (0, 0)
-    if span.after is not None:
-        found = tx.hot(_TRIP_PLACE, span.after, vehicle_id)
-        if not found:
-            raise UnknownOffset.of_list()
-        place = found[0]
-    statement = _trip_page(span.ascending, span.after is not None)
-    rows = tx.hot(statement, vehicle_id, span.first_ms, span.last_ms, *place, span.limit)
-    return [StoredTrip(*row) for row in rows]
+    return _trips(tx, _OF_VEHICLE, vehicle_id, span)
+
+
+def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredTrip]:
+    """Trips that the person drove, by creation. Raises `UnknownOffset`."""
+    return _trips(tx, _OF_PERSON, user_id, span)
 
 
 def microtrips_of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
@@ -86,6 +84,8 @@ def latest_microtrip(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | Non
     return StoredMicrotrip(*rows[0]) if rows else None
 
 
+_OF_VEHICLE: Final = "vehicle_id"
+_OF_PERSON: Final = "user_id"
 _TRIP: Final = [trip.c[field.name] for field in fields(StoredTrip)]
 _OF_MICROTRIP: Final = ("no", "id", "ts", "ty", "payload")
 _MICROTRIP: Final = [
@@ -95,11 +95,6 @@ _MICROTRIP: Final = [
 ]
 _NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
 """SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
-_TRIP_PLACE: Final = Hot(
-    select(trip.c.created_ms, trip.c.no).where(trip.c.id == bindparam("id"), trip.c.vehicle_id == bindparam("vehicle")),
-    "id",
-    "vehicle",
-)
 _JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
 
 _IS_MICROTRIP: Final = Hot(
@@ -131,12 +126,28 @@ def _trip_inside(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
+def _trips(tx: ReadTx, owner: str, owner_id: str, span: Span) -> Sequence[StoredTrip]:
+    place: tuple[int, ...] = (0, 0)
+    if span.after is not None:
+        found = tx.hot(_trip_place(owner), span.after, owner_id)
+        if not found:
+            raise UnknownOffset.of_list()
+        place = found[0]
+    statement = _trip_page(owner, span.ascending, span.after is not None)
+    rows = tx.hot(statement, owner_id, span.first_ms, span.last_ms, *place, span.limit)
+    return [StoredTrip(*row) for row in rows]
+
+
 @cache
-def _trip_page(ascending: bool, continued: bool) -> Hot:
-    statement: Select[tuple[object, ...]] = select(*_TRIP).where(
-        trip.c.vehicle_id == bindparam("vehicle"),
-        trip.c.created_ms >= bindparam("first_ms"),
-        trip.c.created_ms <= bindparam("last_ms"),
+def _trip_place(owner: str) -> Hot:
+    statement = _of_owner(select(trip.c.created_ms, trip.c.no), owner).where(trip.c.id == bindparam("id"))
+    return Hot(statement, "id", "owner")
+
+
+@cache
+def _trip_page(owner: str, ascending: bool, continued: bool) -> Hot:
+    statement = _of_owner(select(*_TRIP), owner).where(
+        trip.c.created_ms >= bindparam("first_ms"), trip.c.created_ms <= bindparam("last_ms")
     )
     if continued:
         here, place = tuple_(trip.c.created_ms, trip.c.no), tuple_(bindparam("after_ms"), bindparam("after_no"))
@@ -144,13 +155,19 @@ def _trip_page(ascending: bool, continued: bool) -> Hot:
     order = (trip.c.created_ms, trip.c.no) if ascending else (trip.c.created_ms.desc(), trip.c.no.desc())
     return Hot(
         statement.order_by(*order).limit(bindparam("limit")).offset(_NO_OFFSET),
-        "vehicle",
+        "owner",
         "first_ms",
         "last_ms",
         "after_ms",
         "after_no",
         "limit",
     )
+
+
+def _of_owner(statement: Select[Any], owner: str) -> Select[Any]:
+    """Trips whose column `owner` names the one that is asked for, without those of deleted vehicles."""
+    found = statement.where(trip.c[owner] == bindparam("owner"))
+    return found if owner == _OF_VEHICLE else found.where(erasures.kept(trip.c.vehicle_id))
 
 
 @cache

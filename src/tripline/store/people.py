@@ -1,38 +1,92 @@
 """Records of people: administrators, directors, drivers; and how an account joins the company it registers.
 
-Not here: log-in, tokens and new accounts (`accounts.py`).
+Not here: log-in, tokens and new accounts (`accounts.py`), what somebody drove (`drivers.py`, `journeys.py`), rights on
+vehicles (`rights.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Row, Select, bindparam, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, update
 
+from tripline.domain import people
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.domain.people import DRIVING_ROLES, User
-from tripline.store import scopes
-from tripline.store.tables import account
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.domain.people import DRIVING_ROLES, Change, User
+from tripline.store import listing, scopes, uniqueness
+from tripline.store.accounts import login_form
+from tripline.store.tables import account, mail_outbox, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-_COLUMNS: Final = [account.c[field.name] for field in fields(User)]
+Roles = tuple[Authority, ...]
+
+_DRIVEN: Final[ColumnElement[str]] = (
+    select(func.min(vehicle.c.id)).where(vehicle.c.current_driver_id == account.c.id).scalar_subquery()
+)
+_FIELDS: Final = [field.name for field in fields(User)]
+_COLUMNS: Final[list[ColumnElement[Any]]] = [
+    _DRIVEN.label(name) if name == "vehicle_id" else account.c[name] for name in _FIELDS
+]
 
 
 def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx, _find(scope.reaches), scope, user_id)
+    return _only(tx, _find(scope.reaches, ()), scope, user_id)
 
 
 def find_driver(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
     """As `find`, among those who may drive."""
-    return _only(tx, _find_driver(scope.reaches), scope, user_id)
+    return find_one_of(tx, scope, DRIVING_ROLES, user_id)
+
+
+def find_one_of(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
+    """As `find`, among the accounts with one of these roles."""
+    return _only(tx, _find(scope.reaches, roles), scope, user_id)
+
+
+def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | None:
+    """As `find`, the account that logs in with this address."""
+    return _only(tx, _find_by_login(scope.reaches), scope, login_form(email))
 
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:
     """The account that asks for itself."""
-    row = tx.one(select(*_COLUMNS).where(account.c.id == bindparam("id")), {"id": user_id})
-    return None if row is None else _user(row)
+    rows = tx.hot(_OWN, user_id)
+    return _user(rows[0]) if rows else None
+
+
+def of_company(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: listing.Window
+) -> Sequence[User]:
+    """The company's people with this role inside the scope, by name. Raises `listing.UnknownOffset`."""
+    inside = (company_id, role.value, scope.user_id, scope.company_id)
+    values = window.values(tx, _name_of(scope.reaches), *inside)
+    return [_user(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
+
+
+def count(tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority) -> int:
+    """How many people of the company with this role are inside the scope."""
+    counted: int = tx.hot(_count(scope.reaches), company_id, role.value, scope.user_id, scope.company_id)[0][0]
+    return counted
+
+
+def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
+    """Every account of a company that is to be deleted, whose caller was let pass."""
+    return [UserId(row.id) for row in tx.all(select(account.c.id).where(account.c.company_id == company_id))]
+
+
+def has_other_administrator(tx: ReadTx, company_id: CompanyId, user_id: UserId) -> bool:
+    """Whether somebody else administers the company, with an account that may log in."""
+    others = select(func.count()).where(
+        account.c.company_id == company_id,
+        account.c.authority == Authority.COMPANY_ADMIN.value,
+        account.c.id != user_id,
+        account.c.enabled,
+    )
+    row = tx.one(others)
+    return row is not None and row[0] > 0
 
 
 def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
@@ -59,22 +113,79 @@ def introduce(
     )
 
 
-@cache
-def _find(reaches: scopes.Reaches) -> Select[Any]:
-    inside = scopes.accounts(reaches).label("inside")
-    return select(*_COLUMNS, inside).where(account.c.id == bindparam("id"))
+def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | None, now_ms: int) -> None:
+    """Write a partial update into an account whose caller was let pass; without a hash the password stays.
+
+    Raises `people.EmailTaken` when another account logs in with the address.
+    """
+    values: dict[str, str | int | None] = {"name": new.name, "phone": new.phone}
+    values |= {"email": new.email, "login": login_form(new.email)}
+    if password_hash is not None:
+        values |= {"password_hash": password_hash, "password_updated_ms": now_ms}
+    with uniqueness.refusing(((account.c.login,), people.email_taken("email", new.email))):
+        tx.run(update(account).where(account.c.id == user_id).values(values))
+
+
+def remove(tx: WriteTx, user_id: UserId) -> None:
+    """Delete an account whose caller was let pass, and the mails that wait for it; nothing else may name it now."""
+    tx.run(delete(mail_outbox).where(mail_outbox.c.account_id == user_id))
+    tx.run(delete(account).where(account.c.id == user_id))
+
+
+_OWN: Final = Hot(select(*_COLUMNS).where(account.c.id == bindparam("id")), "id")
 
 
 @cache
-def _find_driver(reaches: scopes.Reaches) -> Select[Any]:
-    return _find(reaches).where(account.c.authority.in_(DRIVING_ROLES))
+def _find(reaches: scopes.Reaches, roles: Roles) -> Hot:
+    statement = _with_inside(reaches).where(account.c.id == bindparam("id"))
+    if roles:
+        # Spelled out: a hot statement knows no lists.
+        statement = statement.where(or_(*(account.c.authority == literal(role.value) for role in roles)))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
-def _only(tx: ReadTx, statement: Select[Any], scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
-    row = tx.one(statement, {"id": user_id, **scopes.values(scope)})
-    return None if row is None else (_user(row), bool(row.inside))
+@cache
+def _find_by_login(reaches: scopes.Reaches) -> Hot:
+    statement = _with_inside(reaches).where(account.c.login == bindparam("login"))
+    return Hot(statement, "login", scopes.USER, scopes.COMPANY)
 
 
-def _user(row: Row[Any]) -> User:
-    values = {column.name: row._mapping[column.name] for column in _COLUMNS}
-    return User(**{**values, "authority": Authority(row.authority)})
+@cache
+def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_listed(select(*_COLUMNS), reaches), account.c.name, account.c.id, shape)
+    return Hot(statement, "company", "role", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _name_of(reaches: scopes.Reaches) -> Hot:
+    statement = _listed(select(account.c.name), reaches).where(account.c.id == bindparam("id"))
+    return Hot(statement, "id", "company", "role", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _count(reaches: scopes.Reaches) -> Hot:
+    statement = _listed(select(func.count()).select_from(account), reaches)
+    return Hot(statement, "company", "role", scopes.USER, scopes.COMPANY)
+
+
+def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
+    return select(*_COLUMNS, scopes.accounts(reaches))
+
+
+def _listed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
+    return statement.where(
+        account.c.company_id == bindparam("company"),
+        account.c.authority == bindparam("role"),
+        scopes.accounts(reaches),
+    )
+
+
+def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:
+    rows = tx.hot(statement, key, scope.user_id, scope.company_id)
+    return (_user(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def _user(row: tuple[Any, ...]) -> User:
+    """The account of a row that begins with `_COLUMNS`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    return User(**{**values, "authority": Authority(values["authority"])})

@@ -1,14 +1,21 @@
-"""Registering and reading companies."""
+"""Companies: registering, reading, changing, deleting and listing them.
 
-from dataclasses import asdict
+Not here: their administrators (`administrators.py`), what goes with a company that is deleted (`removal.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, replace
+from typing import Any
 
 from tripline.domain import access, companies
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Reach
 from tripline.domain.companies import Company, Registration
-from tripline.domain.ids import CompanyId, TimeIds, no_of
-from tripline.domain.refusals import NotFound
+from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
+from tripline.domain.refusals import Forbidden, NotFound
 from tripline.services.accounts import registry
-from tripline.store import accounts, people
+from tripline.services.fleet import removal
+from tripline.store import accounts, listing, people
 from tripline.store import companies as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -72,6 +79,52 @@ def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 def own(tx: ReadTx, *, actor: Actor) -> Company:
     """The actor's company. Raises `Forbidden` for an account without one."""
     return read(tx, actor=actor, company_id=access.company_of(actor))
+
+
+def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any]) -> Company:
+    """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`."""
+    before = find_to_change(tx, actor=actor, company_id=company_id)
+    details = companies.changed(before, named)
+    rows.change(tx, company_id, details)
+    return replace(before, **asdict(details))
+
+
+def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
+    """The company, for who may change it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.COMPANY_MODIFY)
+    return access.admitted(rows.find(tx, scope, company_id), "company")
+
+
+def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId) -> AbstractSet[SensorId]:
+    """Delete the company; the sensors that changed. Raises `NotFound`, `Forbidden` or `companies.InUse`."""
+    scope = access.scope_of(actor, Action.COMPANY_DELETE)
+    access.admit(rows.inside(tx, scope, company_id), "company")
+    return removal.company(tx, company_id)
+
+
+def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None) -> None:
+    """Let pass who may list companies of the service type; None: of every one within reach.
+
+    Raises `Forbidden` for another one than the actor's own, whether it exists or not.
+    """
+    scope = access.scope_of(actor, Action.COMPANY_LIST)
+    if Reach.ANY in scope.reaches:
+        return
+    if service_type not in (None, own(tx, actor=actor).service_type):
+        raise Forbidden("This service type is outside your reach.")
+
+
+def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: listing.Window) -> Sequence[Company]:
+    """The companies within the actor's reach, by name; `admit_to_service_type` was asked before.
+
+    Raises `listing.UnknownOffset`.
+    """
+    return rows.listed(tx, access.scope_of(actor, Action.COMPANY_LIST), service_type, window)
+
+
+def count_partners(tx: ReadTx, *, actor: Actor, service_type: str | None) -> int:
+    """How many partners are within the actor's reach; `admit_to_service_type` was asked before."""
+    return rows.count_partners(tx, access.scope_of(actor, Action.COMPANY_LIST), service_type)
 
 
 def _free_prefix(tx: ReadTx, company_id: CompanyId) -> str:

@@ -1,0 +1,143 @@
+"""Registering, changing, deleting and listing a company's administrators (client-surface 7.1).
+
+Not here: the administrator that a company is registered with (`companies.py`), directors and drivers (`users.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import people
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, UserId
+from tripline.services.fleet import administrators as service
+from tripline.services.fleet import people as persons
+from tripline.store.transactions import ReadTx
+from tripline.wire import rest_people, rest_reading
+from tripline.wire.rest import Page
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/company/{companyId}/admin",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    request=rest_people.PersonRequest,
+    answer=rest_people.UserRecord,
+    refuses=(people.EmailTaken,),
+)
+async def register(request: Call) -> ASGIApp:
+    """A further administrator of the company."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    company_id = _company_id(request)
+    await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
+    sent = rest_reading.read(await parameters.json_object(request), rest_people.PersonRequest)
+    registration = people.registration(**msgspec.structs.asdict(sent))
+    password_hash = await rim.passwords.hash(registration.password)
+    now_ms = rim.clock()
+    new = await rim.store.write(
+        lambda tx: service.register(
+            tx,
+            actor=actor,
+            company_id=company_id,
+            registration=registration,
+            password_hash=password_hash,
+            ids=rim.ids,
+            now_ms=now_ms,
+        )
+    )
+    return answers.ok(rest_people.user_record(new))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1/company/{companyId}/admin/{userId}",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    request=rest_people.PersonRequest,
+    answer=rest_people.UserRecord,
+    refuses=(people.EmailTaken, people.OwnCredentials),
+)
+async def change(request: Call) -> ASGIApp:
+    """The administrator after a change of the fields in the body; a new password ends the log-ins to be prolonged.
+
+    Nobody changes the e-mail address or password of the account in use here.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    company_id, user_id = _company_id(request), _user_id(request)
+    before = await rim.store.read_short(
+        lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
+    )
+    named = rest_reading.read_partial(await parameters.json_object(request), rest_people.PersonRequest)
+    password = persons.checked(before, actor=actor, named=named).password
+    password_hash = None if password is None else await rim.passwords.hash(password)
+    now_ms = rim.clock()
+    changed = await rim.store.write(
+        lambda tx: service.change(
+            tx,
+            actor=actor,
+            company_id=company_id,
+            user_id=user_id,
+            named=named,
+            password_hash=password_hash,
+            now_ms=now_ms,
+        )
+    )
+    return answers.ok(rest_people.user_record(changed))
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/company/{companyId}/admin/{userId}",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    answer=None,
+    refuses=(people.LastAdministrator,),
+)
+async def delete(request: Call) -> ASGIApp:
+    """The administrator's account ends; a company keeps at least one."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    company_id, user_id = _company_id(request), _user_id(request)
+    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id, user_id=user_id))
+    for sensor_id in changed:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok({})
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/admins",
+    access=Action.COMPANY_ADMIN_MANAGE,
+    answer=PageOf(record=rest_people.UserRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_administrators(request: Call) -> ASGIApp:
+    """The company's administrators, by name."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request)
+        company_id = _company_id(request)
+        service.admit(tx, actor=actor, company_id=company_id)
+        page = pages.text_page(request)
+        found = service.listed(tx, actor=actor, company_id=company_id, window=reading.window(page))
+        return pages.text_answer(
+            page, found, record=rest_people.user_record, name_and_id=lambda user: (user.name, user.id)
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+def _company_id(request: Call) -> CompanyId:
+    return CompanyId(parameters.path_id(request, "companyId"))
+
+
+def _user_id(request: Call) -> UserId:
+    return UserId(parameters.path_id(request, "userId"))
+
+
+handlers: Final[list[Any]] = [register, change, delete, list_administrators]

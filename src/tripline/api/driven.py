@@ -1,0 +1,101 @@
+"""The trips that a director or driver drove, and the latest of them (client-surface 7.2).
+
+Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`analytics.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
+from tripline.api.rim import Call, rim_of
+from tripline.api.users import ID_IN_PATH
+from tripline.domain.access import Action, Authority
+from tripline.domain.ids import UserId
+from tripline.domain.journeys import StoredTrip
+from tripline.domain.refusals import NotFound
+from tripline.services.fleet import people
+from tripline.store import journeys
+from tripline.store.journeys import Span
+from tripline.store.transactions import ReadTx
+from tripline.wire import rest_trips
+from tripline.wire.rest import Page
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/director/{directorId}/trips",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=rest_trips.TripRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_of_director(request: Call) -> ASGIApp:
+    """The trips that the director drove, newest first unless asked otherwise."""
+    return await _list(request, Authority.DIRECTOR)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/driver/{driverId}/trips",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=rest_trips.TripRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_of_driver(request: Call) -> ASGIApp:
+    """The trips that the driver, or a director, drove, newest first unless asked otherwise."""
+    return await _list(request, Authority.DRIVER)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/director/{directorId}/trip/latest",
+    access=Action.DRIVING_READ,
+    answer=rest_trips.TripRecord,
+)
+async def read_latest_of_director(request: Call) -> ASGIApp:
+    """The trip that the director drove last."""
+    return await _read_latest(request, Authority.DIRECTOR)
+
+
+@operation("GET", "/api/tre/v1/driver/{driverId}/trip/latest", access=Action.DRIVING_READ, answer=rest_trips.TripRecord)
+async def read_latest_of_driver(request: Call) -> ASGIApp:
+    """The trip that the driver, or a director, drove last."""
+    return await _read_latest(request, Authority.DRIVER)
+
+
+async def _list(request: Call, role: Authority) -> ASGIApp:
+    zone = rim_of(request).time_zone
+
+    def work(tx: ReadTx) -> Page:
+        user_id = _admitted(tx, request, role)
+        page = pages.time_page(request)
+        found = journeys.trips_of_person(tx, user_id, reading.span(page))
+        return pages.time_answer(
+            page, found, record=lambda trip: rest_trips.trip_record(trip, zone), id_of=lambda trip: trip.id
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+async def _read_latest(request: Call, role: Authority) -> ASGIApp:
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> StoredTrip:
+        found = journeys.trips_of_person(tx, _admitted(tx, request, role), Span(limit=1))
+        if not found:
+            raise NotFound(f"The {role.lower()} has no trip yet.")
+        return found[0]
+
+    return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
+
+
+def _admitted(tx: ReadTx, request: Call, role: Authority) -> UserId:
+    """The person in the path, whose driving the caller may read. Raises `NotFound`, `Forbidden`."""
+    actor = guards.permitted_in(tx, request)
+    user_id = UserId(parameters.path_id(request, ID_IN_PATH[role]))
+    people.find(tx, actor=actor, action=Action.DRIVING_READ, role=role, user_id=user_id)
+    return user_id
+
+
+handlers: Final[list[Any]] = [list_of_director, list_of_driver, read_latest_of_director, read_latest_of_driver]

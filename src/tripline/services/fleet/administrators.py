@@ -1,0 +1,87 @@
+"""Administrators of a company: registering, changing, deleting and listing them.
+
+Every operation names the company, and the person where there is one. Not here: the administrator that a company is
+registered with (`companies.py`).
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from tripline.domain import access, people
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
+from tripline.domain.people import Registration, User
+from tripline.domain.refusals import NotFound
+from tripline.services.fleet import people as persons
+from tripline.services.fleet import removal
+from tripline.store import companies, listing
+from tripline.store import people as rows
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who may manage the administrators of the company. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
+    access.admit(companies.inside(tx, scope, company_id), "company")
+
+
+def find(tx: ReadTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> User:
+    """The administrator of the company, for who may manage both. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
+    found = access.admitted(rows.find_one_of(tx, scope, (Authority.COMPANY_ADMIN,), user_id), "administrator")
+    if found.company_id != company_id:
+        raise NotFound("The company has no administrator with this id.")
+    return found
+
+
+def register(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    company_id: CompanyId,
+    registration: Registration,
+    password_hash: str,
+    ids: TimeIds,
+    now_ms: int,
+) -> User:
+    """The new administrator. Raises `NotFound`, `Forbidden` or `people.EmailTaken`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return persons.create(
+        tx,
+        company_id=company_id,
+        role=Authority.COMPANY_ADMIN,
+        registration=registration,
+        password_hash=password_hash,
+        ids=ids,
+        now_ms=now_ms,
+    )
+
+
+def change(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    company_id: CompanyId,
+    user_id: UserId,
+    named: dict[str, object],
+    password_hash: str | None,
+    now_ms: int,
+) -> User:
+    """The administrator after a partial update. Raises as `find`, and as `people.change` of the fleet."""
+    before = find(tx, actor=actor, company_id=company_id, user_id=user_id)
+    return persons.apply(tx, before, actor=actor, named=named, password_hash=password_hash, now_ms=now_ms)
+
+
+def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> AbstractSet[SensorId]:
+    """Delete the administrator; the sensors that changed. Raises as `find`, and `people.LastAdministrator`."""
+    find(tx, actor=actor, company_id=company_id, user_id=user_id)
+    if not rows.has_other_administrator(tx, company_id, user_id):
+        raise people.LastAdministrator("This is the company's only administrator; register another one first.")
+    return removal.person(tx, user_id)
+
+
+def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[User]:
+    """The company's administrators, by name; `admit` was asked before. Raises `listing.UnknownOffset`."""
+    scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
+    return rows.of_company(tx, scope, company_id, Authority.COMPANY_ADMIN, window)
