@@ -11,11 +11,15 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
 
 from tripline.api import (
+    administrators,
     analytics,
     applications,
+    assignments,
     auth,
     candidates,
     companies,
+    docs,
+    driven,
     errors,
     health,
     imports,
@@ -26,9 +30,11 @@ from tripline.api import (
     sensors,
     surround,
     trips,
+    user_lists,
     users,
     vehicles,
 )
+from tripline.api.openapi import Document
 from tripline.api.rim import Rim
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
@@ -37,15 +43,20 @@ BODY_MAX: Final = 1_048_576
 """Bytes of a request body (G35)."""
 
 FAMILIES: Final = (
+    docs,
     health,
     auth,
     passwords,
     password_page,
     applications,
     companies,
+    administrators,
     vehicles,
+    assignments,
     sensors,
     users,
+    user_lists,
+    driven,
     trips,
     analytics,
     candidates,
@@ -65,7 +76,7 @@ def routed_app(rim: Rim) -> Litestar:
     handlers: list[Any] = [handler for family in FAMILIES for handler in family.handlers]
     return Litestar(
         handlers,
-        state=State({"rim": rim}),
+        state=State({"rim": rim, "document": Document(FAMILIES)}),
         exception_handlers={
             Refusal: errors.on_refusal,
             Outage: errors.on_outage,

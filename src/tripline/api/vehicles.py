@@ -1,18 +1,43 @@
-"""Registering and reading vehicles (client-surface 7.3). Their trips: `trips.py`; a company's list: `companies.py`."""
+"""Registering, reading, changing, activating, deleting and counting vehicles (client-surface 7.3).
+
+Not here: who manages and who drives one (`assignments.py`), a company's list (`companies.py`), trips (`trips.py`).
+"""
 
 from typing import Any, Final
 
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters
-from tripline.api.operations import operation
+from tripline import observe
+from tripline.api import answers, guards, pages, parameters
+from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action
-from tripline.domain.ids import VehicleId
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.refusals import BadParameter
+from tripline.domain.vehicles import Vehicle
+from tripline.services.fleet import companies
 from tripline.services.fleet import vehicles as service
+from tripline.store.transactions import ReadTx
+from tripline.store.vehicle_counts import Which
 from tripline.wire import rest_reading, rest_vehicles
+from tripline.wire.rest import Count
+
+_NUMBER: Final = Value(
+    name="vehicleNo", type=str, meaning="registration number, in full", example="12가3456", required=True
+)
+_COUNTED: Final = (
+    Value(
+        name="serviceType",
+        type=str,
+        meaning="all vehicles of the caller's service type that the caller may see, not only a company's",
+        example="ace",
+    ),
+    pages.OF_COMPANY,
+    Value(name="sensor", type=bool, meaning="true: only those with a sensor, false: only those without", example=False),
+    Value(name="driving", type=bool, meaning="true: only those driving now, false: only the others", example=True),
+)
 
 
 @operation(
@@ -20,6 +45,7 @@ from tripline.wire import rest_reading, rest_vehicles
     "/api/tre/v1/vehicle",
     access=Action.VEHICLE_CREATE,
     request=rest_vehicles.VehicleRequest,
+    required=("vehicleNo", "mileage"),
     answer=rest_vehicles.VehicleRecord,
     refuses=(vehicles.NumberTaken,),
 )
@@ -37,6 +63,26 @@ async def register(request: Call) -> ASGIApp:
     return answers.ok(rest_vehicles.vehicle_record(new))
 
 
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle",
+    access=Action.VEHICLE_READ,
+    answer=rest_vehicles.VehicleRecord,
+    query=(_NUMBER,),
+)
+async def find(request: Call) -> ASGIApp:
+    """The vehicle with this number in the caller's service type."""
+
+    def work(tx: ReadTx) -> Vehicle:
+        actor = guards.permitted_in(tx, request)
+        number = parameters.query_text(request.query_params, "vehicleNo")
+        if number is None:
+            raise BadParameter.missing("vehicleNo")
+        return service.read_by_number(tx, actor=actor, vehicle_no=number)
+
+    return answers.ok(rest_vehicles.vehicle_record(await rim_of(request).store.read_short(work)))
+
+
 @operation("GET", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_READ, answer=rest_vehicles.VehicleRecord)
 async def read(request: Call) -> ASGIApp:
     """A vehicle."""
@@ -46,4 +92,98 @@ async def read(request: Call) -> ASGIApp:
     return answers.ok(rest_vehicles.vehicle_record(found))
 
 
-handlers: Final[list[Any]] = [register, read]
+@operation(
+    "PUT",
+    "/api/tre/v1/vehicle/{vehicleId}",
+    access=Action.VEHICLE_MODIFY,
+    request=rest_vehicles.VehicleRequest,
+    answer=rest_vehicles.VehicleRecord,
+    refuses=(vehicles.NumberTaken,),
+)
+async def modify(request: Call) -> ASGIApp:
+    """Change what the registration said: the fields that are sent; null clears one. Whoever it is lent to may too."""
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
+        actor = guards.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        service.admit_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
+        return actor, vehicle_id
+
+    actor, vehicle_id = await rim.store.read_short(admitted)
+    named = rest_reading.read_partial(await parameters.json_object(request), rest_vehicles.VehicleRequest)
+    changed = await rim.store.write(lambda tx: service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named))
+    return answers.ok(rest_vehicles.vehicle_record(changed))
+
+
+@operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)
+async def delete(request: Call) -> ASGIApp:
+    """Delete the vehicle with all that it drove, its loans and rights. Its sensors are unmounted and stay."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    now_ms = rim.clock()
+    unmounted = await rim.store.write(lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, now_ms=now_ms))
+    for sensor_id in unmounted:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    rim.signals.notify(observe.SIGNAL_ERASURE_DUE)
+    return answers.ok({})
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/vehicle/{vehicleId}/activate",
+    access=Action.VEHICLE_ACTIVATE,
+    answer=rest_vehicles.VehicleRecord,
+)
+async def activate(request: Call) -> ASGIApp:
+    """Let drivers drive the vehicle; one that is activated stays so."""
+    return await _moved(request, vehicles.Event.ACTIVATE)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/vehicle/{vehicleId}/deactivate",
+    access=Action.VEHICLE_ACTIVATE,
+    answer=rest_vehicles.VehicleRecord,
+)
+async def deactivate(request: Call) -> ASGIApp:
+    """Let no further driver take the vehicle; who drives it now is not logged out."""
+    return await _moved(request, vehicles.Event.DEACTIVATE)
+
+
+@operation("GET", "/api/tre/v1/vehicles/count", access=Action.VEHICLE_READ, answer=Count, query=_COUNTED)
+async def count(request: Call) -> ASGIApp:
+    """How many vehicles a company owns, or the service type has, of those that the caller may see.
+
+    A vehicle is driving while it has an open trip that is no parking record.
+    """
+
+    def work(tx: ReadTx) -> int:
+        actor = guards.permitted_in(tx, request)
+        query = request.query_params
+        which = Which(
+            with_sensor=parameters.query_flag(query, "sensor"), driving=parameters.query_flag(query, "driving")
+        )
+        service_type = parameters.query_text(query, "serviceType")
+        company_id = parameters.query_id(query, "companyId")
+        if service_type is not None and company_id is None:
+            return service.count_in_service_type(tx, actor=actor, service_type=service_type, which=which)
+        owner = access.company_of(actor) if company_id is None else CompanyId(company_id)
+        companies.require(tx, actor=actor, company_id=owner)
+        return service.count_owned(tx, actor=actor, company_id=owner, which=which)
+
+    return answers.ok(Count(await rim_of(request).store.read(work)))
+
+
+async def _moved(request: Call, event: vehicles.Event) -> ASGIApp:
+    """The vehicle in the state that the event leads to."""
+    actor = await guards.permitted(request)
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    moved = await rim_of(request).store.write(
+        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event)
+    )
+    return answers.ok(rest_vehicles.vehicle_record(moved))
+
+
+handlers: Final[list[Any]] = [register, find, read, modify, delete, activate, deactivate, count]

@@ -1,6 +1,6 @@
 """Registering, reading, changing, activating and deleting vehicles.
 
-Not here: who manages and who drives one (`assignments.py`), how many there are (`vehicle_counts.py`).
+Not here: who manages and who drives one (`assignments.py`), what a deleted one drove (`services/erasing.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,14 @@ from typing import Any
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, VehicleId
-from tripline.domain.refusals import NotFound
+from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.refusals import Forbidden, NotFound
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services.fleet import companies
-from tripline.store import erasures, listing, loans, rights, sensors
+from tripline.store import erasures, listing, loans, rights, sensors, vehicle_counts
 from tripline.store import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.vehicle_counts import Which
 
 
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Vehicle:
@@ -74,6 +75,11 @@ def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
     return access.admitted(found, "vehicle")
 
 
+def admit_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
+    """Let pass who may modify the vehicle. Raises `NotFound` or `Forbidden`."""
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), "vehicle")
+
+
 def modify(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any]) -> Vehicle:
     """The vehicle after a partial update: `named` holds the fields that change, None clears one.
 
@@ -114,6 +120,14 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, now_ms: int) -> 
     return unmounted
 
 
+def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: listing.Window) -> Sequence[Vehicle]:
+    """The vehicles that the director manages and the actor may see, by number; the actor may see the director.
+
+    Raises `listing.UnknownOffset`.
+    """
+    return rows.managed_by(tx, access.scope_of(actor, Action.VEHICLE_READ), director_id, window)
+
+
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
     """The company's own vehicles that the actor may see, by number; `companies.require` was asked before.
 
@@ -121,3 +135,16 @@ def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return rows.of_company(tx, scope, company_id, window)
+
+
+def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Which) -> int:
+    """How many of the company's own vehicles the actor may see; `companies.require` was asked before."""
+    return vehicle_counts.of_company(tx, access.scope_of(actor, Action.VEHICLE_READ), company_id, which)
+
+
+def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which: Which) -> int:
+    """How many vehicles of the actor's service type the actor may see. Raises `Forbidden` for another one."""
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    if companies.own(tx, actor=actor).service_type != service_type:
+        raise Forbidden("This service type is outside your reach.")
+    return vehicle_counts.within(tx, scope, which)

@@ -1,0 +1,100 @@
+"""Setting and unsetting a vehicle's managing director and its driver (client-surface 7.3)."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from litestar.types import ASGIApp
+
+from tripline import observe
+from tripline.api import answers, guards, parameters
+from tripline.api.operations import operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import vehicles
+from tripline.domain.access import Action
+from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.vehicles import Vehicle
+from tripline.services.fleet import assignments as service
+from tripline.wire import rest_vehicles
+
+_Directed: TypeAlias = Callable[..., Vehicle]
+_Driven: TypeAlias = Callable[..., tuple[Vehicle, list[SensorId]]]
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/vehicle/{vehicleId}/director/{directorId}",
+    access=Action.VEHICLE_ASSIGN_DIRECTOR,
+    answer=rest_vehicles.VehicleRecord,
+)
+async def set_director(request: Call) -> ASGIApp:
+    """Make a director of the vehicle's company its managing director, in place of who was."""
+    return await _directed(request, service.set_director)
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/vehicle/{vehicleId}/director/{directorId}",
+    access=Action.VEHICLE_ASSIGN_DIRECTOR,
+    answer=rest_vehicles.VehicleRecord,
+    refuses=(vehicles.OtherDirector,),
+)
+async def unset_director(request: Call) -> ASGIApp:
+    """Leave the vehicle without its managing director."""
+    return await _directed(request, service.unset_director)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/vehicle/{vehicleId}/driver/{driverId}",
+    access=Action.VEHICLE_ASSIGN_DRIVER,
+    answer=rest_vehicles.VehicleRecord,
+    refuses=(vehicles.NotActivated, vehicles.Occupied),
+)
+async def set_driver(request: Call) -> ASGIApp:
+    """Say who drives the vehicle from now on; the next trip is stored under this driver.
+
+    Administrators and directors set a driver or director of their company, or somebody with a right on the vehicle, in
+    place of who was. A driver sets only himself, on an activated vehicle that nobody else is set to drive. Whoever is
+    set drives no other vehicle any more.
+    """
+    return await _driven(request, service.set_driver)
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/vehicle/{vehicleId}/driver/{driverId}",
+    access=Action.VEHICLE_ASSIGN_DRIVER,
+    answer=rest_vehicles.VehicleRecord,
+    refuses=(vehicles.OtherDriver,),
+)
+async def unset_driver(request: Call) -> ASGIApp:
+    """Say that nobody drives the vehicle any more; a driver says it only of himself."""
+    return await _driven(request, service.unset_driver)
+
+
+async def _directed(request: Call, work: _Directed) -> ASGIApp:
+    """The vehicle after its managing director changed."""
+    actor = await guards.permitted(request)
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    director_id = UserId(parameters.path_id(request, "directorId"))
+    vehicle = await rim_of(request).store.write(
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id)
+    )
+    return answers.ok(rest_vehicles.vehicle_record(vehicle))
+
+
+async def _driven(request: Call, work: _Driven) -> ASGIApp:
+    """The vehicle after its driver changed; the pipeline is told."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    driver_id = UserId(parameters.path_id(request, "driverId"))
+    vehicle, sensors = await rim.store.write(
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id)
+    )
+    for sensor_id in sensors:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok(rest_vehicles.vehicle_record(vehicle))
+
+
+handlers: Final[list[Any]] = [set_director, unset_director, set_driver, unset_driver]
