@@ -16,23 +16,27 @@ import signal
 import socket
 import time
 import zoneinfo
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tripline import config_files, observe
-from tripline.adapters import data_folder, doors, http_uvicorn, signals_local, tls_local
+from tripline.adapters import data_folder, doors, http_uvicorn, mail_folder, mail_smtp, signals_local, tls_local
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.config import Config
 from tripline.domain import fields, ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
-from tripline.ports import Outage
+from tripline.ports import Mailer, Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import limits, registry
+from tripline.services.accounts.postman import Postman
+from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.erasing import Eraser
+from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.fleet.import_kinds import ImportKind
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
@@ -104,13 +108,19 @@ class _Doors:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
             self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
 
+    @property
+    def api_url(self) -> str:
+        """The API door's address, one that can be connected to."""
+        return f"{self._scheme}://{self._address(self._api)}"
+
     def ready_line(self, ca: Path) -> str:
         """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
+        analytics, devices = self._address(self._analytics), self._address(self.devices)
+        return f"ready api={self.api_url} analytics={self._scheme}://{analytics} devices={devices} ca={ca}"
+
+    def _address(self, door: socket.socket) -> str:
         host = LOOPBACK if self._host in doors.EVERY_ADDRESS else self._host
-        api, analytics, devices = (
-            doors.address_text(host, doors.port_of(door)) for door in (self._api, self._analytics, self.devices)
-        )
-        return f"ready api={self._scheme}://{api} analytics={self._scheme}://{analytics} devices={devices} ca={ca}"
+        return doors.address_text(host, doors.port_of(door))
 
     def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
         door = doors.bind(host, port, purpose=purpose)
@@ -162,10 +172,12 @@ async def _run(
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
     eraser = Eraser(store=store, signals=hints, let_go=intake.let_go_of, stopwatch=time.perf_counter)
     listener = DeviceListener(config=config.devices, intake=intake, admit=_admission(store), clock=now_ms)
+    account_work = _account_work(config, store, hints, ways_in.api_url)
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
         erasing = tasks.create_task(eraser.run())
+        on_accounts = [tasks.create_task(run()) for run in account_work]
         serving = tasks.create_task(http.run())
         async with listener:
             await listener.start_on(ways_in.devices, tls)
@@ -185,8 +197,32 @@ async def _run(
         await taking_in
         await serving
         scoring.cancel()
+        for each in on_accounts:
+            each.cancel()
         erasing.cancel()
     hasher.close()
+
+
+def _account_work(
+    config: Config, store: sqlite.SqliteStore, hints: signals_local.LocalSignals, api_url: str
+) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+    """What goes on in the background for accounts: mails are sent, what has expired is swept up."""
+    mailer: Mailer = (
+        mail_smtp.SmtpMailer(config.mail, clock=now_ms)
+        if config.mail.host
+        else mail_folder.MailFolder(
+            Path(config.mail.folder or config.data / "mail"), sender=config.mail.sender, clock=now_ms
+        )
+    )
+    postman = Postman(
+        store=store,
+        mailer=mailer,
+        link_hours=config.accounts.link_hours,
+        public_url=config.accounts.public_url or api_url,
+        signals=hints,
+        clock=now_ms,
+    )
+    return [postman.run, Sweeper(store=store, clock=now_ms).run]
 
 
 def _collect_rarely() -> None:
@@ -284,6 +320,19 @@ async def _account_made(config: Config, make: Callable[..., ids.UserId], email: 
         return await store.write(
             lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=now_ms())
         )
+
+
+async def imported(
+    config: Config, file: Path, *, kind: ImportKind, email: str, order: imports.Order, progress: imports.Progress
+) -> imports.Report:
+    """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
+    async with _store_of(config) as store:
+        actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
+        maker = await _ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        with ImportDesk(config.rest).opened(file) as content:
+            return await imports.run(
+                store, content, actor=actor, kind=kind, order=order, ids=maker, now_ms=now_ms(), progress=progress
+            )
 
 
 @contextlib.asynccontextmanager

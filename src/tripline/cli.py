@@ -5,7 +5,8 @@ Exit codes: 0 done, 1 failed (one line on stderr), 2 wrong use (unknown flag, se
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,7 @@ from tripline import config_files
 from tripline import demo as demos
 from tripline.config import Config
 from tripline.services import doctor as doctors
+from tripline.services.fleet import import_kinds, imports
 from tripline.simulator import link
 from tripline.simulator import replay as replays
 
@@ -215,6 +217,38 @@ def grant(
     return OK
 
 
+@commands.command(
+    name="import",
+    help_epilogue="Example: tripline import vehicles fleet.csv --email admin@example.com --dry-run",
+)
+def import_csv(
+    what: Annotated[Literal["vehicles", "sensors"], Parameter(help="what the rows register")],
+    file: Annotated[Path, Parameter(validator=validators.Path(exists=True, dir_okay=False), help="CSV file")],
+    *,
+    email: Annotated[str, Parameter(help="account of the company that gets them, as which they are registered")],
+    dry_run: Annotated[bool, Parameter(negative=(), help="check every row, register none")] = False,
+    skip_bad_rows: Annotated[
+        bool, Parameter(negative=(), help="register the good rows (default: all rows, or none when any is bad)")
+    ] = False,
+    place: Place | None = None,
+) -> int:
+    """Register vehicles or sensors from a CSV file, beside a running server or without one. Exits 1 on a bad row."""
+    config = _settings(place, {})
+    order = imports.Order(dry_run=dry_run, skip_bad_rows=skip_bad_rows, most_rows=config.rest.import_rows)
+    kind = import_kinds.KINDS[what]
+    with _counting(Console(highlight=False)) as progress:
+        work = program.imported(config, file, kind=kind, email=email, order=order, progress=progress)
+        report = uvloop.run(work)
+    for bad in report.errors:
+        _line(_printable(f"row {bad.number}: {bad.message}"))
+    if report.bad > len(report.errors):
+        _line(f"and {report.bad - len(report.errors)} more bad rows")
+    if report.unknown_columns:
+        _line(_printable(f"columns that were ignored: {', '.join(report.unknown_columns)}"))
+    _line(f"rows {report.rows}, bad {report.bad}, created {report.created}{' (dry run)' if dry_run else ''}")
+    return FAILED if report.bad else OK
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
     sys.exit(run(arguments))
@@ -247,6 +281,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else OK
 
 
+@contextmanager
+def _counting(console: Console) -> Iterator[imports.Progress]:
+    """Shows how many rows are done: in place on a terminal, elsewhere a line for each 10,000."""
+    if console.is_terminal:
+        with console.status("") as status:
+            yield lambda doing, rows: status.update(f"{doing} {rows:,} rows")
+        return
+    shown = dict.fromkeys(("checked", "kept"), 0)
+
+    def told(doing: str, rows: int) -> None:
+        if rows // 10_000 > shown[doing]:
+            shown[doing] = rows // 10_000
+            _line(f"{doing} {rows} rows")
+
+    yield told
+
+
 def _settings(place: Place | None, flags: dict[str, Any]) -> Config:
     where = place or Place()
     return config_files.load(file=where.config, variables=os.environ, flags={"data": where.data, **flags})
@@ -273,8 +324,12 @@ def _print_rejected(report: doctors.Report) -> None:
         text = (
             f"{program.utc_text(message.received_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
         )
-        # Topics come from devices: nothing in them may steer the terminal.
-        _line("  " + "".join(char if char.isprintable() else "?" for char in text))
+        _line(_printable(f"  {text}"))
+
+
+def _printable(text: str) -> str:
+    """The text without what would steer the terminal: it came from a device or a file."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _line(text: str) -> None:

@@ -101,7 +101,7 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
 async def _sample(request: Call, kind: ImportKind) -> Response[bytes]:
     await guards.permitted(request)
     named = {"content-disposition": f'attachment; filename="{kind.noun}.csv"'}
-    return Response(kind.sheet.sample_file(), media_type=f"{CSV};charset=UTF-8", headers=named)
+    return Response(kind.sheet.sample_file(), media_type=CSV, headers=named)
 
 
 def _record(report: imports.Report) -> rest_imports.ImportReport:

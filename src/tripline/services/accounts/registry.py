@@ -1,13 +1,26 @@
-"""New accounts. The password is hashed before the transaction (`services/passwords.py`).
+"""New accounts, and whom a command stands for. The password is hashed before the transaction (`services/passwords.py`).
 
 Not here: which fields a registration may hold (`domain/people.py`), who may register whom (`domain/access.py`).
 """
 
 from tripline.domain import people
-from tripline.domain.access import Authority
+from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.domain.refusals import NotFound
 from tripline.store import accounts
-from tripline.store.transactions import WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+def acting_as(tx: ReadTx, *, email: str) -> Actor:
+    """The enabled account with this e-mail address, for a command of whoever holds the data folder.
+
+    Raises `NotFound`.
+    """
+    known = accounts.credentials(tx, email)
+    actor = None if known is None else accounts.actor(tx, known.user_id)
+    if actor is None:
+        raise NotFound(f"There is no enabled account with the e-mail address {email}.")
+    return actor
 
 
 def create(

@@ -7,10 +7,12 @@ only want a page. So one runs and a few wait; more are asked to come again.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from pathlib import Path
+from typing import IO, Final
 
 from tripline import config
 from tripline.domain.refusals import TryLater
+from tripline.wire import csv_files
 
 WAITING: Final = 4
 """Imports that may wait for the one that runs."""
@@ -32,6 +34,12 @@ class ImportDesk:
         self.most_rows = settings.import_rows
         self._turn = asyncio.Lock()
         self._here = 0
+
+    def opened(self, path: Path) -> IO[bytes]:
+        """A file on this machine, to be closed by the caller. Raises `csv_files.BadFile` when it is too large."""
+        if path.stat().st_size > self.most_bytes:
+            raise csv_files.BadFile(f"The file has more than {self.most_bytes // _MIB} MiB (setting rest.import_mib).")
+        return path.open("rb")
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[asyncio.Lock]:
