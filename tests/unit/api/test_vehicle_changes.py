@@ -1,0 +1,305 @@
+"""Changing, activating, finding and counting vehicles over REST (client-surface 7.3)."""
+
+from sqlalchemy import insert
+from tests.support import journeys, rest
+
+from tripline.domain.access import Authority
+from tripline.store.tables import vehicle_company, vehicle_user
+
+UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
+
+
+async def vehicle_of(app, login, number="1", **more):
+    return (await app.post(login, "/vehicle", {"vehicleNo": number, "mileage": 1, **more}))["id"]["id"]
+
+
+async def lend(app, vehicle_id, owner, holder):
+    row = {"id": f"loan {vehicle_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "automatic": False}
+    companies = {"from_company_id": owner.company_id, "to_company_id": holder.company_id}
+    await app.store.write(lambda tx: tx.run(insert(vehicle_company), {**row, **companies}))
+
+
+async def give_right(app, vehicle_id, person, role):
+    row = {"id": f"{role} {person.user_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "user_role": role}
+    who = {"company_id": person.company_id, "user_id": person.user_id}
+    await app.store.write(lambda tx: tx.run(insert(vehicle_user), {**row, **who}))
+
+
+def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        before = await app.post(
+            admin,
+            "/vehicle",
+            {"vehicleNo": "1", "mileage": 5, "vendor": "Kia", "modelYear": "2018", "category": "BUS", "usage": "tour"},
+        )
+        path = f"/vehicle/{before['id']['id']}"
+        body = {"vehicleNo": "2", "usage": None, "displacement": 1998, "id": {"id": UNKNOWN}, "status": "ACTIVATED"}
+        changed = (await app.call(admin, "PUT", path, body)).json()
+        return before, changed, await app.get(admin, path)
+
+    before, changed, after = rest.run(tmp_path, scenario)
+
+    assert changed == {**before, "vehicleNo": "2", "usage": None, "displacement": 1998}
+    assert after == changed
+
+
+def test_empty_change_answers_the_record(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await vehicle_of(app, admin, vendor="Kia")
+        before = await app.get(admin, f"/vehicle/{vehicle_id}")
+        return before, (await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {})).json()
+
+    before, answer = rest.run(tmp_path, scenario)
+
+    assert answer == before
+
+
+def test_change_refuses_what_registration_refuses_and_changes_nothing(tmp_path):
+    bodies = {
+        "no number": {"vehicleNo": None},
+        "empty number": {"vehicleNo": ""},
+        "number of 256": {"vehicleNo": "n" * 256},
+        "mileage 0": {"mileage": 0, "vendor": "Kia"},
+        "mileage as text": {"mileage": "10"},
+        "year before 1900": {"modelYear": 1899},
+        "fuel": {"fuelType": "STEAM"},
+        "no object": [1],
+    }
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        path = f"/vehicle/{await vehicle_of(app, admin)}"
+        before = await app.get(admin, path)
+        refusals = {name: (await app.refused(admin, "PUT", path, body))[:2] for name, body in bodies.items()}
+        return refusals, before, await app.get(admin, path)
+
+    refusals, before, after = rest.run(tmp_path, scenario)
+
+    assert refusals == dict.fromkeys(bodies, (400, 31))
+    assert after == before
+
+
+def test_g5_change_takes_every_bound_itself(tmp_path):
+    body = {
+        "vehicleNo": "n" * 255,
+        "vendor": "v" * 255,
+        "additionalInfo": "i" * 4096,
+        "modelYear": "2100",
+        "mileage": 0.1,
+        "displacement": 0,
+    }
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        answer = await app.call(admin, "PUT", f"/vehicle/{await vehicle_of(app, admin)}", body)
+        return answer.status_code, answer.json()
+
+    status, record = rest.run(tmp_path, scenario)
+
+    assert status == 200
+    assert {name: record[name] for name in body} == {**body, "modelYear": 2100}
+
+
+def test_h5_number_stays_unique_in_the_service_type(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("other")
+        path = f"/vehicle/{await vehicle_of(app, admin, '1')}"
+        await vehicle_of(app, admin, "2")
+        await vehicle_of(app, other, "3")
+        taken = await app.refused(admin, "PUT", path, {"vehicleNo": "2"})
+        own = (await app.call(admin, "PUT", path, {"vehicleNo": "1"})).status_code
+        elsewhere = (await app.call(admin, "PUT", path, {"vehicleNo": "3"})).status_code
+        return taken, own, elsewhere
+
+    taken, own, elsewhere = rest.run(tmp_path, scenario)
+
+    assert taken == (400, 31, "Parameter 'vehicleNo': a vehicle with the number 2 is already registered.")
+    assert (own, elsewhere) == (200, 200)
+
+
+def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, owner = await app.partner(operator, "p@p.example")
+        _, borrower = await app.partner(operator, "r@r.example")
+        _, stranger = await app.partner(operator, "s@s.example")
+        path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
+        await lend(app, vehicle_id, owner, borrower)
+        director = await app.person(owner, Authority.DIRECTOR, "managing")
+        await app.post(owner, f"{path}/director/{director.user_id}")
+        actors = {"operator": operator, "borrower": borrower, "stranger": stranger, "director": director}
+        changes = {
+            name: (await app.call(actor, "PUT", path, {"vendor": name})).status_code for name, actor in actors.items()
+        }
+        deletions = {name: (await app.call(actor, "DELETE", path)).status_code for name, actor in actors.items()}
+        return changes, deletions
+
+    changes, deletions = rest.run(tmp_path, scenario)
+
+    assert changes == {"operator": 200, "borrower": 200, "stranger": 403, "director": 200}
+    assert deletions == {"operator": 403, "borrower": 403, "stranger": 403, "director": 200}
+
+
+def test_ownership_is_told_before_the_body(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("other")
+        path = f"/vehicle/{await vehicle_of(app, admin)}"
+        return [
+            (await app.refused(other, "PUT", path, b"no json"))[:2],
+            (await app.refused(admin, "PUT", f"/vehicle/{UNKNOWN}", b"no json"))[:2],
+            (await app.refused(admin, "PUT", "/vehicle/1", b"no json"))[:2],
+            (await app.refused(admin, "PUT", path, b"no json"))[:2],
+        ]
+
+    assert rest.run(tmp_path, scenario) == [(403, 20), (404, 32), (400, 31), (400, 31)]
+
+
+def test_vehicle_is_found_by_its_number_in_the_callers_service_type(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, partner = await app.partner(operator, "p@p.example")
+        _, stranger = await app.partner(operator, "s@s.example")
+        _, other = await app.operator("other")
+        number = "12가 3456&b=c"
+        record = await app.post(partner, "/vehicle", {"vehicleNo": number, "mileage": 1})
+        await vehicle_of(app, other, "X")
+        return (
+            record,
+            [await app.get(login, "/vehicle", vehicleNo=number) for login in (partner, operator)],
+            await app.refused(stranger, "GET", "/vehicle", vehicleNo=number),
+            await app.refused(partner, "GET", "/vehicle", vehicleNo="12"),
+            await app.refused(partner, "GET", "/vehicle", vehicleNo="X"),
+            await app.refused(partner, "GET", "/vehicle", vehicleNo=""),
+            await app.refused(partner, "GET", "/vehicle"),
+        )
+
+    record, found, foreign, part, elsewhere, empty, missing = rest.run(tmp_path, scenario)
+
+    assert found == [record, record]
+    assert foreign == (403, 20, "This vehicle is outside your reach.")
+    assert part == elsewhere == (404, 32, "There is no vehicle with this number.")
+    assert empty == missing == (400, 31, "Parameter 'vehicleNo' can't be empty!")
+
+
+def test_g9_activation_moves_the_state_and_again_changes_nothing(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        path = f"/vehicle/{await vehicle_of(app, admin)}"
+        steps = [(await app.get(admin, path))["status"]]
+        for verb in ("deactivate", "activate", "activate", "deactivate", "deactivate"):
+            record = await app.post(admin, f"{path}/{verb}")
+            assert record == await app.get(admin, path)
+            steps.append(record["status"])
+        return steps
+
+    assert rest.run(tmp_path, scenario) == [
+        "DEACTIVATED",
+        "DEACTIVATED",
+        "ACTIVATED",
+        "ACTIVATED",
+        "DEACTIVATED",
+        "DEACTIVATED",
+    ]
+
+
+def test_vehicle_is_activated_by_who_directs_or_holds_it(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, owner = await app.partner(operator, "p@p.example")
+        _, stranger = await app.partner(operator, "s@s.example")
+        path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
+        director = await app.person(owner, Authority.DIRECTOR, "director")
+        delegated = await app.person(stranger, Authority.DIRECTOR, "delegated")
+        driver = await app.person(owner, Authority.DRIVER, "driver")
+        await give_right(app, vehicle_id, delegated, "DELEGATED_DIRECTOR")
+        await give_right(app, vehicle_id, driver, "DRIVER")
+        logins = (operator, owner, stranger, director, delegated, driver)
+        return [(await app.call(login, "POST", f"{path}/activate")).status_code for login in logins]
+
+    assert rest.run(tmp_path, scenario) == [200, 200, 403, 403, 200, 403]
+
+
+async def counted(app, login, **query):
+    answer = await app.call(login, "GET", "/vehicles/count", **query)
+    return answer.json().get("count", answer.status_code)
+
+
+def test_counts_hold_what_the_caller_may_see(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, owner = await app.partner(operator, "p@p.example")
+        _, borrower = await app.partner(operator, "r@r.example")
+        _, other = await app.operator("other")
+        await vehicle_of(app, operator, "op")
+        await vehicle_of(app, other, "x")
+        first, second, _ = [await vehicle_of(app, owner, number) for number in "123"]
+        await lend(app, first, owner, borrower)
+        director = await app.person(owner, Authority.DIRECTOR, "director")
+        driver = await app.person(owner, Authority.DRIVER, "driver")
+        idle = await app.person(owner, Authority.DRIVER, "idle")
+        await app.post(owner, f"/vehicle/{second}/director/{director.user_id}")
+        await give_right(app, first, director, "DELEGATED_DIRECTOR")
+        await give_right(app, first, driver, "DRIVER")
+        logins = (operator, owner, borrower, other, director, driver, idle)
+        queries = ({}, {"companyId": owner.company_id}, {"serviceType": "ace"}, {"companyId": UNKNOWN})
+        return [[await counted(app, login, **query) for login in logins] for query in queries]
+
+    own, of_owner, of_type, unknown = rest.run(tmp_path, scenario)
+
+    assert own == [1, 3, 0, 1, 2, 1, 0]
+    assert of_owner == [3, 3, 403, 403, 2, 1, 0]
+    assert of_type == [4, 3, 1, 403, 2, 1, 0]
+    assert unknown == [404] * 7
+
+
+def test_counts_tell_vehicles_without_sensor_and_those_driving(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        mounted, driving, parking, ended, _ = [await vehicle_of(app, admin, number) for number in "12345"]
+        body = {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20}
+        sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
+        await app.post(admin, f"/sensor/{sensor_id}/vehicle/{mounted}")
+
+        def drive(tx):
+            for vehicle_id, more in (
+                (driving, {}),
+                (driving, {}),
+                (parking, {"parking": True}),
+                (ended, {"payload": {}}),
+            ):
+                columns = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": None}
+                journeys.keep_trip(tx, app.ids, created_ms=1, **columns, **more)
+
+        await app.store.write(drive)
+        queries = (
+            {},
+            {"sensor": "false"},
+            {"sensor": "TRUE"},
+            {"driving": "true"},
+            {"driving": "false"},
+            {"sensor": "false", "driving": "true"},
+            {"sensor": ""},
+        )
+        return [
+            [await counted(app, admin, **query, **of) for query in queries]
+            for of in ({}, {"companyId": admin.company_id}, {"serviceType": "ace"})
+        ]
+
+    assert rest.run(tmp_path, scenario) == [[5, 4, 1, 1, 4, 1, 5]] * 3
+
+
+def test_counts_refuse_what_cannot_be_read(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        granted = await app.account("g@g.example", Authority.COMPANY_ADMIN)
+        return [
+            (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2],
+            (await app.refused(admin, "GET", "/vehicles/count", sensor="perhaps"))[:2],
+            (await app.refused(granted, "GET", "/vehicles/count"))[:2],
+        ]
+
+    assert rest.run(tmp_path, scenario) == [(400, 31), (400, 31), (403, 20)]
