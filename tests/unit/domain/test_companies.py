@@ -1,10 +1,27 @@
-"""What a company's registration may say."""
+"""What a company's registration may say and a change may alter."""
+
+from dataclasses import fields as fields_of
+from dataclasses import replace
 
 import pytest
 
 from tripline.domain import companies, fields
+from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 
+LINES = (
+    "name",
+    "region",
+    "pic_name",
+    "pic_phone",
+    "pic_division",
+    "provider_manager_name",
+    "notify_host",
+    "notify_msg_type",
+    "rpc_notify_host",
+    "rpc_notify_base_path",
+)
+PROSE = ("cooperation_task", "description")
 SENT = {"name": "Ace", "pic_name": "Kim", "pic_email": "kim@ace.example", "pic_passwd": "secret"}
 
 
@@ -43,22 +60,7 @@ def test_required_field_missing_is_refused_by_name(field, name):
 
 @pytest.mark.parametrize(
     ("field", "longest"),
-    [
-        ("name", 255),
-        ("region", 255),
-        ("service_type", 255),
-        ("pic_name", 255),
-        ("pic_phone", 255),
-        ("pic_passwd", 255),
-        ("pic_division", 255),
-        ("provider_manager_name", 255),
-        ("notify_host", 255),
-        ("notify_msg_type", 255),
-        ("rpc_notify_host", 255),
-        ("rpc_notify_base_path", 255),
-        ("cooperation_task", 4096),
-        ("description", 4096),
-    ],
+    [*((name, 255) for name in (*LINES, "service_type", "pic_passwd")), *((name, 4096) for name in PROSE)],
 )
 def test_g5_each_text_has_its_length(field, longest):
     companies.registration(**{**SENT, field: "가" * longest})
@@ -112,3 +114,97 @@ def test_prefixes_are_five_letters_or_digits_and_differ():
     numbers = (0, 1, 33, 34, companies.PREFIXES - 1)
 
     assert [companies.prefix_of(number) for number in numbers] == ["00000", "00001", "0000Z", "00010", "ZZZZZ"]
+
+
+COMPANY = companies.Company(
+    name="Ace",
+    region="Busan",
+    pic_name="Kim",
+    pic_phone="010",
+    pic_email="kim@ace.example",
+    pic_division=None,
+    provider_manager_name=None,
+    provider_manager_email=None,
+    cooperation_task=None,
+    description="first",
+    notify_host="http://203.0.113.10:9090/noti",
+    notify_msg_type="7, 8",
+    rpc_notify_host=None,
+    rpc_notify_port=None,
+    rpc_notify_base_path=None,
+    id=CompanyId("b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"),
+    created_ms=1,
+    service_type="ace",
+    master=True,
+    master_id=CompanyId("b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"),
+    registered_by_id=None,
+    token_prefix="7K3QX",
+)
+DETAILS = companies.Details(**{field.name: getattr(COMPANY, field.name) for field in fields_of(companies.Details)})
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"notify_host": "https://203.0.113.11/noti", "notify_msg_type": [600, "300"]},
+        {"notify_host": None, "region": None, "description": None, "pic_phone": None},
+        {"rpc_notify_host": "203.0.113.12", "rpc_notify_port": 9090, "rpc_notify_base_path": "/rpc"},
+        {"name": "Ace 2", "pic_name": "Lee", "pic_email": "lee@ace.example"},
+    ],
+)
+def test_change_replaces_what_is_named_alone(named):
+    assert companies.changed(COMPANY, named) == replace(DETAILS, **named)
+
+
+@pytest.mark.parametrize(("field", "name"), [("name", "name"), ("pic_name", "picName"), ("pic_email", "picEmail")])
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_change_clears_no_required_field(field, name, value):
+    with pytest.raises(BadParameter, match=f"^Parameter '{name}' can't be empty!$"):
+        companies.changed(COMPANY, {field: value})
+
+
+@pytest.mark.parametrize(("longest", "names"), [(255, LINES), (4096, PROSE)])
+def test_g5_bounds_hold_in_a_change_too(longest, names):
+    for name in names:
+        at = "가" * longest
+        assert getattr(companies.changed(COMPANY, {name: at}), name) == at
+        with pytest.raises(fields.TooLong, match=f"at most {longest} characters"):
+            companies.changed(COMPANY, {name: at + "가"})
+
+
+@pytest.mark.parametrize("port", [1, 65535])
+def test_g5_ports_at_their_bounds_are_taken_in_a_change(port):
+    assert companies.changed(COMPANY, {"rpc_notify_port": port}).rpc_notify_port == port
+
+
+@pytest.mark.parametrize("port", [0, 65536, -1])
+def test_g5_ports_beyond_their_bounds_are_refused_in_a_change(port):
+    with pytest.raises(fields.OutOfRange, match="'rpcNotifyPort' must be between 1 and 65535"):
+        companies.changed(COMPANY, {"rpc_notify_port": port})
+
+
+@pytest.mark.parametrize("service_type", ["other", "", None, "ACE"])
+def test_service_type_is_never_changed(service_type):
+    with pytest.raises(companies.ServiceTypeFixed, match="it stays ace"):
+        companies.changed(COMPANY, {"service_type": service_type})
+
+
+def test_same_service_type_in_a_change_is_no_change():
+    assert companies.changed(COMPANY, {"service_type": "ace"}) == DETAILS
+
+
+def test_pic_passwd_in_a_change_is_refused_rather_than_ignored():
+    with pytest.raises(companies.PasswordElsewhere, match="administrator's password"):
+        companies.changed(COMPANY, {"pic_passwd": "another"})
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_pic_passwd_without_a_value_in_a_change_says_nothing(nothing):
+    assert companies.changed(COMPANY, {"pic_passwd": nothing}) == DETAILS
+
+
+@pytest.mark.parametrize("field", ["notify_host", "rpc_notify_host"])
+def test_notify_hosts_with_a_scheme_are_http(field):
+    with pytest.raises(fields.WrongForm, match="must be an http or https address"):
+        companies.registration(**SENT, **{field: "ftp://203.0.113.10/noti"})

@@ -92,3 +92,50 @@ def test_one_of_accepts_nothing_and_each_listed_word():
 def test_one_of_refuses_other_words_and_names_the_allowed_ones(word):
     with pytest.raises(fields.NotAllowed, match=r"^Parameter 'x' must be one of A, B\.$"):
         fields.one_of("x", word, ("A", "B"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        None,
+        "",
+        "203.0.113.10",
+        "receiver.example:9090/noti",
+        "localhost:9090",
+        "[2001:db8::1]:80",
+        "http://203.0.113.10:9090/noti",
+        "HTTPS://receiver.example",
+        "https://receiver.example?to=a",
+    ],
+)
+def test_web_address_is_a_host_or_an_http_address(address):
+    assert fields.web_address("notifyHost", address) == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://receiver.example",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        " javascript:alert(1)",
+        "gopher:x",
+        "http:receiver.example",
+        "http:/receiver.example",
+        "http://",
+        "https:///noti",
+        "http://receiver example/",
+        "http://receiver.example/a b",
+        " http://receiver.example",
+    ],
+)
+def test_web_address_of_another_kind_is_refused(address):
+    with pytest.raises(fields.WrongForm, match="must be an http or https address"):
+        fields.web_address("notifyHost", address)
+
+
+def test_g5_web_address_holds_255_characters():
+    fields.web_address("notifyHost", "http://a/" + "b" * 246)
+
+    with pytest.raises(fields.TooLong):
+        fields.web_address("notifyHost", "http://a/" + "b" * 247)

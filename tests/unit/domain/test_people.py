@@ -1,8 +1,12 @@
-"""What a director's or driver's registration may say."""
+"""What a person's registration may say and a change may alter."""
+
+from dataclasses import replace
 
 import pytest
 
 from tripline.domain import fields, people
+from tripline.domain.access import Authority
+from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter
 
 SENT = {"name": "Park", "email": "park@ace.example", "phone": "010-1234", "password": "secret"}
@@ -30,3 +34,70 @@ def test_g5_each_text_holds_255_characters(field):
 
     with pytest.raises(fields.TooLong, match=f"'{field}' must have at most 255 characters"):
         people.registration(**{**SENT, field: "가" * 256})
+
+
+USER = people.User(
+    id=UserId("5b6f9c10-c801-11ef-9d5c-6b1f6f2a4c11"),
+    created_ms=1,
+    company_id=None,
+    name="Park",
+    phone="010-1234",
+    vehicle_id=None,
+    latest_trip_id=None,
+    email="park@ace.example",
+    authority=Authority.DRIVER,
+    additional_info=None,
+    password_updated_ms=1,
+)
+AS_IT_WAS = people.Change(name="Park", email="park@ace.example", phone="010-1234", password=None)
+
+
+@pytest.mark.parametrize(
+    ("named", "outcome"),
+    [
+        ({}, AS_IT_WAS),
+        ({"name": "Han"}, replace(AS_IT_WAS, name="Han")),
+        ({"email": "han@ace.example"}, replace(AS_IT_WAS, email="han@ace.example")),
+        ({"phone": ""}, replace(AS_IT_WAS, phone="")),
+        ({"phone": None}, replace(AS_IT_WAS, phone=None)),
+        ({"password": "another"}, replace(AS_IT_WAS, password="another")),
+        ({"password": None}, AS_IT_WAS),
+    ],
+)
+def test_change_replaces_what_is_named_alone(named, outcome):
+    assert people.changed(USER, named) == outcome
+
+
+@pytest.mark.parametrize("field", ["name", "email"])
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_change_clears_no_required_field(field, value):
+    with pytest.raises(BadParameter, match=f"^Parameter '{field}' can't be empty!$"):
+        people.changed(USER, {field: value})
+
+
+@pytest.mark.parametrize("password", ["", " "])
+def test_change_to_an_empty_password_is_refused(password):
+    with pytest.raises(BadParameter, match=r"^Parameter 'password' can't be empty!$"):
+        people.changed(USER, {"password": password})
+
+
+@pytest.mark.parametrize("field", ["name", "phone", "password"])
+def test_g5_bounds_hold_in_a_change_too(field):
+    assert getattr(people.changed(USER, {field: "가" * 255}), field) == "가" * 255
+
+    with pytest.raises(fields.TooLong, match=f"'{field}' must have at most 255 characters"):
+        people.changed(USER, {field: "가" * 256})
+
+
+def test_g5_email_form_holds_in_a_change_too():
+    with pytest.raises(fields.WrongForm, match="'email'"):
+        people.changed(USER, {"email": "park"})
+
+
+def test_own_email_and_password_are_not_changed_with_the_record():
+    with pytest.raises(people.OwnCredentials, match="changePassword"):
+        people.refuse_own_credentials(USER, replace(AS_IT_WAS, password="another"))
+    with pytest.raises(people.OwnCredentials, match="administrator"):
+        people.refuse_own_credentials(USER, replace(AS_IT_WAS, email="han@ace.example"))
+
+    people.refuse_own_credentials(USER, replace(AS_IT_WAS, name="Han", phone=None))
