@@ -23,6 +23,8 @@ from tripline.ports import Outage
 from tripline.wire.rest import ErrorBody
 
 GENERAL: Final = 2
+AWAY: Final = "The service cannot answer at the moment; try again."
+BUG: Final = "Something went wrong inside the service; the operator's log says what."
 BAD_PARAMETER: Final = 31
 NOT_FOUND: Final = 32
 
@@ -52,7 +54,7 @@ def on_refusal(request: Call, refusal: Refusal) -> Response[bytes]:
 
 def on_outage(request: Call, _: Outage) -> Response[bytes]:
     """503: something we need is away."""
-    return _answer(request, 503, "The service cannot answer at the moment; try again.", GENERAL)
+    return _answer(request, 503, AWAY, GENERAL)
 
 
 def on_http(request: Call, trouble: HTTPException) -> Response[bytes]:
@@ -73,7 +75,7 @@ def on_http(request: Call, trouble: HTTPException) -> Response[bytes]:
 def on_bug(request: Call, trouble: Exception) -> Response[bytes]:
     """500 for anything unexpected; the log has the rest."""
     _log.error("request.failed", route=request.scope.get("path_template"), method=request.method, exc_info=trouble)
-    return _answer(request, 500, "Something went wrong inside the service; the operator's log says what.", GENERAL)
+    return _answer(request, 500, BUG, GENERAL)
 
 
 def _answer(

@@ -62,6 +62,8 @@ class Operation:
     answer_type: str
     also: Mapping[int, Any]
     """Answers that are neither 200 nor an error: status to struct, None for an empty body."""
+    in_path: tuple[Value, ...]
+    """Values of the path that are no ids."""
     query: tuple[Value, ...]
     headers: tuple[Value, ...]
     refuses: tuple[type[Refusal], ...]
@@ -72,6 +74,13 @@ class Operation:
     def name(self) -> str:
         """A name of its own among all operations: `vehicles.register`."""
         return f"{self.handler.__module__.rpartition('.')[2]}.{self.handler.__name__}"
+
+    @property
+    def path_ids(self) -> tuple[str, ...]:
+        """The names of the ids in the path."""
+        others = {value.name for value in self.in_path}
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return tuple(name for name in names if name not in others)
 
     @property
     def text(self) -> str:
@@ -91,6 +100,7 @@ def operation(
     required: Iterable[str] = (),
     request_types: tuple[str, ...] = (JSON,),
     streamed: bool = False,
+    in_path: Iterable[Value] = (),
     query: Iterable[Value] = (),
     headers: Iterable[Value] = (),
     refuses: Iterable[type[Refusal]] = (),
@@ -113,6 +123,7 @@ def operation(
             answer=answer,
             answer_type=answer_type,
             also=also,
+            in_path=tuple(in_path),
             query=tuple(query),
             headers=tuple(headers),
             refuses=tuple(refuses),

@@ -1,0 +1,127 @@
+"""Every answer held against the published document: its status is documented, its body fits the schema, and there is
+nothing more in it than the schema says.
+
+`hold` is called for each answer that tests get, in the process or from a real server.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import jsonschema_rs
+
+from tripline.api import app, openapi
+
+UNROUTED = {404, 405}
+"""Statuses of a request that no operation took."""
+
+
+class OutsideTheSchema(AssertionError):
+    """An answer that the document does not allow."""
+
+
+def hold(answer: httpx.Response) -> None:
+    """Raise `OutsideTheSchema` unless the document allows the answer, which has been read."""
+    method = answer.request.method.lower()
+    if method in ("head", "options"):
+        return
+    path = _path(answer.request.url.path, method)
+    if path is None:
+        assert answer.status_code in UNROUTED, f"{_told(answer)}: no operation is documented for this"
+        return
+    if answer.status_code == 405:
+        return
+    judge = _judge(path, method, answer.status_code)
+    if judge is None:
+        raise OutsideTheSchema(f"{_told(answer)}: the status is not documented for {method.upper()} {path}")
+    judge(answer)
+
+
+async def hold_async(answer: httpx.Response) -> None:
+    """`hold` for an answer that has not been read yet, as the hook of a client."""
+    await answer.aread()
+    hold(answer)
+
+
+def hold_read(answer: httpx.Response) -> None:
+    """`hold` for an answer that has not been read yet, as the hook of a client."""
+    answer.read()
+    hold(answer)
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """The published document."""
+    return openapi.document(app.FAMILIES)
+
+
+@functools.cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """How each path is recognised; paths without a value in them first."""
+    paths = sorted(document()["paths"], key=lambda path: (path.count("{"), path))
+    return [(re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "/?"), path) for path in paths]
+
+
+def _path(path: str, method: str) -> str | None:
+    found = [known for pattern, known in _patterns() if pattern.fullmatch(path)]
+    return next((known for known in found if method in document()["paths"][known]), found[0] if found else None)
+
+
+@functools.cache
+def _judge(path: str, method: str, status: int) -> Callable[[httpx.Response], None] | None:
+    """What holds an answer of this status against its schema; None when the status is not documented."""
+    described = document()["paths"][path].get(method, {}).get("responses", {}).get(str(status))
+    if described is None:
+        return None
+    if "content" not in described:
+        return _empty
+    ((kind, content),) = described["content"].items()
+    if kind != "application/json":
+        return functools.partial(_of_type, kind.removesuffix("*"))
+    schema = {**strict(content["schema"]), "components": _strict_components()}
+    validator = jsonschema_rs.Draft202012Validator(schema)
+    return functools.partial(_json, validator)
+
+
+def strict(schema: Any) -> Any:
+    """The schema, in which an object has no fields but those that are described."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: strict(each) for name, each in schema.items() if name not in ("examples", "example")}
+    if "properties" in schema:
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+@functools.cache
+def _strict_components() -> dict[str, Any]:
+    schemas = document()["components"]["schemas"]
+    return {"schemas": {name: strict(schema) for name, schema in schemas.items()}}
+
+
+def _empty(answer: httpx.Response) -> None:
+    if answer.content:
+        raise OutsideTheSchema(f"{_told(answer)}: the body is not empty")
+
+
+def _of_type(kind: str, answer: httpx.Response) -> None:
+    if not answer.headers["content-type"].startswith(kind):
+        raise OutsideTheSchema(f"{_told(answer)}: the type is {answer.headers['content-type']}, not {kind}")
+
+
+def _json(validator: Any, answer: httpx.Response) -> None:
+    _of_type("application/json", answer)
+    try:
+        validator.validate(answer.json())
+    except jsonschema_rs.ValidationError as error:
+        place = "/".join(str(part) for part in error.instance_path)
+        raise OutsideTheSchema(f"{_told(answer)}: at '{place}': {error.message}") from None
+
+
+def _told(answer: httpx.Response) -> str:
+    asked = answer.request
+    return f"{asked.method} {asked.url.path} -> {answer.status_code} {answer.text[:300]}"
