@@ -1,0 +1,194 @@
+"""Who manages and who drives a vehicle, over REST (client-surface 7.3 and 9)."""
+
+from tests.support import rest
+from tests.unit.api.test_vehicle_changes import UNKNOWN, give_right, lend, vehicle_of
+
+from tripline.domain.access import Authority
+from tripline.domain.ids import PLACEHOLDER
+from tripline.observe import SIGNAL_SENSOR_CHANGED
+
+
+async def sensor_on(app, login, vehicle_id, serial):
+    body = {"serialNo": serial, "type": "GPS", "credentialsId": serial.ljust(20, "-")}
+    sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
+    await app.post(login, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+    return sensor_id
+
+
+async def assign(app, login, method, vehicle_id, role, person):
+    """The id that the record shows afterwards, or status, errorCode and message of the refusal."""
+    person_id = person if isinstance(person, str) else person.user_id
+    path = f"/vehicle/{vehicle_id}/{role}/{person_id}"
+    answer = await app.call(login, method, path)
+    if answer.status_code != 200:
+        return await app.refused(login, method, path)
+    record = answer.json()
+    assert record == await app.get(login, f"/vehicle/{vehicle_id}")
+    return record["directorId" if role == "director" else "currentDriverId"]["id"]
+
+
+def test_managing_director_is_set_replaced_and_unset(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await vehicle_of(app, admin)
+        first = await app.person(admin, Authority.DIRECTOR, "first")
+        second = await app.person(admin, Authority.DIRECTOR, "second")
+        steps = [
+            await assign(app, admin, "POST", vehicle_id, "director", first),
+            await assign(app, admin, "POST", vehicle_id, "director", first),
+            await assign(app, admin, "POST", vehicle_id, "director", second),
+            await assign(app, admin, "DELETE", vehicle_id, "director", first),
+            await assign(app, admin, "DELETE", vehicle_id, "director", second),
+            await assign(app, admin, "DELETE", vehicle_id, "director", second),
+        ]
+        return steps, first.user_id, second.user_id
+
+    steps, first, second = rest.run(tmp_path, scenario)
+
+    other = (400, 30, "This director does not manage the vehicle.")
+    assert steps == [first, first, second, other, PLACEHOLDER, other]
+
+
+def test_managing_director_is_one_of_the_vehicles_own_company(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, owner = await app.partner(operator, "p@p.example")
+        vehicle_id = await vehicle_of(app, owner)
+        own = await app.person(owner, Authority.DIRECTOR, "own")
+        driver = await app.person(owner, Authority.DRIVER, "driver")
+        foreign = await app.person(operator, Authority.DIRECTOR, "foreign")
+        await app.post(owner, f"/vehicle/{vehicle_id}/director/{own.user_id}")
+        path = f"/vehicle/{vehicle_id}/director"
+        return [
+            (await app.call(login, method, f"{path}/{person}")).status_code
+            for method in ("POST", "DELETE")
+            for login, person in (
+                (owner, foreign.user_id),
+                (owner, driver.user_id),
+                (owner, UNKNOWN),
+                (owner, "1"),
+                (operator, own.user_id),
+                (operator, UNKNOWN),
+                (own, own.user_id),
+                (driver, own.user_id),
+            )
+        ]
+
+    assert rest.run(tmp_path, scenario) == [403, 404, 404, 400, 403, 404, 403, 403] * 2
+
+
+def test_administrator_sets_people_of_the_company_and_holders_of_a_right(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, owner = await app.partner(operator, "p@p.example")
+        _, borrower = await app.partner(operator, "r@r.example")
+        vehicle_id = await vehicle_of(app, owner)
+        await lend(app, vehicle_id, owner, borrower)
+        driver = await app.person(owner, Authority.DRIVER, "driver")
+        director = await app.person(owner, Authority.DIRECTOR, "director")
+        borrowing = await app.person(borrower, Authority.DRIVER, "borrowing")
+        right_holder = await app.person(borrower, Authority.DRIVER, "right-holder")
+        await give_right(app, vehicle_id, right_holder, "DRIVER")
+        tries = (
+            (owner, driver),
+            (owner, director),
+            (owner, right_holder),
+            (borrower, borrowing),
+            (owner, borrowing),
+            (owner, owner),
+            (owner, UNKNOWN),
+            (borrower, driver),
+        )
+        return [await assign(app, login, "POST", vehicle_id, "driver", person) for login, person in tries], [
+            person.user_id for _, person in tries[:4]
+        ]
+
+    answers, people = rest.run(tmp_path, scenario)
+
+    assert answers == [
+        *people,
+        (403, 20, "This driver is outside your reach."),
+        (404, 32, "There is no driver with this id."),
+        (404, 32, "There is no driver with this id."),
+        (403, 20, "This driver is outside your reach."),
+    ]
+
+
+def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await vehicle_of(app, admin)
+        first = await app.person(admin, Authority.DRIVER, "first")
+        second = await app.person(admin, Authority.DRIVER, "second")
+        idle = await app.person(admin, Authority.DRIVER, "idle")
+        for driver in (first, second):
+            await give_right(app, vehicle_id, driver, "DRIVER")
+        steps = {"not activated": await assign(app, first, "POST", vehicle_id, "driver", first)}
+        await app.post(admin, f"/vehicle/{vehicle_id}/activate")
+        for name, login, method, person in (
+            ("another person", first, "POST", second),
+            ("no right", idle, "POST", idle),
+            ("log in", first, "POST", first),
+            ("log in again", first, "POST", first),
+            ("occupied", second, "POST", second),
+            ("log another out", second, "DELETE", first),
+            ("log out though not in", second, "DELETE", second),
+            ("log out", first, "DELETE", first),
+            ("next one", second, "POST", second),
+        ):
+            steps[name] = await assign(app, login, method, vehicle_id, "driver", person)
+        return steps, first.user_id, second.user_id
+
+    steps, first, second = rest.run(tmp_path, scenario)
+
+    assert steps == {
+        "not activated": (400, 30, "The vehicle is not activated for drivers."),
+        "another person": (403, 20, "This driver is outside your reach."),
+        "no right": (403, 20, "This vehicle is outside your reach."),
+        "log in": first,
+        "log in again": first,
+        "occupied": (400, 30, "Somebody else drives this vehicle and must log out first."),
+        "log another out": (403, 20, "Drivers log out only themselves."),
+        "log out though not in": (400, 30, "This person is not set as the vehicle's driver."),
+        "log out": PLACEHOLDER,
+        "next one": second,
+    }
+
+
+def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        before, after = await vehicle_of(app, admin, "1"), await vehicle_of(app, admin, "2")
+        sensors = [await sensor_on(app, admin, *on) for on in ((before, "a"), (before, "b"), (after, "c"))]
+        driver = await app.person(admin, Authority.DRIVER, "driver")
+        await app.post(admin, f"/vehicle/{before}/driver/{driver.user_id}")
+        app.signals.told.clear()
+        await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
+        moved = sorted(app.signals.told)
+        app.signals.told.clear()
+        await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
+        again = list(app.signals.told)
+        drivers = [(await app.get(admin, f"/vehicle/{key}"))["currentDriverId"]["id"] for key in (before, after)]
+        return sensors, moved, again, drivers, driver.user_id
+
+    sensors, moved, again, drivers, driver_id = rest.run(tmp_path, scenario)
+
+    assert moved == sorted((SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors)
+    assert again == []
+    assert drivers == [PLACEHOLDER, driver_id]
+
+
+def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await vehicle_of(app, admin)
+        sensor_id = await sensor_on(app, admin, vehicle_id, "a")
+        driver = await app.person(admin, Authority.DRIVER, "driver")
+        await app.post(admin, f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
+        app.signals.told.clear()
+        shown = await assign(app, admin, "DELETE", vehicle_id, "driver", driver)
+        return sensor_id, shown, app.signals.told
+
+    sensor_id, shown, told = rest.run(tmp_path, scenario)
+
+    assert (shown, told) == (PLACEHOLDER, [(SIGNAL_SENSOR_CHANGED, sensor_id)])
