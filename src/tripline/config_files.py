@@ -7,6 +7,7 @@ Not here: the settings themselves, their defaults and meanings (`config.py`).
 """
 
 import difflib
+import email.utils
 import ipaddress
 import tomllib
 import types
@@ -86,10 +87,18 @@ def verify(config: Config) -> None:
             f"Plain HTTP on {config.host} would send passwords in clear text: "
             "use HTTPS, a loopback host, or --behind-proxy when a proxy in front does HTTPS."
         )
+    _verify_mail(config)
     try:
         zoneinfo.ZoneInfo(config.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
         raise WrongSettingError(f"time_zone: there is no time zone named {config.time_zone!r}.") from error
+
+
+def _verify_mail(config: Config) -> None:
+    if "@" not in email.utils.parseaddr(config.mail.sender)[1]:
+        raise WrongSettingError(f"mail.sender: {config.mail.sender!r} is no address that mails can come from.")
+    if config.accounts.public_url and not config.accounts.public_url.startswith(("http://", "https://")):
+        raise WrongSettingError("accounts.public_url must begin with http:// or https://.")
 
 
 def is_loopback(host: str) -> bool:

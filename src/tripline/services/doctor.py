@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tripline.domain.access import Scope
-from tripline.store import inspection, rejected
+from tripline.store import inspection, mail_outbox, rejected
 from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
@@ -64,7 +64,7 @@ def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
     """The whole report of a database of the present schema."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
-        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms)],
+        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms), _mails(tx)],
         rejected.counts(tx, everything, since_ms=0),
         rejected.newest(tx, everything, limit=NEWEST),
     )
@@ -108,3 +108,12 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     if jobs.overdue:
         return Finding("scoring", False, f"{jobs.waiting} jobs wait, {jobs.overdue} of them too long{error}")
     return Finding("scoring", True, f"{jobs.waiting} jobs wait{error}")
+
+
+def _mails(tx: ReadTx) -> Finding:
+    mails = mail_outbox.waiting(tx)
+    error = f"; last error: {mails.last_error}" if mails.last_error else ""
+    if mails.parked:
+        mend = "mend what stands in the way and restart, then they are tried once more"
+        return Finding("mail", False, f"{mails.waiting} mails wait, {mails.parked} parked{error}; {mend}")
+    return Finding("mail", True, f"{mails.waiting} mails wait{error}")

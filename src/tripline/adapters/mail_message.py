@@ -1,0 +1,53 @@
+"""A letter as an e-mail message (RFC 5322), for every adapter that sends or keeps one.
+
+Headers are built by the standard library from addresses it has parsed: what would break a header is refused, never
+written.
+"""
+
+import re
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid, parseaddr
+from typing import Final
+
+from tripline.ports import Letter, LetterRefusedError
+
+_PLAIN: Final = re.compile(r"[^\s@<>()\[\],;:\\\"\x00-\x1f\x7f]+@[^\s@<>()\[\],;:\\\"\x00-\x1f\x7f]+")
+
+
+def message_of(letter: Letter, *, sender: str, now_ms: int) -> EmailMessage:
+    """The message. Raises `LetterRefusedError` when an address or the subject cannot stand in a header."""
+    from_whom = mailbox(sender)
+    message = EmailMessage(policy=SMTP.clone(utf8=not letter.recipient.isascii()))
+    try:
+        message["From"] = from_whom
+        message["To"] = _recipient(letter.recipient)
+        message["Subject"] = letter.subject
+        message.set_content(letter.text, cte=None if letter.text.isascii() else "base64")
+    except ValueError as error:
+        raise LetterRefusedError(f"This letter cannot be written: {error}") from error
+    message["Date"] = formatdate(now_ms / 1000)
+    message["Message-ID"] = make_msgid(domain=from_whom.domain)
+    # RFC 3834: nobody's absence note answers to this.
+    message["Auto-Submitted"] = "auto-generated"
+    return message
+
+
+def mailbox(text: str) -> Address:
+    """The address in `Name <local@domain>` or `local@domain`. Raises `ValueError`."""
+    name, address = parseaddr(text)
+    local, _, domain = _plain(address)
+    return Address(name, local, domain)
+
+
+def _recipient(text: str) -> Address:
+    local, _, domain = _plain(text)
+    return Address("", local, domain)
+
+
+def _plain(address: str) -> tuple[str, str, str]:
+    # Quoted local parts (RFC 5322 3.4.1) are not sent to: nobody has one, and nothing here has to understand quotes.
+    if not _PLAIN.fullmatch(address):
+        raise ValueError(f"{address!r} is no plain e-mail address")
+    return address.rpartition("@")

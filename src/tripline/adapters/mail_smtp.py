@@ -1,0 +1,94 @@
+"""Mails through an SMTP server (RFC 5321), one connection a letter; TLS from the start, by STARTTLS, or none.
+
+A server that will never take the letter (5xx to its recipient or content) refuses it; anything else, wrong settings
+too, may work later. The sum of all waits is bounded.
+
+Not here: what the message looks like (`mail_message.py`), trying again (`services/accounts/postman.py`).
+"""
+
+import asyncio
+import ssl
+from email.message import EmailMessage
+from typing import Final
+
+import aiosmtplib
+from aiosmtplib.errors import (
+    SMTPDataError,
+    SMTPException,
+    SMTPNotSupported,
+    SMTPRecipientRefused,
+    SMTPRecipientsRefused,
+)
+
+from tripline import config
+from tripline.adapters.mail_message import message_of
+from tripline.ports import Clock, Letter, LetterRefusedError, Outage
+
+_PERMANENT: Final = 500
+
+
+class SmtpMailer:
+    """Implements `ports.Mailer`. Raises `Outage` at once when the authority of the settings cannot be read."""
+
+    def __init__(self, settings: config.Mail, *, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._tls = _context(settings.ca)
+
+    async def send(self, letter: Letter) -> None:
+        """Give the letter to the server. Raises `Outage`, `LetterRefusedError`."""
+        message = message_of(letter, sender=self._settings.sender, now_ms=self._clock())
+        server = f"The mail server {self._settings.host}:{self._settings.port}"
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                await self._give(message, letter.recipient)
+        except (SMTPDataError, SMTPRecipientsRefused, SMTPNotSupported) as error:
+            if _is_permanent(error):
+                raise LetterRefusedError(f"{server} will not take it: {_words(error)}") from error
+            raise Outage(f"{server} does not take it now: {_words(error)}") from error
+        except TimeoutError as error:
+            raise Outage(f"{server} did not answer within {self._settings.timeout_s:g} s.") from error
+        except (SMTPException, OSError, ValueError) as error:
+            raise Outage(f"{server} cannot be used: {_words(error)}") from error
+
+    async def _give(self, message: EmailMessage, recipient: str) -> None:
+        settings = self._settings
+        client = aiosmtplib.SMTP(
+            hostname=settings.host,
+            port=settings.port,
+            username=settings.user or None,
+            password=settings.password if settings.user else None,
+            timeout=settings.timeout_s,
+            use_tls=settings.security == "tls",
+            start_tls=settings.security == "starttls",
+            tls_context=self._tls,
+        )
+        async with client:
+            await client.send_message(message, recipients=[recipient])
+
+
+def _context(ca: str) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if ca:
+        try:
+            context.load_verify_locations(ca)
+        except (OSError, ssl.SSLError) as error:
+            raise Outage(f"mail.ca: {ca} cannot be used as an authority: {error}") from error
+    return context
+
+
+def _is_permanent(error: SMTPException) -> bool:
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(_is_permanent(each) for each in error.recipients)
+    if isinstance(error, SMTPDataError | SMTPRecipientRefused):
+        return error.code >= _PERMANENT
+    return True
+
+
+def _words(error: Exception) -> str:
+    """What the server said, or what went wrong; never what we sent."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return "; ".join(f"{each.code} {each.message}" for each in error.recipients)
+    code = getattr(error, "code", None)
+    text = str(getattr(error, "message", "")) or str(error) or type(error).__name__
+    return f"{code} {text}" if isinstance(code, int) else text

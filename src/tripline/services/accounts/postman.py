@@ -1,0 +1,142 @@
+"""The postman: sends what is in the mail outbox, wakes when something was put there, tries again with patience.
+
+A row goes when its letter was handed over, so a postman that is stopped anywhere begins again where it was; a letter
+may then come twice, each with a link of its own, of which the newest works. Links are made just before the letter is
+sent, so no token waits anywhere. What cannot be sent for a day, or never, is parked: `tripline doctor` shows it, and
+each start of the server tries it once more.
+
+Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`).
+"""
+
+import asyncio
+from typing import Final
+
+from tripline.domain.ids import UserId
+from tripline.observe import MAILS, SIGNAL_MAIL_DUE, logger
+from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Outage, Signals
+from tripline.services.accounts import letters, links
+from tripline.store import accounts, applications, mail_outbox
+from tripline.store.mail_outbox import NEVER_MS, Mail
+from tripline.store.transactions import Store, WriteTx
+
+BATCH: Final = 20
+LOOK_S: Final = 5.0
+"""How often to look for mails unasked: those that become due by the clock."""
+FIRST_PAUSE_MS: Final = 5_000
+LONGEST_PAUSE_MS: Final = 3_600_000
+PATIENCE_MS: Final = 86_400_000
+"""A mail that could not be sent for so long is parked."""
+
+log = logger("postman")
+
+
+def pause_ms(attempts: int) -> int:
+    """How long a mail rests after it failed for the `attempts`-th time: doubling from 5 seconds to an hour."""
+    return min(FIRST_PAUSE_MS << min(attempts - 1, 20), LONGEST_PAUSE_MS)
+
+
+def next_due_ms(mail: Mail, *, now_ms: int) -> int:
+    """When to try again a mail that just failed; `NEVER_MS` when its time is over."""
+    if now_ms - mail.created_ms >= PATIENCE_MS:
+        return NEVER_MS
+    return now_ms + pause_ms(mail.attempts + 1)
+
+
+class Postman:
+    """Sends waiting mails one after the other."""
+
+    def __init__(
+        self, *, store: Store, mailer: Mailer, link_hours: float, public_url: str, signals: Signals, clock: Clock
+    ) -> None:
+        self._store = store
+        self._mailer = mailer
+        self._link_hours = link_hours
+        self._address = public_url.rstrip("/") + links.PATH
+        self._clock = clock
+        self._asked = asyncio.Event()
+        signals.subscribe(SIGNAL_MAIL_DUE, self._ask)
+
+    async def run(self) -> None:
+        """Send what is due, until cancelled; what was parked before is due once more."""
+        woken = False
+        while True:
+            self._asked.clear()
+            sent = 0
+            try:
+                if not woken:
+                    await self._store.write(lambda tx: mail_outbox.wake_parked(tx, now_ms=self._clock()))
+                    woken = True
+                sent = await self.send_due()
+            except Outage as outage:
+                log.warning("mail.failed", error=str(outage))
+            except Exception:
+                log.exception("mail.failed")
+            if not sent:
+                await self._wait()
+
+    async def send_due(self) -> int:
+        """Try each mail of a batch that is due; how many. Raises `Outage` when the store is away."""
+        now_ms = self._clock()
+        mails = await self._store.read(lambda tx: mail_outbox.due(tx, now_ms=now_ms, limit=BATCH))
+        for mail in mails:
+            await self._handle(mail)
+        return len(mails)
+
+    def _ask(self, _: str) -> None:
+        self._asked.set()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_S):
+                await self._asked.wait()
+        except TimeoutError:
+            pass
+
+    async def _handle(self, mail: Mail) -> None:
+        letter = await self._store.write(lambda tx: self._letter(tx, mail))
+        if letter is not None:
+            try:
+                await self._mailer.send(letter)
+            except LetterRefusedError as refused:
+                await self._put_off(mail, refused, due_ms=NEVER_MS)
+                return
+            except Exception as error:  # noqa: BLE001  one letter's trouble must not hold up the others
+                await self._put_off(mail, error, due_ms=next_due_ms(mail, now_ms=self._clock()))
+                return
+            MAILS.labels("sent").inc()
+        await self._store.write(lambda tx: mail_outbox.done(tx, mail.no))
+
+    async def _put_off(self, mail: Mail, error: Exception, *, due_ms: int) -> None:
+        parked = due_ms == NEVER_MS
+        MAILS.labels("parked" if parked else "failed").inc()
+        # The words of a mail server may hold an address; they stay in the row.
+        event = "mail.parked" if parked else "mail.failed"
+        log.warning(event, kind=mail.kind, error=type(error).__name__, attempts=mail.attempts + 1)
+        await self._store.write(lambda tx: mail_outbox.postpone(tx, mail, error=str(error), due_ms=due_ms))
+
+    def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        """The letter, with a new link when it needs one; None when nobody is there to get it."""
+        if mail.kind == letters.Kind.RESET:
+            return self._reset(tx, mail)
+        application = applications.find(tx, mail.application_id or "")
+        if application is None:
+            return None
+        named = {"name": application.contact_name, "service": application.service_name}
+        if mail.kind == letters.Kind.REJECTED:
+            return letters.rejected(recipient=mail.recipient, reason=application.reason or "", **named)
+        if mail.account_id is None or accounts.actor(tx, mail.account_id) is None:
+            return None
+        link = self._link(tx, mail.account_id)
+        return letters.approved(recipient=mail.recipient, link=link, hours=self._link_hours, **named)
+
+    def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        # Asked for with an address; whether an account has it is found out here, where nobody can measure it.
+        found = accounts.credentials(tx, mail.recipient)
+        if found is None or not found.enabled:
+            return None
+        link = self._link(tx, found.user_id)
+        return letters.reset(recipient=found.email, name=found.name, link=link, hours=self._link_hours)
+
+    def _link(self, tx: WriteTx, user_id: UserId) -> str:
+        token = links.make(tx, user_id=user_id, hours=self._link_hours, now_ms=self._clock())
+        return f"{self._address}?token={token}"
