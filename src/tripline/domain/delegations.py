@@ -41,7 +41,6 @@ class Step(Enum):
     REGISTER = "register as candidate"
     REMOVE = "remove the candidate"
     LEND = "lend a vehicle"
-    TAKE_BACK_LAST = "take back the last vehicle"
 
 
 class AlreadyRegistered(BadParameter):
@@ -158,11 +157,14 @@ NEXT: Final[dict[tuple[Standing, Step], Standing]] = {
     (Standing.CANDIDATE, Step.REMOVE): Standing.STRANGER,
     (Standing.CANDIDATE, Step.LEND): Standing.DELEGATED,
     (Standing.DELEGATED, Step.LEND): Standing.DELEGATED,
-    (Standing.DELEGATED, Step.TAKE_BACK_LAST): Standing.CANDIDATE,
 }
-"""The standing after a step; the steps that are missing are refused."""
+"""The standing after a step; the steps that are missing are refused.
 
-_REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
+A standing is read from what is registered and lent (`store/candidates.py`) and kept nowhere, so a delegated company from
+which the last vehicle is taken back, or deleted, is a candidate again.
+"""
+
+REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
     (Standing.CANDIDATE, Step.REGISTER): lambda: AlreadyRegistered(
         "Parameter 'toCompanyId': this company is a delegation candidate already."
     ),
@@ -177,7 +179,7 @@ _REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
         "The receiving company is no delegation candidate of the vehicle's company; register it first."
     ),
 }
-"""What a caller is told; nothing is ever taken back from a company that holds nothing."""
+"""What the caller is told instead."""
 
 
 def standing_after(standing: Standing, step: Step) -> Standing:
@@ -187,7 +189,7 @@ def standing_after(standing: Standing, step: Step) -> Standing:
     """
     after = NEXT.get((standing, step))
     if after is None:
-        raise _REFUSALS[standing, step]()
+        raise REFUSALS[standing, step]()
     return after
 
 

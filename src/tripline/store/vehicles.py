@@ -8,14 +8,14 @@ from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
 
 from tripline.domain import vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_score, vehicle_user
+from tripline.store import listing, loans, scopes, uniqueness
+from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _COUNTED: Final[dict[str, ColumnElement[int]]] = {
@@ -60,9 +60,17 @@ def lent(
 
     Raises `listing.UnknownOffset`.
     """
+    side = loans.Side(received=received, many=loans.are_many(tx, company_id, received=received))
     inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _lent_number_of(scope.reaches, received), *inside)
-    return [_vehicle(row) for row in tx.hot(_lent_vehicles(scope.reaches, received, window.shape), *inside, *values)]
+    values = window.values(tx, _lent_number_of(scope.reaches, side), *inside)
+    return [_vehicle(row) for row in tx.hot(_lent_vehicles(scope.reaches, side, window.shape), *inside, *values)]
+
+
+def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: listing.Window) -> Sequence[Vehicle]:
+    """The vehicles inside the scope that the director manages, by number. Raises `listing.UnknownOffset`."""
+    inside = (director_id, scope.user_id, scope.company_id)
+    values = window.values(tx, _managed_number_of(scope.reaches), *inside)
+    return [_vehicle(row) for row in tx.hot(_managed_vehicles(scope.reaches, window.shape), *inside, *values)]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
@@ -153,23 +161,35 @@ def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
 
 
 @cache
-def _lent_vehicles(reaches: scopes.Reaches, received: bool, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_lent(_select(), reaches, received), vehicle.c.vehicle_no, vehicle.c.id, shape)
+def _managed_vehicles(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_managed(_select(), reaches), vehicle.c.vehicle_no, vehicle.c.id, shape)
+    return Hot(statement, "director", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _managed_number_of(reaches: scopes.Reaches) -> Hot:
+    statement = _managed(select(vehicle.c.vehicle_no), reaches).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", "director", scopes.USER, scopes.COMPANY)
+
+
+def _managed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
+    return statement.where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches))
+
+
+@cache
+def _lent_vehicles(reaches: scopes.Reaches, side: loans.Side, shape: listing.Shape) -> Hot:
+    statement = listing.windowed(_lent(_select(), reaches, side), vehicle.c.vehicle_no, vehicle.c.id, shape)
     return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
 
 
 @cache
-def _lent_number_of(reaches: scopes.Reaches, received: bool) -> Hot:
-    statement = _lent(select(vehicle.c.vehicle_no), reaches, received).where(vehicle.c.id == bindparam("id"))
+def _lent_number_of(reaches: scopes.Reaches, side: loans.Side) -> Hot:
+    statement = _lent(select(vehicle.c.vehicle_no), reaches, side).where(vehicle.c.id == bindparam("id"))
     return Hot(statement, "id", "company", scopes.USER, scopes.COMPANY)
 
 
-def _lent(statement: Select[Any], reaches: scopes.Reaches, received: bool) -> Select[Any]:
-    loan = vehicle_company.alias("loan")
-    if received:
-        held = select(loan.c.vehicle_id).where(loan.c.to_company_id == bindparam("company"))
-        return statement.where(vehicle.c.id.in_(held), scopes.vehicles(reaches))
-    return _owned(statement, reaches).where(exists().where(loan.c.vehicle_id == vehicle.c.id))
+def _lent(statement: Select[Any], reaches: scopes.Reaches, side: loans.Side) -> Select[Any]:
+    return statement.where(loans.vehicles(side), scopes.vehicles(reaches))
 
 
 @cache

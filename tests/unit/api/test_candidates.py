@@ -1,0 +1,230 @@
+"""Delegation candidates over REST (client-surface 7.6, rule 1 of delegation)."""
+
+from tests.support import lending, rest
+from tests.support.lending import UNKNOWN
+
+
+async def _listed(app, lender, **query):
+    """The names of the lender's candidates, or of its delegated companies."""
+    page = await app.get(lender, f"/company/{lender.company_id}/relation/companies", limit=9, **query)
+    return [record["toCompanyName"] for record in page["data"]]
+
+
+def test_candidate_is_answered_and_listed_with_every_field(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        new = await lending.register(app, of.owner, of.borrower)
+        page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
+        return of, new, page
+
+    of, new, page = rest.run(tmp_path, scenario)
+
+    assert new == {
+        "id": new["id"],
+        "createdTime": rest.NOW_MS,
+        "fromCompanyId": {"id": of.owner.company_id},
+        "toCompanyId": {"id": of.borrower.company_id},
+        "serviceType": "ace",
+        "fromCompanyName": "Owner",
+        "toCompanyName": "Borrower",
+    }
+    assert list(new) == list(page["data"][0])
+    assert page == {"data": [new], "nextPageLink": None, "hasNext": False}
+
+
+def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        path = lending.candidates(of.owner)
+        return [
+            (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
+            for named in (of.borrower.company_id, of.below.company_id.upper(), {"id": of.operator.company_id, "x": 1})
+        ]
+
+    assert rest.run(tmp_path, scenario) == ["Borrower", "Below", "Ace"]
+
+
+def test_candidate_without_a_usable_id_is_refused(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        path = lending.candidates(of.owner)
+        bodies = (
+            None,
+            {},
+            {"toCompanyId": None},
+            {"toCompanyId": ""},
+            {"toCompanyId": "x"},
+            {"toCompanyId": {"id": 1}},
+        )
+        refused = [await app.refused(of.owner, "POST", path, body) for body in (*bodies, {"toCompanyId": UNKNOWN})]
+        return [answer[:2] for answer in refused], refused[2][2]
+
+    codes, message = rest.run(tmp_path, scenario)
+
+    assert codes == [(400, 31)] * 6 + [(404, 32)]
+    assert message == "Parameter 'toCompanyId' can't be empty!"
+
+
+def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        path = lending.candidates(of.owner)
+        first = await lending.register(app, of.owner, of.borrower)
+        refused = [
+            await app.refused(of.owner, "POST", path, {"toCompanyId": login.company_id})
+            for login in (of.owner, of.other, of.borrower)
+        ]
+        return [answer[:2] for answer in refused], await _listed(app, of.owner), first["toCompanyName"]
+
+    codes, listed, name = rest.run(tmp_path, scenario)
+
+    assert codes == [(400, 30), (400, 30), (400, 31)]
+    assert listed == [name]
+
+
+def test_candidates_are_the_own_companys_business_alone(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        await lending.register(app, of.owner, of.borrower)
+        people = [await lending.director(app, of.owner, "director"), await lending.driver(app, of.owner, "driver")]
+        calls = (
+            ("POST", lending.candidates(of.owner), {"toCompanyId": of.below.company_id}),
+            ("DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}", None),
+            ("GET", f"/company/{of.owner.company_id}/relation/companies?limit=1", None),
+        )
+        logins = [of.operator, of.borrower, of.below, of.other, *people]
+        return {(await app.refused(login, *call))[:2] for login in logins for call in calls}
+
+    assert rest.run(tmp_path, scenario) == {(403, 20)}
+
+
+def test_candidate_checks_come_in_the_published_order(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        relation = f"/company/{of.owner.company_id}/relation"
+        return [
+            (await app.refused(*call))[:2]
+            for call in (
+                (None, "POST", "/company/x/relation/company", {}),
+                (of.owner, "POST", "/company/x/relation/company", {}),
+                (of.owner, "POST", f"/company/{UNKNOWN}/relation/company", {}),
+                (of.borrower, "POST", f"{relation}/company", {}),
+                (of.owner, "POST", f"{relation}/company", {}),
+                (of.owner, "DELETE", f"{relation}/company/x"),
+                (of.borrower, "DELETE", f"{relation}/company/{UNKNOWN}"),
+                (of.borrower, "DELETE", f"{relation}/company/{of.below.company_id}"),
+                (of.owner, "DELETE", f"{relation}/company/{of.below.company_id}"),
+                (of.borrower, "GET", f"{relation}/companies"),
+                (of.owner, "GET", f"{relation}/companies"),
+                (of.owner, "GET", f"{relation}/companies?limit=1&delegated=maybe"),
+            )
+        ]
+
+    assert rest.run(tmp_path, scenario) == [
+        (401, 10),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+        (400, 31),
+    ]
+
+
+def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        seen = []
+
+        async def look():
+            seen.append((await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")))
+
+        await lending.register(app, of.owner, of.borrower)
+        await lending.register(app, of.owner, of.below)
+        vehicles = [await lending.new_vehicle(app, of.owner, number) for number in ("1", "2")]
+        await look()
+        for vehicle_id in vehicles:
+            await lending.lend(app, of.owner, of.borrower, vehicle_id)
+            await look()
+        again = await app.refused(
+            of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}
+        )
+        for vehicle_id in vehicles:
+            await lending.take_back(app, of.owner, of.borrower, vehicle_id)
+            await look()
+        return seen, again[:2]
+
+    seen, again = rest.run(tmp_path, scenario)
+
+    assert seen == [
+        (["Below", "Borrower"], []),
+        (["Below"], ["Borrower"]),
+        (["Below"], ["Borrower"]),
+        (["Below"], ["Borrower"]),
+        (["Below", "Borrower"], []),
+    ]
+    assert again == (400, 31)
+
+
+def test_candidate_is_removed_but_not_while_it_holds_vehicles(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        vehicle_id = await lending.new_vehicle(app, of.owner)
+        path = f"{lending.candidates(of.owner)}/{of.borrower.company_id}"
+        await lending.register(app, of.owner, of.borrower)
+        await lending.lend(app, of.owner, of.borrower, vehicle_id)
+        holding = await app.refused(of.owner, "DELETE", path)
+        await lending.take_back(app, of.owner, of.borrower, vehicle_id)
+        removed = await app.call(of.owner, "DELETE", path)
+        twice = await app.refused(of.owner, "DELETE", path)
+        stranger = await app.refused(
+            of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
+        )
+        await lending.register(app, of.owner, of.borrower)
+        return holding[:2], removed.json(), twice[:2], stranger[:2]
+
+    assert rest.run(tmp_path, scenario) == ((400, 30), {}, (404, 32), (400, 30))
+
+
+def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        await lending.new_vehicle(app, of.owner)
+        await lending.register(app, of.owner, of.operator)
+        listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")
+        removed = await app.call(of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.operator.company_id}")
+        return listed, removed.status_code
+
+    assert rest.run(tmp_path, scenario) == ((["Ace"], []), 200)
+
+
+def test_candidates_of_the_same_name_are_paged_by_name_then_id(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace", name="Ace")
+        for number, name in enumerate(("Twin", "Twin", "Alpha", "Twin")):
+            _, partner = await app.partner(operator, f"p{number}@x.example", name=name)
+            await lending.register(app, operator, partner)
+        path = f"/company/{operator.company_id}/relation/companies"
+        found, query = [], {"limit": 1}
+        while query:
+            page = await app.get(operator, path, **query)
+            found += [(record["toCompanyName"], record["id"]["id"]) for record in page["data"]]
+            link = page["nextPageLink"]
+            query = link and {"limit": 1, "textOffset": link["textOffset"], "idOffset": link["idOffset"]}
+        by_id = await app.get(operator, path, limit=9, idOffset=found[1][1])
+        searched = await app.get(operator, path, limit=9, textSearch="tw")
+        unknown = await app.refused(operator, "GET", f"{path}?limit=9&idOffset={UNKNOWN}")
+        return found, by_id, searched, unknown[:2]
+
+    found, by_id, searched, unknown = rest.run(tmp_path, scenario)
+
+    assert [name for name, _ in found] == ["Alpha", "Twin", "Twin", "Twin"]
+    assert found == sorted(found)
+    assert [record["id"]["id"] for record in by_id["data"]] == [key for _, key in found[2:]]
+    assert [record["id"]["id"] for record in searched["data"]] == [key for _, key in found[1:]]
+    assert unknown == (400, 31)
