@@ -12,7 +12,7 @@ import httpx
 from litestar import Litestar
 from litestar.types import ASGIApp
 
-from tests.support import stores
+from tests.support import answers, stores
 from tripline import config
 from tripline.api import surround
 from tripline.api.app import create_app, routed_app
@@ -86,7 +86,8 @@ class Rest:
         )
         app = create_app(self.rim) if own_routes else application(self.rim)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        hooks: Any = {"response": [answers.hold_async]}
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", event_hooks=hooks)
 
     async def close(self) -> None:
         """Close every part."""
