@@ -16,7 +16,7 @@ from tripline.api.rim import Call, rim_of
 from tripline.domain import access, people
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
-from tripline.domain.refusals import BadParameter
+from tripline.domain.refusals import BadParameter, NotFound
 from tripline.services.fleet import people as service
 from tripline.wire import rest_people, rest_reading
 
@@ -113,6 +113,7 @@ async def delete_driver(request: Call) -> ASGIApp:
     access=Action.USER_FIND,
     answer=rest_people.UserRecord,
     query=(EMAIL,),
+    refuses=(NotFound,),
 )
 async def find(request: Call) -> ASGIApp:
     """Who logs in with an e-mail address, in the caller's company and its partners; anybody else is called unknown."""
