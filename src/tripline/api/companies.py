@@ -15,6 +15,7 @@ from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import NotFound
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
@@ -53,7 +54,13 @@ async def register(request: Call) -> ASGIApp:
     return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd))
 
 
-@operation("GET", "/api/tre/v1/company/me", access=Action.COMPANY_READ, answer=rest_companies.CompanyRecord)
+@operation(
+    "GET",
+    "/api/tre/v1/company/me",
+    access=Action.COMPANY_READ,
+    answer=rest_companies.CompanyRecord,
+    refuses=(NotFound,),
+)
 async def read_mine(request: Call) -> ASGIApp:
     """The caller's company, with the prefix of its device tokens."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 
-from tripline.api import errors
+from tripline.api import errors, pages
 from tripline.api.operations import JSON, Operation
 from tripline.domain import fields
 from tripline.domain.access import Action, Gate
@@ -35,6 +35,8 @@ TITLES: Final = {
 }
 """What each status means here."""
 _OF_FIELDS: Final = (fields.TooLong, fields.Unprintable, fields.WrongForm, fields.OutOfRange, fields.NotAllowed)
+_OF_PAGES: Final = {value.name for value in (*pages.TIME_PAGE, *pages.TEXT_PAGE)}
+"""Values of a query that name no object."""
 _AT_MS: Final = 1760000000000
 _SOURCES: Final = re.compile(
     r"\s*\((?:(?:see )?(?:gaps? |client-surface|interface specification|rpc |push |[A-Z]{1,2}\d)[^()]*)\)"
@@ -80,9 +82,9 @@ def _usual(each: Operation) -> Iterator[type[Refusal]]:
         yield from (TokenUnreadable, TokenExpired)
     if isinstance(each.access, Action):
         yield Forbidden
-    if each.path_ids or any(_is_id(value.type) for value in each.query):
+    if each.path_ids:
         yield from (BadParameter, NotFound)
-    if each.in_path:
+    if each.in_path or {value.name for value in each.query} - _OF_PAGES:
         yield NotFound
     if each.query or each.headers or each.request is not None:
         yield BadParameter
@@ -93,8 +95,8 @@ def _usual(each: Operation) -> Iterator[type[Refusal]]:
 
 
 def _is_id(kind: Any) -> bool:
-    """Whether the value names an object: an Id in a body, or a UUID of the query."""
-    return kind is Id or getattr(kind, "__name__", "") == "UUID" or any(_is_id(part) for part in get_args(kind))
+    """Whether a field of a body names an object."""
+    return kind is Id or any(_is_id(part) for part in get_args(kind))
 
 
 def _refused(status: int, those: list[type[Refusal]], body: Schema) -> Schema:

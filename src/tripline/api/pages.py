@@ -7,7 +7,10 @@ Unknown query parameters are ignored.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+from msgspec import Meta
 
 from tripline.api import parameters
 from tripline.api.operations import Value
@@ -22,11 +25,15 @@ LIMIT_MAX: Final = 1_000
 SECONDS_BELOW: Final = 10**11
 """A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
 LIMIT: Final = Value(
-    name="limit", type=int, meaning="items on a page; more than 1000 count as 1000", example=20, required=True
+    name="limit",
+    type=Annotated[int, Meta(ge=1)],
+    meaning="items on a page; more than 1000 count as 1000",
+    example=20,
+    required=True,
 )
 ID_OFFSET: Final = Value(
     name="idOffset",
-    type=str,
+    type=UUID,
     meaning="id of the last item of the page before",
     example="6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11",
 )
@@ -47,7 +54,7 @@ TEXT_PAGE: Final = (
 """Values of the query of a list ordered by a name."""
 OF_COMPANY: Final = Value(
     name="companyId",
-    type=str,
+    type=UUID,
     meaning="whose; the caller's company when absent",
     example="b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
 )

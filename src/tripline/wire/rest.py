@@ -3,9 +3,10 @@
 Not here: the records of each family (`rest_*.py`), how a page is cut (`api/pages.py`).
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from tripline.domain import ids
 
@@ -13,7 +14,13 @@ from tripline.domain import ids
 class Id(msgspec.Struct, frozen=True, gc=False):
     """An entity's identifier as it appears in records: an object around the UUID."""
 
-    id: str
+    id: Annotated[
+        str,
+        Meta(
+            description="UUID of the object; `13814000-1dd2-11b2-8080-808080808080` when nothing is set",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
 
 
 UNSET: Final = Id(ids.PLACEHOLDER)
@@ -36,39 +43,74 @@ class Page(msgspec.Struct, rename="camel"):
 class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     """How to fetch the next page of a list ordered by time."""
 
-    limit: int
-    start_time: int | None
-    end_time: int | None
-    asc_order: bool
-    id_offset: str
+    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    start_time: Annotated[
+        int | None,
+        Meta(
+            description="as asked for: from this time on, epoch ms; null: from the beginning", examples=[1735689600000]
+        ),
+    ]
+    end_time: Annotated[
+        int | None, Meta(description="as asked for: up to this time, epoch ms; null: up to now", examples=[None])
+    ]
+    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    id_offset: Annotated[
+        str,
+        Meta(
+            description="id of the last item of this page; the next page begins after it",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
 
 
 class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     """How to fetch the next page of a list ordered by a name."""
 
-    limit: int
-    text_search: str | None
-    text_search_bound: str | None
-    text_offset: str
-    id_offset: str
+    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    text_search: Annotated[
+        str | None, Meta(description="as asked for: beginning of the name; null: every name", examples=["12"])
+    ]
+    text_search_bound: Annotated[
+        str | None, Meta(description="names of the list are below this text; null: every name", examples=["12\uffff"])
+    ]
+    text_offset: Annotated[str, Meta(description="name of the last item of this page", examples=["12가3456"])]
+    id_offset: Annotated[
+        str,
+        Meta(
+            description="id of the last item of this page; the next page begins after it",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
 
 
 class Health(msgspec.Struct, frozen=True):
     """Whether the program lives, or is ready."""
 
-    status: str
+    status: Annotated[str, Meta(description="live, ready or starting", examples=["ready"])]
 
 
 class Count(msgspec.Struct, frozen=True):
     """How many there are."""
 
-    count: int
+    count: Annotated[int, Meta(description="how many there are", examples=[12])]
 
 
 class ErrorBody(msgspec.Struct, frozen=True, rename="camel"):
     """Every answer that is not a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
 
-    status: int
-    message: str
-    error_code: int
-    timestamp: int
+    status: Annotated[int, Meta(description="HTTP status, repeated", examples=[400])]
+    message: Annotated[
+        str,
+        Meta(
+            description="what went wrong and what to mend, for people", examples=["Parameter 'mileage' can't be empty!"]
+        ),
+    ]
+    error_code: Annotated[
+        int,
+        Meta(
+            description="2 general, 10 authentication, 11 token expired, 20 permission denied, 30 invalid arguments,"
+            " 31 bad request parameters, 32 not found",
+            examples=[31],
+        ),
+    ]
+    timestamp: Annotated[int, Meta(description="time of the error, epoch ms", examples=[1760000000000])]

@@ -7,8 +7,10 @@ Not here: how a payload's values are coerced (`device_answers.py`).
 """
 
 from datetime import datetime, tzinfo
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from tripline.domain import ids
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
@@ -19,33 +21,101 @@ from tripline.wire.rest import Id, id_or_unset
 class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A trip; `endTs` and `endDt` are null while it is open."""
 
-    id: Id
-    created_time: int
-    company_id: Id
-    vehicle_id: Id
-    sensor_id: Id
-    user_id: Id
-    device_type: str
-    service_type: str
-    start_ts: int | None
-    end_ts: int | None
-    start_dt: str | None
-    end_dt: str | None
-    payload: msgspec.Raw | None
+    id: Annotated[Id, Meta(description="id of the trip", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])]
+    created_time: Annotated[
+        int, Meta(description="when the record was made, epoch ms: at the first sample", examples=[1735689600000])
+    ]
+    company_id: Annotated[
+        Id,
+        Meta(
+            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="the vehicle; the placeholder when the sensor was on none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    sensor_id: Annotated[
+        Id, Meta(description="the sensor that sent it", examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    user_id: Annotated[
+        Id,
+        Meta(
+            description="who drove at the start; the placeholder when nobody was set",
+            examples=[{"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    device_type: Annotated[
+        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
+    ]
+    service_type: Annotated[str, Meta(description="the service of the company", examples=["ace"])]
+    start_ts: Annotated[
+        int | None, Meta(description="start, epoch ms; null when the device gave none", examples=[1735689600000])
+    ]
+    end_ts: Annotated[
+        int | None, Meta(description="end, epoch ms; null while the trip is open", examples=[1735693800000])
+    ]
+    start_dt: Annotated[
+        str | None, Meta(description="start as text in the zone of the service", examples=["2025-01-01 09:00:00"])
+    ]
+    end_dt: Annotated[
+        str | None,
+        Meta(
+            description="end as text in the zone of the service; null while the trip is open",
+            examples=["2025-01-01 10:10:00"],
+        ),
+    ]
+    payload: Annotated[
+        msgspec.Raw | None,
+        Meta(
+            description="the trip message as sent; null until there is one",
+            examples=[{"tid": 1, "dis": 49162}],
+            extra_json_schema={"type": ["object", "null"]},
+        ),
+    ]
 
 
 class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A microtrip message."""
 
-    id: Id
-    created_time: int
-    trip_id: Id
-    sensor_id: Id
-    vehicle_id: Id
-    company_id: Id
-    device_type: str
-    ts: int
-    payload: msgspec.Raw
+    id: Annotated[
+        Id, Meta(description="id of the microtrip", examples=[{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    created_time: Annotated[int, Meta(description="when the record was made, epoch ms", examples=[1735689660000])]
+    trip_id: Annotated[
+        Id, Meta(description="the trip it belongs to", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    sensor_id: Annotated[
+        Id, Meta(description="the sensor that sent it", examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="the vehicle; the placeholder when the sensor was on none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    company_id: Annotated[
+        Id,
+        Meta(
+            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    device_type: Annotated[
+        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
+    ]
+    ts: Annotated[int, Meta(description="time of the message, epoch ms", examples=[1735689660000])]
+    payload: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="one sample, or a list of them, as sent",
+            examples=[{"lat": 37.5665, "lon": 126.978, "sp": 42}],
+            extra_json_schema={"type": ["object", "array"]},
+        ),
+    ]
 
 
 def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
@@ -55,7 +125,7 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
         created_time=trip.created_ms,
         company_id=Id(trip.company_id),
         vehicle_id=id_or_unset(trip.vehicle_id),
-        sensor_id=Id(trip.sensor_id),
+        sensor_id=id_or_unset(trip.sensor_id),
         user_id=id_or_unset(trip.user_id),
         device_type=trip.device_type,
         service_type=trip.service_type,
@@ -77,7 +147,7 @@ def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
         id=Id(microtrip.id),
         created_time=created_ms,
         trip_id=Id(microtrip.trip_id),
-        sensor_id=Id(microtrip.sensor_id),
+        sensor_id=id_or_unset(microtrip.sensor_id),
         vehicle_id=id_or_unset(microtrip.vehicle_id),
         company_id=Id(microtrip.company_id),
         device_type=microtrip.device_type,
