@@ -11,6 +11,7 @@ no more than a row of it is held.
 Not here: what the cells mean (`csv_registrations.py`), how large a file may be (`services/fleet/imports.py`).
 """
 
+import codecs
 import csv
 import io
 from collections.abc import Collection, Iterable, Iterator
@@ -22,6 +23,8 @@ from tripline.domain.refusals import BadParameter
 ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""
 COLUMNS_MAX: Final = 100
+EMPTY_MAX: Final = 1_000_000
+"""Empty rows that are passed over; a spreadsheet has that many."""
 SEPARATORS: Final = ",;\t"
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -34,6 +37,7 @@ _FOREIGN: Final = {
     b"\xfe\xff": "UTF-16 text",
 }
 """First bytes of what is taken for CSV by mistake."""
+_BLOCK: Final = 2 * ROW_MAX
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -109,13 +113,31 @@ def _encoding(file: IO[bytes]) -> str:
 
 
 def _first_unreadable(file: IO[bytes], encoding: str) -> int | None:
-    for number, line in enumerate(_lines(file), 1):
-        if not line.isascii():
-            try:
-                line.decode(encoding)
-            except UnicodeDecodeError:
-                return number
+    """The first line that is not text in this encoding; looked for in blocks, several times faster than in lines."""
+    file.seek(0)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    lines = 1
+    while block := file.read(_BLOCK):
+        _check_block(block, lines)
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError as error:
+            # What the decoder had kept of the last block is a part of one character, and holds no line end.
+            return lines + error.object[: error.start].count(b"\n")
+        lines += block.count(b"\n")
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return lines
     return None
+
+
+def _check_block(block: bytes, line: int) -> None:
+    if b"\0" in block:
+        line += block[: block.index(b"\0")].count(b"\n")
+        raise BadFile(f"Line {line} holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8).")
+    if len(block) == _BLOCK and b"\n" not in block:
+        raise _long_line(line)
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -124,11 +146,13 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
     number = 0
     while line := file.readline(ROW_MAX + 1):
         number += 1
-        if b"\0" in line:
-            raise BadFile(f"Line {number} holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8).")
         if len(line) > ROW_MAX:
-            raise BadFile(f"Line {number} is longer than {ROW_MAX:,} bytes: this is no CSV file of registrations.")
+            raise _long_line(number)
         yield line
+
+
+def _long_line(number: int) -> BadFile:
+    return BadFile(f"Line {number} is longer than {ROW_MAX:,} bytes: this is no CSV file of registrations.")
 
 
 class _Text:
@@ -154,7 +178,7 @@ def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[i
     """Every row that is not empty, with its number."""
     text = _Text(file, "utf-8" if encoding == "utf-8-sig" else encoding)
     reader = csv.reader(text, delimiter=separator, strict=True)
-    number = 0
+    number = empty = 0
     while True:
         text.taken = 0
         number += 1
@@ -170,6 +194,10 @@ def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[i
             cells[0] = cells[0].removeprefix("\ufeff")
         if any(cell.strip() for cell in cells):
             yield number, cells
+        else:
+            empty += 1
+            if empty > EMPTY_MAX:
+                raise BadFile(f"The file has more than {EMPTY_MAX:,} empty rows.")
 
 
 def _explained(trouble: str) -> str:

@@ -1,0 +1,410 @@
+"""Bulk registration over REST: what becomes of good, bad and hostile files."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+from tests.support import rest
+
+from tripline import config
+from tripline.domain.access import Authority
+from tripline.services.fleet.import_desk import WAITING, ImportDesk
+from tripline.store.tables import sensor, vehicle, vehicle_company
+from tripline.wire import csv_registrations
+
+VEHICLES = b"vehicleNo,mileage\nA,1\nB,2\nC,3\n"
+
+
+def report(**values):
+    return {"rows": 0, "created": 0, "errors": [], "errorCount": 0, "unknownColumns": [], "dryRun": False, **values}
+
+
+def bad(row, field, message):
+    return {"row": row, "field": field, "message": message}
+
+
+async def send(app, login, content, noun="vehicles", **query):
+    return await app.call(login, "POST", f"/{noun}/bulk", content, **query)
+
+
+async def sent(app, login, content, noun="vehicles", **query):
+    answer = await send(app, login, content, noun, **query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def numbers(app):
+    rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.vehicle_no).order_by(vehicle.c.vehicle_no)))
+    return [row[0] for row in rows]
+
+
+async def count(app, table):
+    return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(table))))[0]
+
+
+def test_h17_every_row_of_a_good_file_is_like_one_registration(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        single = await app.post(admin, "/vehicle", {"vehicleNo": "S", "mileage": 45210.5, "fuelType": "DIESEL"})
+
+        answer = await sent(app, admin, b"vehicleNo,mileage,fuelType\nA,45210.5,DIESEL\n")
+
+        listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
+        return answer, single, listed
+
+    answer, single, listed = rest.run(tmp_path, scenario)
+
+    assert answer == report(rows=1, created=1)
+    assert [record["vehicleNo"] for record in listed] == ["A", "S"]
+    assert {**listed[0], "id": None, "vehicleNo": None} == {**single, "id": None, "vehicleNo": None}
+
+
+def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await app.person(admin, Authority.DIRECTOR, "d")
+        answer = await sent(app, director, VEHICLES)
+        rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.director_id)))
+        return answer, {row[0] for row in rows}, director.user_id
+
+    answer, directors, director = rest.run(tmp_path, scenario)
+
+    assert answer == report(rows=3, created=3)
+    assert directors == {director}
+
+
+def test_rule_3_vehicles_in_a_partner_s_file_are_lent_to_the_operator_for_good(tmp_path):
+    async def scenario(app):
+        operator, admin = await app.operator("ace")
+        _, partner = await app.partner(admin, "p@p.example")
+        await sent(app, partner, VEHICLES)
+        columns = vehicle_company.c
+        rows = await app.store.read(
+            lambda tx: tx.all(select(columns.from_company_id, columns.to_company_id, columns.automatic))
+        )
+        return [tuple(row) for row in rows], (partner.company_id, operator["id"]["id"], True)
+
+    rows, loan = rest.run(tmp_path, scenario)
+
+    assert rows == [loan] * 3
+
+
+def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(tmp_path):
+    content = b'vehicleNo,mileage,fuelType,colour\nA,1,,red\nB,0\nA,1,,,\nC,2,WOOD\nD,3,,,x\nE,"1,000"\n'
+    errors = [
+        bad(3, "mileage", "Parameter 'mileage' can't be empty!"),
+        bad(4, "vehicleNo", "Parameter 'vehicleNo' is the same as in row 2."),
+        bad(5, "fuelType", "Parameter 'fuelType' must be one of DIESEL, GASOLINE, LPG."),
+        bad(6, None, "The row has more cells than the header has columns."),
+        bad(7, "mileage", "Parameter 'mileage' must be a number, with digits and a decimal point only."),
+    ]
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return (
+            await sent(app, admin, content),
+            await numbers(app),
+            await sent(app, admin, content, skipBadRows="true"),
+            await numbers(app),
+        )
+
+    refused, none, skipped, kept = rest.run(tmp_path, scenario)
+
+    common = {"rows": 6, "errors": errors, "errorCount": 5, "unknownColumns": ["colour"]}
+    assert (refused, none) == (report(**common), [])
+    assert (skipped, kept) == (report(**common, created=1), ["A"])
+
+
+def test_dry_run_checks_rows_against_the_store_and_keeps_none(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await app.post(admin, "/vehicle", {"vehicleNo": "B", "mileage": 1})
+        return await sent(app, admin, VEHICLES, dryRun="TRUE", skipBadRows="true"), await numbers(app)
+
+    answer, kept = rest.run(tmp_path, scenario)
+
+    taken = bad(3, "vehicleNo", "Parameter 'vehicleNo': a vehicle with the number B is already registered.")
+    assert answer == report(rows=3, errors=[taken], errorCount=1, dryRun=True)
+    assert kept == ["B"]
+
+
+def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, other = await app.operator("other")
+        for login, serial, token in ((admin, "S1", "t" * 20), (other, "S2", "u" * 20)):
+            await app.post(login, "/sensor", {"serialNo": serial, "type": "GPS", "credentialsId": token})
+        rows = [("S1", "a" * 20), ("S2", "b" * 20), ("S3", "u" * 20), ("S4", "c" * 20), ("S5", "c" * 20)]
+        lines = ["serialNo,credentialsId,type", *(f"{serial},{token},GPS" for serial, token in rows)]
+        return await sent(app, admin, "\n".join(lines).encode(), "sensors", skipBadRows="true")
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer == report(
+        rows=5,
+        created=2,
+        errorCount=3,
+        errors=[
+            bad(2, "serialNo", "Parameter 'serialNo': a sensor with the serial number S1 is already registered."),
+            bad(
+                4, "credentialsId", "Parameter 'credentialsId': a sensor with this access token is already registered."
+            ),
+            bad(6, "credentialsId", "Parameter 'credentialsId' is the same as in row 5."),
+        ],
+    )
+
+
+def test_sample_files_are_taken_as_body_and_as_form(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        headers = {"X-Authorization": f"Bearer {admin.token}"}
+        answers = []
+        for noun in ("vehicles", "sensors"):
+            sample = await app.call(admin, "GET", f"/{noun}/bulk/sample")
+            assert sample.headers["content-type"] == "text/csv; charset=utf-8"
+            assert sample.headers["content-disposition"] == f'attachment; filename="{noun}.csv"'
+            form = {"data": {"note": "n"}, "files": {"file": ("f.csv", sample.content, "text/csv")}}
+            checked = await app.http.post(f"/api/tre/v1/{noun}/bulk?dryRun=true", headers=headers, **form)
+            answers += [checked.json(), await sent(app, admin, sample.content, noun)]
+        return answers
+
+    assert rest.run(tmp_path, scenario) == [report(rows=2, dryRun=True), report(rows=2, created=2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "The file is empty; its first row must name the columns."),
+        (b"vendor\nx\n", "The header (row 1) lacks these columns: vehicleNo, mileage."),
+        (b"PK\x03\x04", "This is a workbook or a ZIP archive; save it as CSV (UTF-8) and send that."),
+        (b'vehicleNo,mileage\n"A,1\n', "Row 2 is not CSV: a quote is opened and never closed."),
+    ],
+)
+def test_file_that_is_no_csv_of_vehicles_is_refused(tmp_path, content, message):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
+
+    assert rest.run(tmp_path, scenario) == ((400, 31, message), [])
+
+
+def test_broken_row_after_good_ones_keeps_every_row_out(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        content = VEHICLES + b'"D'
+        return await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
+
+    assert rest.run(tmp_path, scenario) == ((400, 31, "Row 5 is not CSV: a quote is opened and never closed."), [])
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([], "The form must hold one file; this one holds 0."),
+        ([VEHICLES, VEHICLES], "The form must hold one file; this one holds 2."),
+    ],
+)
+def test_form_without_exactly_one_file_is_refused(tmp_path, files, message):
+    parts = [("note", (None, b"n")), *(("file", ("f.csv", content, "text/csv")) for content in files)]
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        headers = {"X-Authorization": f"Bearer {admin.token}"}
+        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, files=parts)
+        return answer.status_code, answer.json()["errorCode"], answer.json()["message"]
+
+    assert rest.run(tmp_path, scenario) == (400, 31, message)
+
+
+@pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x"])
+def test_form_that_cannot_be_read_is_refused(tmp_path, boundary):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": f"multipart/form-data{boundary}"}
+        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=VEHICLES)
+        return answer.status_code, answer.json()["errorCode"]
+
+    assert rest.run(tmp_path, scenario) == (400, 31)
+
+
+async def with_limits(app, **limits):
+    """The application with other limits of imports."""
+    desk = ImportDesk(config.Rest(**limits))
+    app.rim = replace(app.rim, imports=desk)
+    rest.application(app.rim)
+    return desk
+
+
+def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
+    filling = b"vehicleNo,mileage,note\nA,1,\n"
+    at = filling + b"," * 0 + b"\n" * (2**20 - len(filling))
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await with_limits(app, import_mib=1)
+        headers = {"X-Authorization": f"Bearer {admin.token}"}
+
+        async def pieces():  # without an announced length
+            for start in range(0, len(at) + 1, 65_536):
+                yield (at + b"\n")[start : start + 65_536]
+
+        unannounced = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
+        form = {"files": {"file": ("f.csv", at + b"\n", "text/csv")}}
+        in_form = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, **form)
+        return (
+            [(answer.status_code, answer.json()["errorCode"]) for answer in (unannounced, in_form)],
+            await app.refused(admin, "POST", "/vehicles/bulk", at + b"\n"),
+            await sent(app, admin, at),
+        )
+
+    others, refused, taken = rest.run(tmp_path, scenario)
+
+    assert others == [(413, 31), (413, 31)]
+    assert refused == (413, 31, "The file must have at most 1 MiB.")
+    assert (taken["rows"], taken["created"]) == (1, 1)
+
+
+def test_bodies_of_other_operations_keep_their_bound(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return await app.refused(admin, "POST", "/vehicle", b" " * (2**20 + 1))
+
+    assert rest.run(tmp_path, scenario) == (413, 31, "The body must have at most 1 MiB.")
+
+
+def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await with_limits(app, import_rows=3)
+        refused = await app.refused(admin, "POST", "/vehicles/bulk", VEHICLES + b"D,4\n", skipBadRows="true")
+        return refused, await sent(app, admin, VEHICLES)
+
+    refused, taken = rest.run(tmp_path, scenario)
+
+    assert refused == (413, 31, "The file has more than 3 rows; send it in parts.")
+    assert taken == report(rows=3, created=3)
+
+
+def test_a_thousand_bad_rows_are_told_and_all_are_counted(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return await sent(app, admin, b"vehicleNo,mileage\n" + b"x,0\n" * 1001)
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert (len(answer["errors"]), answer["errorCount"], answer["errors"][-1]["row"]) == (1000, 1001, 1001)
+
+
+def test_more_imports_than_may_wait_are_told_to_come_again(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        desk = await with_limits(app)
+        places = [desk.place() for _ in range(WAITING + 1)]
+        for place in places:
+            await place.__aenter__()
+        refused = await send(app, admin, VEHICLES)
+        await places[0].__aexit__(None, None, None)
+        taken = await sent(app, admin, VEHICLES)
+        for place in places[1:]:
+            await place.__aexit__(None, None, None)
+        return refused.status_code, refused.headers["retry-after"], refused.json()["errorCode"], taken
+
+    assert rest.run(tmp_path, scenario) == (429, "10", 2, report(rows=3, created=3))
+
+
+@pytest.mark.parametrize("query", [{"dryRun": "x"}, {"skipBadRows": "1"}])
+def test_flags_that_are_neither_true_nor_false_are_refused_before_the_file(tmp_path, query):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return await app.refused(admin, "POST", "/vehicles/bulk", b"", **query)
+
+    (name,) = query
+    assert rest.run(tmp_path, scenario) == (400, 31, f"Parameter '{name}' must be true or false.")
+
+
+def test_drivers_and_directors_may_not_import_what_they_may_not_register(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        driver = await app.person(admin, Authority.DRIVER, "driver")
+        director = await app.person(admin, Authority.DIRECTOR, "director")
+        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+        calls = [
+            (login, method, f"/{noun}/bulk{path}")
+            for noun, login in (("vehicles", driver), ("sensors", driver), ("sensors", director))
+            for method, path in (("POST", ""), ("GET", "/sample"))
+        ]
+        calls.append((granted, "POST", "/vehicles/bulk"))
+        return [(await app.refused(*call))[:2] for call in calls]
+
+    assert rest.run(tmp_path, scenario) == [(403, 20)] * 7
+
+
+@pytest.mark.parametrize("skip", ["true", "false"])
+def test_single_registrations_racing_with_a_file_leave_one_of_each_number(tmp_path, skip):
+    wanted = [f"N{number:03d}" for number in range(300)]
+    content = "\n".join(["vehicleNo,mileage", *(f"{number},1" for number in wanted)]).encode()
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        body = [{"vehicleNo": number, "mileage": 1} for number in wanted[::30]]
+        single = [app.call(admin, "POST", "/vehicle", each) for each in body]
+        imported, *singles = await asyncio.gather(sent(app, admin, content, skipBadRows=skip), *single)
+        return imported, [answer.status_code for answer in singles], await numbers(app), await count(app, vehicle)
+
+    imported, statuses, kept, rows = rest.run(tmp_path, scenario)
+
+    won = statuses.count(200)
+    assert statuses.count(400) == len(statuses) - won
+    assert kept == sorted(set(kept))
+    if skip == "true":
+        assert (kept, rows) == (wanted, 300)
+        assert (imported["created"], imported["errorCount"]) == (300 - won, won)
+    else:
+        assert imported["created"] == (0 if won else 300)
+        assert rows == (won or 300)
+
+
+def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_path, monkeypatch):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        waiting = [{"vehicleNo": "B", "mileage": 1}]
+        write = app.store.write
+
+        async def late(work):
+            if waiting:
+                body = waiting.pop()
+                assert (await app.call(admin, "POST", "/vehicle", body)).status_code == 200
+            return await write(work)
+
+        monkeypatch.setattr(app.store, "write", late)
+        return await sent(app, admin, VEHICLES), await numbers(app)
+
+    answer, kept = rest.run(tmp_path, scenario)
+
+    taken = bad(3, "vehicleNo", "Parameter 'vehicleNo': a vehicle with the number B is already registered.")
+    assert answer == report(rows=3, errors=[taken], errorCount=1)
+    assert kept == ["B"]
+
+
+def test_formula_cells_are_kept_as_text_and_told_harmlessly(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        content = b"vehicleNo,mileage,=cmd|' /C calc'!A0\n=cmd|' /C calc'!A0,1\n"
+        answer = await sent(app, admin, content)
+        return answer, await numbers(app)
+
+    answer, kept = rest.run(tmp_path, scenario)
+
+    assert answer == report(rows=1, created=1, unknownColumns=["'=cmd|' /C calc'!A0"])
+    assert kept == ["=cmd|' /C calc'!A0"]
+
+
+def test_sensors_of_a_file_are_on_no_vehicle(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await sent(app, admin, csv_registrations.SENSORS.sample_file(), "sensors")
+        columns = (sensor.c.vehicle_id, sensor.c.status, sensor.c.activation_required)
+        return [tuple(row) for row in await app.store.read(lambda tx: tx.all(select(*columns)))]
+
+    assert rest.run(tmp_path, scenario) == [(None, "DEACTIVATED", False)] * 2

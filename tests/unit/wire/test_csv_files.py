@@ -1,0 +1,244 @@
+import io
+import tracemalloc
+
+import pytest
+
+from tripline.wire import csv_files
+
+KNOWN = ("vehicleNo", "mileage")
+HEADER = b"vehicleNo,mileage\n"
+
+
+def read(content):
+    header, rows = csv_files.read(io.BytesIO(content), known=KNOWN)
+    return header, list(rows)
+
+
+def table(content):
+    return [(row.number, row.cells) for row in read(content)[1]]
+
+
+def refusal(content):
+    with pytest.raises(csv_files.BadFile) as refused:
+        read(content)
+    return str(refused.value)
+
+
+class Endless(io.RawIOBase):
+    """A file of 10 GB that nobody has: one pattern over and over."""
+
+    SIZE = 10 * 2**30
+
+    def __init__(self, start, pattern):
+        self.at = 0
+        self.start, self.pattern = start, pattern
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        assert (offset, whence) == (0, io.SEEK_SET)
+        self.at = 0
+        return 0
+
+    def readinto(self, buffer):
+        size = min(len(buffer), self.SIZE - self.at)
+        if self.at < len(self.start):
+            size = min(size, len(self.start) - self.at)
+            buffer[:size] = self.start[self.at : self.at + size]
+        else:
+            repeated = self.pattern * (size // len(self.pattern) + 1)
+            buffer[:size] = repeated[:size]
+        self.at += size
+        return size
+
+
+def test_names_in_any_order_letter_case_and_blanks_are_columns():
+    header, rows = read(b" MILEAGE ,vehicleno\n5,A1\n")
+
+    assert header == csv_files.Header(1, ("mileage", "vehicleNo"), ())
+    assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
+
+
+def test_unknown_columns_are_named_and_their_cells_left_out():
+    header, rows = read(b"vehicleNo,colour,mileage,,=cmd\nA1,red,5,x,y\n")
+
+    assert header.unknown == ("colour", "'=cmd")
+    assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
+def test_h17_korean_text_is_read_in_every_encoding(encoding):
+    content = "vehicleNo,mileage\r\n12가3456,5\r\n34나5678,6\r\n".encode(encoding)
+
+    assert table(content) == [
+        (2, {"vehicleNo": "12가3456", "mileage": "5"}),
+        (3, {"vehicleNo": "34나5678", "mileage": "6"}),
+    ]
+
+
+def test_text_that_is_utf8_in_one_line_and_cp949_in_another_is_refused_by_line():
+    content = HEADER + "가,1\n".encode() + "하,1\n".encode("cp949") + "글,1\n".encode()
+
+    assert refusal(content) == "The file is neither UTF-8 (line 3) nor CP949 (line 2); save it as CSV (UTF-8)."
+
+
+def test_text_with_byte_order_mark_that_is_not_utf8_is_refused_by_line():
+    content = b"\xef\xbb\xbf" + HEADER + "하,1\n".encode("cp949")
+
+    assert refusal(content) == "The file begins as UTF-8, but line 2 is not."
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_separator_is_the_one_that_makes_the_header_known(separator):
+    content = f"vehicleNo{separator}mileage\nA,B{separator}1\n".replace("A,B", '"A,B"').encode()
+
+    assert table(content) == [(2, {"vehicleNo": "A,B", "mileage": "1"})]
+
+
+def test_quoted_cells_hold_separators_quotes_and_line_ends():
+    content = b'vehicleNo,mileage\r\n"a, ""b""\r\nc",1\r\nd,2\r\n'
+
+    assert table(content) == [
+        (2, {"vehicleNo": 'a, "b"\r\nc', "mileage": "1"}),
+        (3, {"vehicleNo": "d", "mileage": "2"}),
+    ]
+
+
+def test_empty_rows_are_left_out_and_counted():
+    content = b"\n" + HEADER + b"\nA,1\n , \n,\nB,2"
+
+    assert table(content) == [(4, {"vehicleNo": "A", "mileage": "1"}), (7, {"vehicleNo": "B", "mileage": "2"})]
+
+
+def test_cells_are_not_trimmed_and_empty_ones_are_not_there():
+    assert table(HEADER + b" A ,\n") == [(2, {"vehicleNo": " A "})]
+
+
+def test_row_shorter_than_the_header_lacks_its_last_cells():
+    assert table(HEADER + b"A\n") == [(2, {"vehicleNo": "A"})]
+
+
+def test_row_longer_than_the_header_has_a_surplus_unless_it_is_empty():
+    _, rows = read(HEADER + b"A,1,,\nB,2,3\n")
+
+    assert [row.surplus for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b" , \n"])
+def test_empty_file_is_refused(content):
+    assert refusal(content) == "The file is empty; its first row must name the columns."
+
+
+def test_empty_rows_up_to_the_bound_are_passed_over_and_one_more_is_refused(monkeypatch):
+    monkeypatch.setattr(csv_files, "EMPTY_MAX", 3)
+
+    assert table(HEADER + b"\n\n,\nA,1\n") == [(5, {"vehicleNo": "A", "mileage": "1"})]
+    assert refusal(HEADER + b"\n\n,\nA,1\n\n") == "The file has more than 3 empty rows."
+
+
+def test_character_cut_by_a_block_is_read_and_a_cut_off_end_is_refused():
+    lines = "가,1\n".encode() * csv_files.ROW_MAX
+
+    assert len(table(HEADER + lines)) == csv_files.ROW_MAX
+    assert refusal(HEADER + lines + "가".encode()[:2]) == (
+        "The file is neither UTF-8 (line 65538) nor CP949 (line 2); save it as CSV (UTF-8)."
+    )
+
+
+def test_column_named_twice_is_refused():
+    assert refusal(b"vehicleNo,mileage,VEHICLENO\n") == "The header names these columns twice: vehicleNo."
+
+
+def test_columns_up_to_the_bound_are_read_and_one_more_is_refused():
+    at = ",".join(["vehicleNo", *(f"c{number}" for number in range(csv_files.COLUMNS_MAX - 1))])
+
+    assert len(read(f"{at}\n".encode())[0].unknown) == 99
+    assert refusal(f"{at},one\n".encode()) == "The header has 101 columns; there may be 100."
+
+
+def test_a_thousand_columns_are_refused():
+    header = ",".join(f"c{number}" for number in range(1000))
+
+    assert refusal(f"{header}\n".encode()) == "The header has 1000 columns; there may be 100."
+
+
+def test_line_up_to_the_bound_is_read_and_one_byte_more_is_refused():
+    room = csv_files.ROW_MAX - len(b"A,1\n")
+
+    assert table(HEADER + b"A" * (room + 1) + b",1\n")[0][1]["mileage"] == "1"
+    assert refusal(HEADER + b"A" * (room + 2) + b",1\n") == (
+        "Line 2 is longer than 65,536 bytes: this is no CSV file of registrations."
+    )
+
+
+def test_row_of_many_lines_is_bounded_too():
+    lines = b"x\n" * (csv_files.ROW_MAX // 2)
+
+    assert refusal(HEADER + b'"' + lines + b'",1\n') == (
+        "Row 2 has more than 65,536 bytes; a quote is opened and never closed, it seems."
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"PK\x03\x04rest", "a workbook or a ZIP archive"),
+        (b"\xd0\xcf\x11\xe0rest", "a workbook"),
+        (b"%PDF-1.7", "a PDF document"),
+        (b"\x1f\x8b\x08", "a compressed file"),
+        ("vehicleNo,mileage\n".encode("utf-16"), "UTF-16 text"),
+    ],
+)
+def test_files_of_another_kind_are_refused_by_their_first_bytes(start, what):
+    assert refusal(start) == f"This is {what}; save it as CSV (UTF-8) and send that."
+
+
+def test_nul_is_refused_by_line():
+    assert refusal(HEADER + b"A\0,1\n") == (
+        "Line 2 holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'"A,1\nB,2\n', "Row 2 is not CSV: a quote is opened and never closed."),
+        (b"A,1\rB,2\n", "Row 2 is not CSV: lines must end in LF or CRLF."),
+        (
+            b'"A"b,1\n',
+            "Row 2 is not CSV: a quote stands in the middle of a cell; "
+            "quote the whole cell and double the quotes inside.",
+        ),
+    ],
+)
+def test_text_that_is_not_csv_is_refused_by_row(content, why):
+    assert refusal(HEADER + content) == why
+
+
+@pytest.mark.parametrize(
+    ("start", "pattern"),
+    [(b"", b"a"), (HEADER, b"x"), (HEADER + b'"', b"y\n"), (b"", b","), (HEADER, b"\0")],
+    ids=["one line", "a line after the header", "an open quote", "separators", "NUL"],
+)
+def test_ten_gigabytes_of_nonsense_are_refused_in_little_memory(start, pattern, monkeypatch):
+    if b"\n" in pattern:  # is read to its end once, to learn its encoding
+        monkeypatch.setattr(Endless, "SIZE", 8 * 2**20)
+    file = io.BufferedReader(Endless(start, pattern))
+    tracemalloc.start()
+
+    with pytest.raises(csv_files.BadFile):
+        list(csv_files.read(file, known=KNOWN)[1])
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 2**20
+
+
+def test_written_file_is_read_back_and_runs_nothing():
+    content = csv_files.written([["vehicleNo", "mileage"], ["=1+1", "5"], ["@x", "6"], ['q"uo,te', "7"]])
+
+    assert [cells["vehicleNo"] for _, cells in table(content)] == ["'=1+1", "'@x", 'q"uo,te']
