@@ -8,7 +8,7 @@ from sqlalchemy import update
 from tests.support import journeys, rest, scores
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
-from tripline.store.tables import vehicle
+from tripline.store.tables import driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
 
 UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
@@ -102,10 +102,17 @@ def scored_trip(app: Rest, owner: Login, vehicle_id: str, driver: Login) -> Any:
         on = {"company_id": owner.company_id, "vehicle_id": vehicle_id, "user_id": driver.user_id, "sensor_id": None}
         no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, payload={"tid": 1}, **on)
         journeys.keep_microtrip(tx, app.ids, no, created_ms=rest.NOW_MS, payload={"lat": 1, "lon": 2})
-        common = {"created_ms": rest.NOW_MS, "user_id": driver.user_id, "trip_no": no, "trip_id": trip_id}
-        scores.add_score(tx, 0, vehicle_id, **common)
-        scores.add_event(tx, 0, vehicle_id, event_ms=rest.NOW_MS, **common)
+        common: dict[str, Any] = {"user_id": driver.user_id, "trip_no": no, "trip_id": trip_id}
+        scores.add_score(tx, 0, vehicle_id, created_ms=rest.NOW_MS, **common)
+        scores.add_event(tx, 0, vehicle_id, created_ms=rest.NOW_MS, event_ms=rest.NOW_MS, **common)
         scores.add_total(tx, vehicle_id, created_ms=rest.NOW_MS, count=1, score=90.5, distance_m=4000.0)
         return trip_id
 
     return work
+
+
+def now_drove(tx: WriteTx, trip_id: str, driver: Login) -> None:
+    """Let the trip, its score and its GPS events be another person's."""
+    tx.run(update(trip).where(trip.c.id == trip_id).values(user_id=driver.user_id))
+    for table in (driving_score, gps_event):
+        tx.run(update(table).where(table.c.trip_id == trip_id).values(user_id=driver.user_id))

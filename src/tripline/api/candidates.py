@@ -28,6 +28,7 @@ DELEGATED: Final = Value(
     "/api/tre/v1/company/{companyId}/relation/company",
     access=Action.CANDIDATE_MANAGE,
     request=rest_relations.CandidateRequest,
+    required=("toCompanyId",),
     answer=rest_relations.RelationRecord,
     refuses=(delegations.OwnCompany, delegations.OtherServiceType, delegations.AlreadyRegistered),
 )

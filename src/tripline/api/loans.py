@@ -29,6 +29,7 @@ REFUSALS: Final = (delegations.AlreadyLent, delegations.NotCandidate)
     "/api/tre/v1/company/{toCompanyId}/relation/vehicle",
     access=Action.VEHICLE_LEND,
     request=rest_relations.VehicleChoice,
+    required=("vehicleId",),
     answer=rest_relations.LoanRecord,
     refuses=REFUSALS,
 )

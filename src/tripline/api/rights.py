@@ -35,6 +35,7 @@ _REFUSALS: Final = (delegations.NotLentThere, delegations.RightHeld)
     "/api/tre/v1/director/{directorId}/relation/vehicle",
     access=Action.RIGHT_GIVE_DIRECTOR,
     request=rest_relations.VehicleChoice,
+    required=("vehicleId",),
     answer=rest_relations.RightRecord | rest_relations.LoanRecord,
     headers=(TO_COMPANY,),
     refuses=(delegations.Oneself, *_REFUSALS, *loans.REFUSALS),
@@ -55,6 +56,7 @@ async def give_director(request: Call) -> ASGIApp:
     "/api/tre/v1/driver/{driverId}/relation/vehicle",
     access=Action.RIGHT_GIVE_DRIVER,
     request=rest_relations.VehicleChoice,
+    required=("vehicleId",),
     answer=rest_relations.RightRecord,
     refuses=_REFUSALS,
 )

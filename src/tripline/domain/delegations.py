@@ -160,8 +160,8 @@ NEXT: Final[dict[tuple[Standing, Step], Standing]] = {
 }
 """The standing after a step; the steps that are missing are refused.
 
-A standing is read from what is registered and lent (`store/candidates.py`) and kept nowhere, so a delegated company from
-which the last vehicle is taken back, or deleted, is a candidate again.
+A standing is read from what is registered and lent (`store/candidates.py`) and kept nowhere: when the last vehicle is
+taken back, or deleted, a delegated company is a candidate again.
 """
 
 REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {

@@ -1,0 +1,426 @@
+"""Rights on single vehicles over REST (client-surface 7.6 and 9; rules 2 and 3 of delegation; H4)."""
+
+from dataclasses import dataclass
+
+import pytest
+from tests.support import lending, rest
+from tests.support.lending import UNKNOWN, Companies
+from tests.support.rest import Login
+
+from tripline import observe
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The owner's vehicle V is managed by one of its directors and lent to the borrower; W is neither."""
+
+    of: Companies
+    v: str
+    w: str
+    managing: Login
+    people: dict[str, Login]
+
+
+async def _cast(app):
+    of = await lending.companies(app)
+    managing = await lending.director(app, of.owner, "managing")
+    v = await lending.new_vehicle(app, managing, "V")
+    w = await lending.new_vehicle(app, of.owner, "W")
+    await lending.register(app, of.owner, of.borrower)
+    await lending.lend(app, of.owner, of.borrower, v)
+    people = {}
+    for name in ("operator", "owner", "borrower", "below", "other"):
+        admin = getattr(of, name)
+        people[f"director of {name}"] = await lending.director(app, admin, f"director-{name}")
+        people[f"driver of {name}"] = await lending.driver(app, admin, f"driver-{name}")
+    return Cast(of, v, w, managing, people)
+
+
+async def _outcome(app, giver, person, vehicle_id, *, drive):
+    """The role that was given, or status and errorCode."""
+    answer = await app.call(giver, "POST", lending.rights(person, drive=drive), {"vehicleId": vehicle_id})
+    record = answer.json()
+    return record.get("userRole") or (answer.status_code, record["errorCode"])
+
+
+@pytest.mark.parametrize(
+    ("drive", "role", "name"), [(False, "DELEGATED_DIRECTOR", "director"), (True, "DRIVER", "driver")]
+)
+def test_h4_right_is_answered_read_and_listed_with_every_field(tmp_path, drive, role, name):
+    async def scenario(app):
+        cast = await _cast(app)
+        person = cast.people[f"{name} of borrower"]
+        new = await lending.give(app, cast.of.borrower, person, cast.v, drive=drive)
+        path = lending.rights(person, drive=drive)
+        read = await app.get(cast.of.borrower, f"{path}/{cast.v}")
+        listed = await app.get(person, f"{path}s", limit=1)
+        vehicle = await app.get(cast.of.owner, f"/vehicle/{cast.v}")
+        return cast, person, new, read, listed, vehicle["delegateUserCount"]
+
+    cast, person, new, read, listed, count = rest.run(tmp_path, scenario)
+
+    assert new == {
+        "id": new["id"],
+        "createdTime": rest.NOW_MS,
+        "companyId": {"id": cast.of.borrower.company_id},
+        "companyName": "Borrower",
+        "userId": {"id": person.user_id},
+        "userName": f"{name}-borrower",
+        "vehicleId": {"id": cast.v},
+        "vehicleNo": "V",
+        "userRole": role,
+    }
+    assert (read, listed) == (new, {"data": [new], "nextPageLink": None, "hasNext": False})
+    assert list(read) == list(new)
+    assert count == 1
+
+
+GIVEN, FOREIGN, STATE, TAKEN = "DELEGATED_DIRECTOR", (403, 20), (400, 30), (400, 31)
+
+
+@pytest.mark.parametrize(
+    ("giver", "receiver", "vehicle", "outcome"),
+    [
+        # A COMPANY_ADMIN: vehicles of its own company or lent to it, directors of its own company.
+        ("owner", "director of owner", "v", GIVEN),
+        ("owner", "director of owner", "w", GIVEN),
+        ("owner", "director of borrower", "v", FOREIGN),
+        ("borrower", "director of borrower", "v", GIVEN),
+        ("borrower", "director of borrower", "w", FOREIGN),
+        ("borrower", "director of owner", "v", FOREIGN),
+        ("borrower", "director of below", "v", FOREIGN),
+        ("operator", "director of operator", "v", GIVEN),
+        ("operator", "director of operator", "w", GIVEN),
+        ("operator", "director of owner", "v", FOREIGN),
+        ("below", "director of below", "v", FOREIGN),
+        ("other", "director of other", "v", FOREIGN),
+        # A DIRECTOR: vehicles it manages, another director, of another company when the vehicle is lent to that.
+        ("managing", "director of owner", "v", GIVEN),
+        ("managing", "director of borrower", "v", GIVEN),
+        ("managing", "director of operator", "v", GIVEN),
+        ("managing", "managing", "v", STATE),
+        ("managing", "director of below", "v", FOREIGN),
+        ("managing", "director of other", "v", FOREIGN),
+        ("managing", "director of owner", "w", FOREIGN),
+        ("director of owner", "managing", "v", FOREIGN),
+        ("director of borrower", "director of borrower", "v", FOREIGN),
+        ("driver of owner", "director of owner", "v", FOREIGN),
+    ],
+)
+def test_rule_2_who_makes_whom_delegated_director_of_what(tmp_path, giver, receiver, vehicle, outcome):
+    async def scenario(app):
+        cast = await _cast(app)
+        who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
+        return await _outcome(app, who[giver], who[receiver], getattr(cast, vehicle), drive=False)
+
+    assert rest.run(tmp_path, scenario) == outcome
+
+
+def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        unlent = await lending.new_vehicle(app, cast.managing, "unlent")
+        answer = await app.refused(
+            cast.managing,
+            "POST",
+            lending.rights(cast.people["director of borrower"], drive=False),
+            {"vehicleId": unlent},
+        )
+        return answer[:2]
+
+    assert rest.run(tmp_path, scenario) == STATE
+
+
+def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        second = await lending.director(app, cast.of.borrower, "second")
+        await lending.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
+        return await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
+
+    assert rest.run(tmp_path, scenario) == FOREIGN
+
+
+@pytest.mark.parametrize(
+    ("giver", "receiver", "vehicle", "outcome"),
+    [
+        # A COMPANY_ADMIN: vehicles of its own company or lent to it, drivers of its own company.
+        ("owner", "driver of owner", "w", "DRIVER"),
+        ("owner", "director of owner", "w", "DRIVER"),
+        ("owner", "driver of borrower", "v", FOREIGN),
+        ("borrower", "driver of borrower", "v", "DRIVER"),
+        ("borrower", "driver of borrower", "w", FOREIGN),
+        ("borrower", "driver of owner", "v", FOREIGN),
+        ("operator", "driver of operator", "w", "DRIVER"),
+        ("below", "driver of below", "v", FOREIGN),
+        ("other", "driver of other", "v", FOREIGN),
+        # A DIRECTOR: vehicles it manages or is DELEGATED_DIRECTOR of, drivers of its own company.
+        ("managing", "driver of owner", "v", "DRIVER"),
+        ("managing", "managing", "v", "DRIVER"),
+        ("managing", "driver of borrower", "v", FOREIGN),
+        ("managing", "driver of owner", "w", FOREIGN),
+        ("director of owner", "driver of owner", "v", FOREIGN),
+        ("delegated director", "driver of borrower", "v", "DRIVER"),
+        ("delegated director", "driver of owner", "v", FOREIGN),
+        ("delegated director", "driver of borrower", "w", FOREIGN),
+        ("delegated driver", "driver of borrower", "v", FOREIGN),
+    ],
+)
+def test_rule_3_who_lets_whom_drive_what(tmp_path, giver, receiver, vehicle, outcome):
+    async def scenario(app):
+        cast = await _cast(app)
+        delegated = await lending.director(app, cast.of.borrower, "delegated")
+        driver = await lending.driver(app, cast.of.borrower, "delegated-driver")
+        await lending.give(app, cast.of.borrower, delegated, cast.v)
+        await lending.give(app, cast.of.borrower, driver, cast.v, drive=True)
+        given = {"delegated director": delegated, "delegated driver": driver, "managing": cast.managing}
+        who = {**given, **cast.people, **vars(cast.of)}
+        return await _outcome(app, who[giver], who[receiver], getattr(cast, vehicle), drive=True)
+
+    assert rest.run(tmp_path, scenario) == outcome
+
+
+def test_right_is_given_once_but_directing_and_driving_are_two(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        director = cast.people["director of borrower"]
+        outcomes = [
+            await _outcome(app, giver, director, cast.v, drive=drive)
+            for giver, drive in (
+                (cast.of.borrower, False),
+                (cast.of.borrower, False),
+                (cast.managing, False),
+                (cast.of.borrower, True),
+                (cast.of.borrower, True),
+            )
+        ]
+        count = (await app.get(director, f"/vehicle/{cast.v}"))["delegateUserCount"]
+        return outcomes, count
+
+    assert rest.run(tmp_path, scenario) == ([GIVEN, TAKEN, TAKEN, "DRIVER", TAKEN], 2)
+
+
+def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        return [
+            await _outcome(app, cast.of.owner, person, cast.v, drive=drive)
+            for person, drive in (
+                (cast.people["driver of owner"], False),
+                (cast.of.owner, False),
+                (cast.of.owner, True),
+            )
+        ]
+
+    assert rest.run(tmp_path, scenario) == [(404, 32)] * 3
+
+
+def test_right_checks_come_in_the_published_order(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        person, foreign = (
+            f"/driver/{cast.people[name].user_id}/relation/vehicle" for name in ("driver of owner", "driver of other")
+        )
+        owner, driver = cast.of.owner, cast.people["driver of owner"]
+        return [
+            (await app.refused(*call))[:2]
+            for call in (
+                (None, "POST", "/driver/x/relation/vehicle", {}),
+                (driver, "POST", "/driver/x/relation/vehicle", {}),
+                (owner, "POST", "/driver/x/relation/vehicle", {}),
+                (owner, "POST", f"/driver/{UNKNOWN}/relation/vehicle", {}),
+                (owner, "POST", foreign, {}),
+                (owner, "POST", person, {}),
+                (owner, "POST", person, {"vehicleId": "x"}),
+                (owner, "POST", person, {"vehicleId": UNKNOWN}),
+                (cast.of.borrower, "DELETE", f"{person}/{UNKNOWN}"),
+                (cast.of.borrower, "DELETE", f"/driver/{UNKNOWN}/relation/vehicle/{cast.w}"),
+                (cast.of.borrower, "DELETE", f"{person}/{cast.v}"),
+                (owner, "DELETE", f"{person}/x"),
+                (owner, "DELETE", f"{person}/{cast.v}"),
+                (owner, "GET", f"{foreign}/{cast.v}"),
+                (owner, "GET", f"{person}/{UNKNOWN}"),
+                (owner, "GET", f"{person}/{cast.v}"),
+                (owner, "GET", f"{foreign}s"),
+                (owner, "GET", f"{person}s"),
+            )
+        ]
+
+    assert rest.run(tmp_path, scenario) == [
+        (401, 10),
+        (403, 20),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+        (400, 31),
+        (404, 32),
+        (404, 32),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+        (404, 32),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+    ]
+
+
+def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        holder = cast.people["driver of borrower"]
+        await lending.give(app, cast.of.borrower, holder, cast.v, drive=True)
+        path = lending.rights(holder, drive=True)
+        who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
+        readers = {
+            name: {
+                (await app.call(login, "GET", each)).status_code for each in (f"{path}/{cast.v}", f"{path}s?limit=1")
+            }
+            for name, login in who.items()
+        }
+        return {name for name, codes in readers.items() if codes == {200}}, {
+            code for codes in readers.values() for code in codes
+        }
+
+    assert rest.run(tmp_path, scenario) == (
+        {"borrower", "operator", "director of borrower", "driver of borrower"},
+        {200, 403},
+    )
+
+
+@pytest.mark.parametrize(
+    ("taker", "holder", "drive", "outcome"),
+    [
+        # The owner's administrator takes back any right on its vehicle.
+        ("owner", "director of owner", False, 200),
+        ("owner", "director of borrower", False, 200),
+        ("owner", "director of operator", False, 200),
+        ("owner", "driver of borrower", True, 200),
+        # The administrator of a company that has the vehicle, those of its own people.
+        ("borrower", "director of borrower", False, 200),
+        ("borrower", "driver of borrower", True, 200),
+        ("borrower", "director of owner", False, 403),
+        ("borrower", "driver of operator", True, 403),
+        ("operator", "driver of operator", True, 200),
+        ("operator", "director of owner", False, 403),
+        ("below", "director of borrower", False, 403),
+        ("other", "driver of borrower", True, 403),
+        # Directors, what they could give.
+        ("managing", "director of owner", False, 200),
+        ("managing", "director of borrower", False, 200),
+        ("managing", "driver of owner", True, 200),
+        ("managing", "driver of borrower", True, 403),
+        ("director of borrower", "driver of borrower", True, 200),
+        ("director of borrower", "director of borrower", False, 403),
+        ("director of borrower", "driver of owner", True, 403),
+        ("director of below", "driver of borrower", True, 403),
+        ("driver of borrower", "driver of borrower", True, 403),
+    ],
+)
+def test_who_takes_back_which_right(tmp_path, taker, holder, drive, outcome):
+    async def scenario(app):
+        cast = await _cast(app)
+        for name in ("owner", "borrower", "operator"):
+            admin = getattr(cast.of, name)
+            await lending.give(app, admin, cast.people[f"director of {name}"], cast.v)
+            await lending.give(app, admin, cast.people[f"driver of {name}"], cast.v, drive=True)
+        who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
+        path = f"{lending.rights(who[holder], drive=drive)}/{cast.v}"
+        answer = await app.call(who[taker], "DELETE", path)
+        left = await app.call(cast.of.operator, "GET", path)
+        return answer.status_code, left.status_code
+
+    assert rest.run(tmp_path, scenario) == (outcome, 404 if outcome == 200 else 200)
+
+
+def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        path = lending.rights(cast.people["driver of other"], drive=True)
+        return (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2]
+
+    assert rest.run(tmp_path, scenario) == (404, 32)
+
+
+@pytest.mark.parametrize(
+    ("rights", "taken", "still_drives"),
+    [
+        ((True,), True, False),
+        ((False,), False, False),
+        ((True, False), True, True),
+        ((True, False), False, True),
+    ],
+)
+def test_current_driver_whose_last_right_is_taken_back_drives_no_more(tmp_path, rights, taken, still_drives):
+    async def scenario(app):
+        cast = await _cast(app)
+        person = cast.people["director of borrower"]
+        sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
+        await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
+        for drive in rights:
+            await lending.give(app, cast.of.borrower, person, cast.v, drive=drive)
+        await app.store.write(lending.drives_now(cast.v, person))
+        app.signals.told.clear()
+        await app.call(cast.of.borrower, "DELETE", f"{lending.rights(person, drive=taken)}/{cast.v}")
+        driver = (await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"]
+        told = [(observe.SIGNAL_SENSOR_CHANGED, sensor["id"]["id"])] == app.signals.told
+        return driver == person.user_id, told, len(app.signals.told)
+
+    drives, told, count = rest.run(tmp_path, scenario)
+
+    assert drives is still_drives
+    assert (told, count) == ((False, 0) if still_drives else (True, 1))
+
+
+def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(tmp_path):
+    async def scenario(app):
+        cast = await _cast(app)
+        driver = cast.people["driver of owner"]
+        drivers = []
+        for person in (cast.managing, cast.people["driver of borrower"]):
+            await lending.give(app, cast.of.owner, driver, cast.v, drive=True)
+            await app.store.write(lending.drives_now(cast.v, person))
+            await app.call(cast.of.owner, "DELETE", f"{lending.rights(driver, drive=True)}/{cast.v}")
+            drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
+        await lending.give(app, cast.managing, cast.managing, cast.v, drive=True)
+        await app.store.write(lending.drives_now(cast.v, cast.managing))
+        await app.call(cast.managing, "DELETE", f"{lending.rights(cast.managing, drive=True)}/{cast.v}")
+        drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
+        return drivers, [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
+
+    found, expected = rest.run(tmp_path, scenario)
+
+    assert found == expected
+
+
+def test_rights_of_one_role_are_paged_by_vehicle_number(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        director = await lending.director(app, of.owner, "director")
+        for number in "4213":
+            vehicle_id = await lending.new_vehicle(app, of.owner, number)
+            await lending.give(app, of.owner, director, vehicle_id)
+            if number in "13":
+                await lending.give(app, of.owner, director, vehicle_id, drive=True)
+
+        async def walk(drive):
+            found, query = [], {"limit": 1}
+            while query:
+                page = await app.get(director, f"{lending.rights(director, drive=drive)}s", **query)
+                found += [(record["vehicleNo"], record["userRole"]) for record in page["data"]]
+                query = page["nextPageLink"] and {"limit": 1, "idOffset": page["nextPageLink"]["idOffset"]}
+            return found
+
+        unknown = await app.refused(
+            director, "GET", f"{lending.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
+        )
+        return await walk(False), await walk(True), unknown[:2]
+
+    directs, drives, unknown = rest.run(tmp_path, scenario)
+
+    assert directs == [(number, "DELEGATED_DIRECTOR") for number in "1234"]
+    assert drives == [("1", "DRIVER"), ("3", "DRIVER")]
+    assert unknown == (400, 31)
