@@ -27,6 +27,7 @@ from tripline.wire.rest import Page
     "/api/tre/v1/company/{companyId}/admin",
     access=Action.COMPANY_ADMIN_MANAGE,
     request=rest_people.PersonRequest,
+    required=("name", "email", "password"),
     answer=rest_people.UserRecord,
     refuses=(people.EmailTaken,),
 )

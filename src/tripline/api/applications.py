@@ -32,6 +32,7 @@ _STATE: Final = Value(
     "/api/noauth/application",
     access=Gate.ANYONE,
     request=rest_accounts.ApplicationRequest,
+    required=("serviceName", "companyName", "contactName", "mobile", "email", "introduction"),
     answer=None,
     refuses=(TooManyForms,),
 )
@@ -113,6 +114,7 @@ async def approve(request: Call) -> ASGIApp:
     "/api/tre/v1/application/{applicationId}/reject",
     access=Action.APPLICATION_REVIEW,
     request=rest_accounts.Rejection,
+    required=("reason",),
     answer=rest_accounts.ApplicationRecord,
     refuses=(applications.AlreadyDecided,),
 )

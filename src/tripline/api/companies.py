@@ -35,6 +35,7 @@ SERVICE_TYPE: Final = Value(
     "/api/tre/v1/company",
     access=Action.COMPANY_CREATE,
     request=rest_companies.CompanyRequest,
+    required=("name", "picName", "picEmail", "picPasswd"),
     answer=rest_companies.CompanyRecord,
     refuses=(companies.ServiceTypeTaken, companies.ForeignServiceType, companies.OneCompanyOnly, people.EmailTaken),
 )

@@ -41,8 +41,8 @@ HEADINGS: Final = {
     "Companies": ("Operators, partners and their administrators.", ("companies", "administrators")),
     "People": ("Directors and drivers.", ("users", "user_lists", "driven")),
     "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
-    "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "latest")),
-    "Trips": ("What was driven: trips, microtrips, device events.", ("trips", "device_events")),
+    "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
+    "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": ("Driving scores and GPS events.", ("analytics",)),
     "Delegation": ("Vehicles lent to companies, rights of people on vehicles.", ("candidates", "loans", "rights")),
     "Bulk registration": ("Many vehicles or sensors from one CSV file.", ("imports",)),
@@ -101,7 +101,8 @@ def document(families: Iterable[ModuleType]) -> dict[str, Any]:
         described = _operation(each, schemas, partial=each.declared.request in whole and not each.declared.required)
         for number, path in enumerate(each.paths):
             alias = {"operationId": f"{each.declared.name}.{number}"} if number else {}
-            paths.setdefault(path, {})[each.declared.method.lower()] = {**described, **alias}
+            own = {"parameters": _within(path, described["parameters"]), **alias}
+            paths.setdefault(path, {})[each.declared.method.lower()] = {**described, **own}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -180,6 +181,11 @@ def _text(each: _Routed) -> str:
     if len(each.paths) > 1:
         parts.append("**Paths**: " + ", ".join(f"`{path}`" for path in each.paths))
     return "\n\n".join(parts)
+
+
+def _within(path: str, parameters: list[Schema]) -> list[Schema]:
+    """The parameters of an operation on this path: an alias may do without some of the published path's."""
+    return [each for each in parameters if each["in"] != "path" or f"{{{each['name']}}}" in path]
 
 
 def _parameters(declared: Operation, schemas: Schemas) -> Iterator[Schema]:

@@ -25,6 +25,7 @@ from tripline.wire import rest_accounts, rest_reading
     "/api/auth/changePassword",
     access=Gate.ACCOUNT,
     request=rest_accounts.ChangePassword,
+    required=("currentPassword", "newPassword"),
     answer=None,
     refuses=(login.WrongPassword, login.MustWait, passwords.PasswordTooShort, TooManyLogins),
 )
@@ -52,6 +53,7 @@ async def change(request: Call) -> ASGIApp:
     "/api/noauth/resetPasswordByEmail",
     access=Gate.ANYONE,
     request=rest_accounts.ResetPassword,
+    required=("email",),
     answer=None,
     refuses=(TooManyForms,),
 )
@@ -76,6 +78,7 @@ async def ask_for_link(request: Call) -> ASGIApp:
     "/api/noauth/setPassword",
     access=Gate.ANYONE,
     request=rest_accounts.SetPassword,
+    required=("token", "password"),
     answer=None,
     refuses=(LinkUnusable, passwords.PasswordTooShort, TooManyLogins),
 )

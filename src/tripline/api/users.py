@@ -33,6 +33,7 @@ _CHANGE_REFUSES: Final = (people.EmailTaken, people.OwnCredentials)
     "/api/tre/v1/director",
     access=Action.PERSON_CREATE,
     request=rest_people.PersonRequest,
+    required=("name", "email", "password"),
     answer=rest_people.UserRecord,
     refuses=(people.EmailTaken,),
 )
@@ -46,6 +47,7 @@ async def register_director(request: Call) -> ASGIApp:
     "/api/tre/v1/driver",
     access=Action.PERSON_CREATE,
     request=rest_people.PersonRequest,
+    required=("name", "email", "password"),
     answer=rest_people.UserRecord,
     refuses=(people.EmailTaken,),
 )
