@@ -28,6 +28,7 @@ from tripline.config import Config
 from tripline.domain import fields, ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
+from tripline.gateway.roster import CREDENTIAL_ENDED
 from tripline.ports import Mailer, Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import limits, registry
@@ -153,6 +154,7 @@ async def _run(
         limits=limits.Limits(accounts=config.accounts, rest=config.rest),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
+        connected=lambda sensor_id: listener.roster.find(sensor_id) is not None,
         imports=ImportDesk(config.rest),
         api_port=ways_in.api_port,
         behind_proxy=config.behind_proxy,
@@ -172,6 +174,9 @@ async def _run(
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
     eraser = Eraser(store=store, signals=hints, let_go=intake.let_go_of, stopwatch=time.perf_counter)
     listener = DeviceListener(config=config.devices, intake=intake, admit=_admission(store), clock=now_ms)
+    hints.subscribe(
+        observe.SIGNAL_CREDENTIAL_ENDED, lambda sensor: listener.roster.drop(ids.SensorId(sensor), CREDENTIAL_ENDED)
+    )
     account_work = _account_work(config, store, hints, ways_in.api_url)
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())

@@ -43,6 +43,7 @@ EVENTS: Final[dict[str, str]] = {
     "accounts.failed": "expired sessions, links and parked mails could not be removed; tried again later",
     "mail.failed": "a mail could not be sent and will be tried again",
     "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
+    "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",
 }
@@ -53,6 +54,9 @@ REJECTS: Final = Counter("tripline_ingest_rejected_total", "Messages that could 
 COMMIT_SECONDS: Final = Histogram("tripline_ingest_commit_seconds", "Duration of one group commit, seconds")
 DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
 CONNECTS: Final = Counter("tripline_device_connects_total", "CONNECT packets, by return code", ["code"])
+CARRIER_CALLS: Final = Counter(
+    "tripline_carrier_calls_total", "Requests to the carrier to lift a pause, by outcome", ["outcome"]
+)
 SCORED: Final = Counter("tripline_trips_scored_total", "Trips scored, by outcome", ["outcome"])
 ERASED_ROWS: Final = Counter(
     "tripline_erased_rows_total", "Rows of driving data erased after their vehicle was deleted"

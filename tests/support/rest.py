@@ -18,7 +18,7 @@ from tripline.api import surround
 from tripline.api.app import create_app, routed_app
 from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
-from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
 from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.passwords import Passwords
@@ -71,6 +71,8 @@ class Rest:
         self.store = SqliteStore(database)
         self.ids = TimeIds(node=node)
         self.signals = RecordingSignals()
+        self.connected: set[SensorId] = set()
+        """Sensors whose devices are connected, as far as the application knows."""
         self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
         self.passwords = Passwords(CHEAP)
         self.rim = Rim(
@@ -83,6 +85,7 @@ class Rest:
             limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
+            connected=self.connected.__contains__,
         )
         app = create_app(self.rim) if own_routes else application(self.rim)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
@@ -131,6 +134,10 @@ class Rest:
     async def get(self, login: Login | None, path: str, **query: Any) -> dict[str, Any]:
         """The record of a GET that must succeed."""
         return _success(await self.call(login, "GET", path, **query))
+
+    async def delete(self, login: Login | None, path: str) -> dict[str, Any]:
+        """The answer of a DELETE that must succeed."""
+        return _success(await self.call(login, "DELETE", path))
 
     async def refused(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """HTTP status, errorCode and message of a request that must be refused."""

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from litestar import Request
 
 from tripline import config
-from tripline.domain.ids import TimeIds
+from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Signals
 from tripline.services.accounts.limits import Limits
 from tripline.services.fleet.import_desk import ImportDesk
@@ -38,6 +38,8 @@ class Rim:
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]
     """Whether every door of the program is open."""
+    connected: Callable[[SensorId], bool]
+    """Whether the sensor's device is connected at this moment."""
     imports: ImportDesk = field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     api_port: int | None = None

@@ -1,4 +1,7 @@
-"""Registering, finding, listing and mounting sensors (client-surface 7.4)."""
+"""Registering, finding, changing, listing, counting and deleting sensors (client-surface 7.4).
+
+Not here: mounting them (`mounting.py`), importing them from files (`imports.py`).
+"""
 
 from typing import Any, Final
 
@@ -10,16 +13,29 @@ from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, sensors
-from tripline.domain.access import Action
-from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import BadParameter
-from tripline.services.fleet import companies
+from tripline.domain.sensors import Sensor
+from tripline.services.fleet import companies, sensor_latest, sensor_removal
 from tripline.services.fleet import sensors as service
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_reading, rest_sensors
-from tripline.wire.rest import Page
+from tripline.wire import rest_latest, rest_reading, rest_sensors
+from tripline.wire.rest import Count, Page
 
-SERIAL_NO: Final = Value(name="serialNo", type=str, meaning="serial number of the device", example="SN-0001")
+_ONE_OF: Final = (
+    Value(name="serialNo", type=str, meaning="serial number of the device, in full", example="SN-0001"),
+    Value(name="mdn", type=str, meaning="telephone number of a carrier-linked device", example="01212345678"),
+)
+_MOUNTED: Final = Value(
+    name="mounted", type=bool, meaning="true: only those on a vehicle, false: only those on none", example=False
+)
+_OF_SERVICE_TYPE: Final = Value(
+    name="serviceType",
+    type=str,
+    meaning="all sensors of the caller's service type that the caller may see, not only a company's",
+    example="ace",
+)
 
 
 @operation(
@@ -27,16 +43,22 @@ SERIAL_NO: Final = Value(name="serialNo", type=str, meaning="serial number of th
     "/api/tre/v1/sensor",
     access=Action.SENSOR_CREATE,
     request=rest_sensors.SensorRequest,
+    required=("serialNo", "type", "credentialsId"),
     answer=rest_sensors.SensorRecord,
     refuses=(sensors.SerialTaken, sensors.CredentialsTaken),
 )
 async def register(request: Call) -> ASGIApp:
-    """A sensor of the caller's company, on no vehicle yet."""
+    """A sensor of the caller's company, on no vehicle yet.
+
+    `additionalInfo` as an object registers a carrier-linked device, which need not have `credentialsId`; its line is
+    opened by the carrier.
+    """
     rim = rim_of(request)
     actor = await guards.permitted(request)
     access.company_of(actor)
     sent = rest_reading.read(await parameters.json_object(request), rest_sensors.SensorRequest)
-    registration = sensors.registration(**msgspec.structs.asdict(sent))
+    said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
+    registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
     now_ms = rim.clock()
     new = await rim.store.write(
         lambda tx: service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
@@ -44,38 +66,23 @@ async def register(request: Call) -> ASGIApp:
     return answers.ok(rest_sensors.sensor_record(new))
 
 
-@operation(
-    "POST",
-    "/api/tre/v1/sensor/{sensorId}/vehicle/{vehicleId}",
-    access=Action.SENSOR_MOUNT,
-    answer=rest_sensors.SensorRecord,
-    refuses=(sensors.AlreadyMounted, sensors.NeedsActivation),
-)
-async def mount(request: Call) -> ASGIApp:
-    """Mount the sensor on the vehicle; any body is ignored (G11)."""
-    rim = rim_of(request)
-    actor = await guards.permitted(request)
-    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    mounted, changed = await rim.store.write(
-        lambda tx: service.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
-    )
-    if changed:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
-    return answers.ok(rest_sensors.sensor_record(mounted))
-
-
-@operation("GET", "/api/tre/v1/sensor", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord, query=(SERIAL_NO,))
+@operation("GET", "/api/tre/v1/sensor", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord, query=_ONE_OF)
 async def find(request: Call) -> ASGIApp:
-    """The sensor with a serial number, in the caller's service type."""
-    actor = await guards.permitted(request)
-    serial_no = parameters.query_text(request.query_params, "serialNo")
-    if serial_no is None:
+    """The sensor with a serial number, in the caller's service type, or with a telephone number; give one of them."""
+
+    def work(tx: ReadTx) -> Sensor:
+        actor = guards.permitted_in(tx, request)
+        query = request.query_params
+        serial_no, mdn = parameters.query_text(query, "serialNo"), parameters.query_text(query, "mdn")
+        if serial_no is not None and mdn is not None:
+            raise BadParameter("Parameters 'serialNo' and 'mdn' cannot be given together.")
+        if mdn is not None:
+            return service.read_by_mdn(tx, actor=actor, mdn=mdn)
+        if serial_no is not None:
+            return service.read_by_serial(tx, actor=actor, serial_no=serial_no)
         raise BadParameter.missing("serialNo")
-    found = await rim_of(request).store.read_short(
-        lambda tx: service.read_by_serial(tx, actor=actor, serial_no=serial_no)
-    )
-    return answers.ok(rest_sensors.sensor_record(found))
+
+    return answers.ok(rest_sensors.sensor_record(await rim_of(request).store.read_short(work)))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord)
@@ -88,22 +95,92 @@ async def read(request: Call) -> ASGIApp:
 
 
 @operation(
+    "PUT",
+    "/api/tre/v1/sensor/{sensorId}",
+    access=Action.SENSOR_MODIFY,
+    request=rest_sensors.SensorRequest,
+    answer=rest_sensors.SensorRecord,
+    refuses=(sensors.SerialTaken, sensors.CredentialsTaken),
+)
+async def modify(request: Call) -> ASGIApp:
+    """Change what the registration said: the fields that are sent; null clears one.
+
+    A device that is connected with a `credentialsId` that changes is disconnected at once and cannot come back with
+    it. A changed `activationRequired` concerns the next mounting: a sensor on a vehicle stays on it.
+    """
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
+        actor = guards.permitted_in(tx, request)
+        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        service.admit_to_modify(tx, actor=actor, sensor_id=sensor_id)
+        return actor, sensor_id
+
+    actor, sensor_id = await rim.store.read_short(admitted)
+    named = rest_reading.read_partial(await parameters.json_object(request), rest_sensors.SensorRequest)
+    changes = rest_sensors.registration_fields(named)
+    before, after = await rim.store.write(
+        lambda tx: service.modify(tx, actor=actor, sensor_id=sensor_id, changes=changes)
+    )
+    if after.credentials_id != before.credentials_id:
+        rim.signals.notify(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id)
+    if after.type != before.type:
+        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    return answers.ok(rest_sensors.sensor_record(after))
+
+
+@operation("DELETE", "/api/tre/v1/sensor/{sensorId}", access=Action.SENSOR_DELETE, answer=None)
+async def delete(request: Call) -> ASGIApp:
+    """Delete a sensor: its device is disconnected at once, its open trip ends.
+
+    Trips and events of vehicles stay and show the placeholder for their sensor; what it drove on no vehicle goes.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    now_ms = rim.clock()
+    await rim.store.write(lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, now_ms=now_ms))
+    rim.signals.notify(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id)
+    rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    rim.signals.notify(observe.SIGNAL_SCORING_DUE)
+    rim.signals.notify(observe.SIGNAL_ERASURE_DUE)
+    return answers.ok({})
+
+
+@operation("GET", "/api/tre/v1/sensor/{sensorId}/latest", access=Action.SENSOR_READ, answer=rest_latest.LatestRecord)
+async def read_latest(request: Call) -> ASGIApp:
+    """What is known of the sensor's state: connection, newest microtrip, newest attributes."""
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    latest = await rim.store.read_short(lambda tx: sensor_latest.read(tx, actor=actor, sensor_id=sensor_id))
+    connected = rim.connected(sensor_id)
+    record = rest_latest.latest_record(
+        sensor_id,
+        connected=connected,
+        last_seen_ms=rim.clock() if connected else latest.heard_ms,
+        microtrip=latest.microtrip,
+        attributes=((value.name, value.payload) for value in latest.values),
+    )
+    return answers.ok(record)
+
+
+@operation(
     "GET",
     "/api/tre/v1/sensors",
     access=Action.SENSOR_READ,
     answer=PageOf(record=rest_sensors.SensorRecord, timed=False),
-    query=(*pages.TEXT_PAGE, pages.OF_COMPANY),
+    query=(*pages.TEXT_PAGE, pages.OF_COMPANY, _MOUNTED),
 )
 async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""
 
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
-        asked = parameters.query_id(request.query_params, "companyId")
-        company_id = access.company_of(actor) if asked is None else CompanyId(asked)
-        companies.require(tx, actor=actor, company_id=company_id)
+        company_id = _company_asked(tx, request, actor)
         page = pages.text_page(request)
-        found = service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page))
+        mounted = parameters.query_flag(request.query_params, "mounted")
+        found = service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page), mounted=mounted)
         return pages.text_answer(
             page, found, record=rest_sensors.sensor_record, name_and_id=lambda sensor: (sensor.serial_no, sensor.id)
         )
@@ -111,4 +188,38 @@ async def list_sensors(request: Call) -> ASGIApp:
     return answers.ok(await reading.page(request, work))
 
 
-handlers: Final[list[Any]] = [register, mount, find, read, list_sensors]
+@operation(
+    "GET",
+    "/api/tre/v1/sensors/count",
+    access=Action.SENSOR_READ,
+    answer=Count,
+    query=(_OF_SERVICE_TYPE, pages.OF_COMPANY, _MOUNTED),
+)
+async def count(request: Call) -> ASGIApp:
+    """How many sensors a company has (the caller's when none is named), or how many the caller sees in all."""
+
+    def work(tx: ReadTx) -> int:
+        actor = guards.permitted_in(tx, request)
+        query = request.query_params
+        service_type = parameters.query_text(query, "serviceType")
+        if service_type is None:
+            company_id = _company_asked(tx, request, actor)
+            mounted = parameters.query_flag(query, "mounted")
+            return service.count_owned(tx, actor=actor, company_id=company_id, mounted=mounted)
+        if parameters.query_text(query, "companyId") is not None:
+            raise BadParameter("Parameters 'serviceType' and 'companyId' cannot be given together.")
+        mounted = parameters.query_flag(query, "mounted")
+        return service.count_in_service_type(tx, actor=actor, service_type=service_type, mounted=mounted)
+
+    return answers.ok(Count(await rim_of(request).store.read(work)))
+
+
+def _company_asked(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
+    """The company of the query, or the caller's; raises unless the caller may see it."""
+    asked = parameters.query_id(request.query_params, "companyId")
+    company_id = access.company_of(actor) if asked is None else CompanyId(asked)
+    companies.require(tx, actor=actor, company_id=company_id)
+    return company_id
+
+
+handlers: Final[list[Any]] = [register, find, read, modify, delete, read_latest, list_sensors, count]

@@ -1,4 +1,4 @@
-"""Stored trips and microtrips of a vehicle, microtrips of a trip (client-surface 7.3, 7.5)."""
+"""Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (client-surface 7.3, 7.5)."""
 
 from typing import Any, Final
 
@@ -11,9 +11,10 @@ from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.services.fleet import journeys
+from tripline.store import device_events
 from tripline.store import journeys as rows
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_trips
+from tripline.wire import rest_events, rest_trips
 from tripline.wire.rest import Page
 
 
@@ -75,6 +76,42 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
 
 @operation(
     "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/events",
+    access=Action.DRIVING_READ,
+    answer=PageOf(record=rest_events.DeviceEventRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_events(request: Call) -> ASGIApp:
+    """What devices on the vehicle reported once: faults, shocks, warnings; newest first unless asked otherwise."""
+    zone = rim_of(request).time_zone
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        page = pages.time_page(request)
+        found = device_events.of_vehicle(tx, vehicle_id, reading.span(page))
+        return pages.time_answer(
+            page, found, record=lambda event: rest_events.device_event_record(event, zone), id_of=lambda event: event.id
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+@operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.TripRecord)
+async def read(request: Call) -> ASGIApp:
+    """A trip."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> StoredTrip:
+        actor = guards.permitted_in(tx, request)
+        return journeys.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
+
+    return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
+
+
+@operation(
+    "GET",
     "/api/tre/v1/trip/{tripId}/microtrips",
     access=Action.DRIVING_READ,
     answer=PageOf(record=rest_trips.MicrotripRecord, timed=True),
@@ -94,4 +131,4 @@ async def list_microtrips(request: Call) -> ASGIApp:
     return answers.ok(await reading.page(request, work))
 
 
-handlers: Final[list[Any]] = [list_trips, read_latest_trip, read_latest_microtrip, list_microtrips]
+handlers: Final[list[Any]] = [list_trips, read_latest_trip, read_latest_microtrip, list_events, read, list_microtrips]

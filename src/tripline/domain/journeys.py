@@ -1,6 +1,6 @@
-"""Stored trips and microtrips, as they are read back.
+"""Stored trips, microtrips and device events, as they are read back.
 
-Follows gaps G2, G3 and H9; client-surface 8.1 and 8.2.
+Follows gaps G2, G3, G4 and H9; client-surface 8.1 to 8.3. A sensor id is None when the sensor was deleted since.
 
 Not here: the life of a trip (`trips`), rows (`store/journeys.py`), JSON (`wire/rest_trips.py`).
 """
@@ -18,7 +18,7 @@ class StoredTrip:
     created_ms: int
     company_id: CompanyId
     vehicle_id: VehicleId | None
-    sensor_id: SensorId
+    sensor_id: SensorId | None
     user_id: UserId | None
     """Who drove when it began."""
     device_type: str
@@ -45,7 +45,29 @@ class StoredMicrotrip:
     payload: bytes
     """JSON of `pld`, as sent: an object or an array of objects."""
     trip_id: TripId
-    sensor_id: SensorId
+    sensor_id: SensorId | None
     vehicle_id: VehicleId | None
     company_id: CompanyId
     device_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One device event; unset ids are None."""
+
+    no: int
+    """Row number; also says when it was created."""
+    id: RecordId
+    company_id: CompanyId
+    vehicle_id: VehicleId | None
+    sensor_id: SensorId | None
+    trip_id: TripId | None
+    user_id: UserId | None
+    """Who drove."""
+    device_type: str
+    ty: int
+    event_ms: int
+    payload: bytes
+    """JSON of `pld`, as sent."""
+    lat: float | None
+    lon: float | None

@@ -7,12 +7,15 @@ Not here: who may register, read or mount one (`access`), its rows (`store/senso
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as fields_of
 from enum import Enum, StrEnum, auto
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from tripline.domain import fields, vehicles
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.lines import Line
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 CREDENTIALS_LENGTH: Final = 20
@@ -61,6 +64,13 @@ class AlreadyMounted(BadParameter):
     code = "sensor.already_mounted"
 
 
+class NotMounted(Refusal):
+    """The sensor is on no vehicle, or not on the one that was named."""
+
+    code: ClassVar[str] = "sensor.not_mounted"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
 class NeedsActivation(Refusal):
     """The sensor asks for activation over RPC, which this server does not do: it is not mounted."""
 
@@ -73,7 +83,9 @@ class Registration:
     """What a registration says about a sensor, checked."""
 
     serial_no: str
-    credentials_id: str
+    """Of a device on a carrier's network: its IMEI."""
+    credentials_id: str | None
+    """The device's access token. None: it has none (carrier-linked devices alone), or the reader is not told."""
     vendor: str | None
     type: str
     activation_required: bool
@@ -94,10 +106,13 @@ class Sensor(Registration):
     vehicle_id: VehicleId | None = None
     vehicle_no: str | None = None
     last_trip_msg_type: str | None = None
+    line: Line | None = None
+    """Of a device on a carrier's network, with or without a number; None: the device is not carrier-linked."""
 
 
 def registration(
     *,
+    linked: bool = False,
     serial_no: str | None = None,
     credentials_id: str | None = None,
     vendor: str | None = None,
@@ -106,16 +121,28 @@ def registration(
     mission_type: str | None = None,
     additional_info: str | None = None,
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+
+    A carrier-linked device (`linked`) need not have an access token.
+    """
     return Registration(
         serial_no=fields.required("serialNo", serial_no),
-        credentials_id=_credentials(credentials_id),
+        credentials_id=None if linked and not credentials_id else _credentials(credentials_id),
         vendor=fields.text("vendor", vendor),
         type=fields.required("type", type),
         activation_required=bool(activation_required),
         mission_type=fields.one_of("missionType", mission_type, vehicles.MISSION_TYPES),
         additional_info=fields.long_text("additionalInfo", additional_info),
     )
+
+
+def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
+    """The sensor with these fields of its registration changed; raises as `registration`.
+
+    A sensor on a vehicle stays on it also when it needs activation now: that concerns the next mounting.
+    """
+    said = {field.name: getattr(sensor, field.name) for field in fields_of(Registration)}
+    return replace(sensor, **asdict(registration(linked=sensor.line is not None, **{**said, **changes})))
 
 
 def serial_taken(serial_no: str) -> SerialTaken:
@@ -143,6 +170,16 @@ def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
             "This sensor is registered with activationRequired, and this server does not activate devices: "
             "register it without activationRequired to mount it."
         )
+    return after
+
+
+def unmounted_status(sensor: Sensor, vehicle_id: VehicleId | None) -> Status:
+    """The state after taking the sensor off the vehicle; None stands for whichever it is on. Raises `NotMounted`."""
+    after = NEXT.get((sensor.status, Event.UNMOUNT))
+    if after is None or sensor.vehicle_id is None:
+        raise NotMounted("The sensor is mounted on no vehicle.")
+    if vehicle_id not in (None, sensor.vehicle_id):
+        raise NotMounted("The sensor is mounted on another vehicle.")
     return after
 
 

@@ -38,6 +38,8 @@ class Cause(Enum):
     """No microtrip received for the length of the gap."""
     REMOUNTED = auto()
     """The sensor was mapped to another vehicle, or to none."""
+    REMOVED = auto()
+    """The sensor was deleted."""
 
 
 NEXT: Final[dict[tuple[State | None, Cause], State]] = {
@@ -47,6 +49,7 @@ NEXT: Final[dict[tuple[State | None, Cause], State]] = {
     (State.OPEN, Cause.GAP): State.LAPSED,
     (State.OPEN, Cause.SILENCE): State.LAPSED,
     (State.OPEN, Cause.REMOUNTED): State.LAPSED,
+    (State.OPEN, Cause.REMOVED): State.LAPSED,
     (State.LAPSED, Cause.MESSAGE): State.COMPLETE,
 }
 """Every move there is; None is "no such trip yet"."""

@@ -11,6 +11,8 @@ from tripline.domain.ids import SensorId
 
 TAKEN_OVER: Final = "taken_over"
 """Why an older session of the same sensor was ended."""
+CREDENTIAL_ENDED: Final = "credential_ended"
+"""Why the session of a sensor that was deleted, or whose access token changed, was ended."""
 
 
 class LiveSession(Protocol):

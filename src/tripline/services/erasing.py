@@ -1,20 +1,22 @@
-"""The eraser: takes what deleted vehicles left behind out of the store, a little at a time.
+"""The eraser: takes what deleted vehicles and sensors left behind out of the store, a little at a time.
 
 What waits is a list in the store (`store/erasures.py`), so an eraser that is stopped anywhere goes on where it was. It
 never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or slow the
 disk is, and what devices send goes between two of them.
 
-Not here: deleting the vehicle itself (`services/fleet/vehicles.py`).
+Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from tripline.domain.ids import VehicleId
+from tripline.domain.ids import SensorId, VehicleId
 from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
 from tripline.ports import Outage, Signals
+from tripline.services.fleet import sensor_removal
 from tripline.store import erasures, remains
+from tripline.store.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
 
 BUDGET_S: Final = 0.006
@@ -26,16 +28,21 @@ REST_S: Final = 0.01
 LOOK_S: Final = 5.0
 """How often to look unasked: for what other processes deleted, and after an outage."""
 AT_ONCE: Final = 500
-"""Vehicles taken from the list in one go."""
+"""Vehicles or sensors taken from the list in one go."""
 
-LetGo = Callable[[Sequence[VehicleId]], Awaitable[None]]
-"""Returns when nobody is about to write rows of these vehicles, and nobody will (`IngestDoor.let_go_of`)."""
+LetGo = Callable[[Sequence[str]], Awaitable[None]]
+"""Returns when nobody is about to write rows of these vehicles or sensors, and nobody will (`IngestDoor.let_go_of`)."""
+
+_ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
+    Kind.VEHICLE: lambda tx, owner_id, limit: remains.erase_some(tx, VehicleId(owner_id), limit=limit),
+    Kind.SENSOR: lambda tx, owner_id, limit: sensor_removal.erase_some(tx, SensorId(owner_id), limit=limit),
+}
 
 log = logger("eraser")
 
 
 class Eraser:
-    """Erases what deleted vehicles left behind. `stopwatch` gives seconds since some instant."""
+    """Erases what deleted vehicles and sensors left behind. `stopwatch` gives seconds since some instant."""
 
     def __init__(self, *, store: Store, signals: Signals, let_go: LetGo, stopwatch: Callable[[], float]) -> None:
         self._store = store
@@ -59,27 +66,30 @@ class Eraser:
                 await self._wait()
 
     async def erase_pending(self) -> int:
-        """Erase everything of the vehicles that wait longest; how many vehicles. Raises `Outage`."""
-        waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE))
+        """Erase everything of the vehicles and sensors that wait longest; how many of them. Raises `Outage`."""
+        return await self._erase(Kind.VEHICLE) + await self._erase(Kind.SENSOR)
+
+    async def _erase(self, kind: Kind) -> int:
+        waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE, kind=kind))
         if not waiting:
             return 0
         # What was placed before the deletion is written by now, and found below; nothing is placed on them again.
         await self._let_go(waiting)
         left, rows = waiting, 0
         while left:
-            done, erased = await self._store.write(lambda tx, left=left: self._some(tx, left))  # type: ignore[misc]
+            done, erased = await self._store.write(lambda tx, left=left: self._some(tx, kind, left))  # type: ignore[misc]
             left, rows = left[done:], rows + erased
             ERASED_ROWS.inc(erased)
             await asyncio.sleep(REST_S)
-        log.info("erase.done", vehicles=len(waiting), rows=rows)
+        log.info("erase.done", kind=kind, deleted=len(waiting), rows=rows)
         return len(waiting)
 
-    def _some(self, tx: WriteTx, waiting: Sequence[VehicleId]) -> tuple[int, int]:
-        """Erase for as long as a transaction may; how many vehicles are through with, and how many rows went."""
+    def _some(self, tx: WriteTx, kind: Kind, waiting: Sequence[str]) -> tuple[int, int]:
+        """Erase for as long as a transaction may; how many are through with, and how many rows went."""
         began = self._stopwatch()
         done = rows = 0
         while done < len(waiting) and self._stopwatch() - began < BUDGET_S:
-            erased = remains.erase_some(tx, waiting[done], limit=ROWS)
+            erased = _ERASE_SOME[kind](tx, waiting[done], ROWS)
             if not erased:
                 erasures.finish(tx, waiting[done])
                 done += 1

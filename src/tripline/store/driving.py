@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, func, select, union_all, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
+from tripline.domain.trips import LiveTrip
 from tripline.store import drivers
 from tripline.store.bulk import Bulk
 from tripline.store.tables import (
@@ -116,6 +117,27 @@ class Rows:
         """The vehicle's latest trip (None: as it was) and kind of message."""
         before = self.vehicles.get(vehicle_id)
         self.vehicles[vehicle_id] = (before[0] if trip_id is None and before else trip_id, kind)
+
+    def end(
+        self, trip: LiveTrip, *, start_ms: int, end_ms: int, closed_ms: int, not_scored: str | None, **said: Any
+    ) -> None:
+        """The trip ends in the state it is in; `said` is what its trip message says of it."""
+        self.ended.append(
+            {
+                "trip_no": trip.no,
+                "state": trip.state.value,
+                "parking": trip.parking,
+                "start_ms": start_ms,
+                "end_ms": end_ms,
+                "closed_ms": closed_ms,
+                "message_ty": None,
+                "message_key": None,
+                "distance_m": None,
+                "payload": None,
+                "not_scored": not_scored,
+            }
+            | said
+        )
 
     def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
         """The newest value of an attribute."""

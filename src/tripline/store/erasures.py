@@ -2,17 +2,18 @@
 
 A vehicle's trips, microtrips, scores and events are too many to go in the transaction that deletes it. That
 transaction puts the vehicle on this list, and from then on they are not there for anybody: every statement that finds
-such rows by something else than their vehicle asks `kept`.
+such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor in trips
+and events, and for those of its trips that have no vehicle.
 
-Not here: erasing the rows (`remains.py`), who asks for it (`services/erasing.py`).
+Not here: erasing the rows (`remains.py`, `sensor_remains.py`), who asks for it (`services/erasing.py`).
 """
 
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import ColumnElement, bindparam, delete, exists, insert, select
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
 
-from tripline.domain.ids import VehicleId
+from tripline.domain.ids import SensorId, VehicleId
 from tripline.store.tables import erasure
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -21,8 +22,10 @@ class Kind(StrEnum):
     """What was deleted."""
 
     VEHICLE = "vehicle"
+    SENSOR = "sensor"
 
 
+_DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(erasure.c.id == bindparam("id")), "id")
 _PENDING: Final = Hot(
     select(erasure.c.id)
     .where(erasure.c.kind == bindparam("of_kind"))
@@ -32,9 +35,14 @@ _PENDING: Final = Hot(
 )
 
 
-def kept(vehicle_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether a row of driving data with this vehicle (or none) was not left behind by a deleted one."""
-    return ~exists().where(erasure.c.id == vehicle_id)
+def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a row of driving data with this vehicle or sensor (or none) was not left behind by a deleted one."""
+    return ~exists().where(erasure.c.id == owner_id)
+
+
+def mentioned(sensor_id: ColumnElement[str]) -> ColumnElement[str]:
+    """The sensor that a row of driving data names; null from the moment in which it is deleted."""
+    return case((kept(sensor_id), sensor_id))
 
 
 def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
@@ -42,11 +50,22 @@ def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
     tx.run(insert(erasure).values(id=vehicle_id, kind=Kind.VEHICLE.value, created_ms=now_ms))
 
 
-def pending(tx: ReadTx, *, limit: int) -> list[VehicleId]:
-    """Deleted vehicles whose driving data waits to be erased, the longest waiting first."""
-    return [VehicleId(row[0]) for row in tx.hot(_PENDING, Kind.VEHICLE.value, limit)]
+def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
+    """What the sensor drove names it no more, and what it drove without a vehicle waits to be erased."""
+    tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
 
 
-def finish(tx: WriteTx, vehicle_id: VehicleId) -> None:
-    """Nothing is left of the vehicle."""
-    tx.run(delete(erasure).where(erasure.c.id == vehicle_id))
+def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
+    """Deleted vehicles, or sensors, whose driving data waits to be erased, the longest waiting first."""
+    return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
+
+
+def deleted_ms(tx: ReadTx, owner_id: str) -> int:
+    """When what waits on the list was deleted."""
+    at_ms: int = tx.hot(_DELETED_MS, owner_id)[0][0]
+    return at_ms
+
+
+def finish(tx: WriteTx, owner_id: str) -> None:
+    """Nothing is left of the vehicle or sensor."""
+    tx.run(delete(erasure).where(erasure.c.id == owner_id))

@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, bindparam, literal_column, or_, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
-from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.store import erasures, scopes
 from tripline.store.listing import UnknownOffset
@@ -78,6 +78,17 @@ def microtrips_of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[Stor
     return [StoredMicrotrip(*row) for row in rows]
 
 
+def trip_of(tx: ReadTx, trip_id: TripId) -> StoredTrip:
+    """The trip, which `trip_inside` has found."""
+    return StoredTrip(*tx.hot(_ONE_TRIP, trip_id)[0])
+
+
+def latest_microtrip_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredMicrotrip | None:
+    """The newest microtrip of the sensor's newest trip that has one; None when that trip is outside the scope."""
+    rows = tx.hot(_latest_of_sensor(scope.reaches), sensor_id, scope.user_id, scope.company_id)
+    return StoredMicrotrip(*rows[0][:-1]) if rows and rows[0][-1] else None
+
+
 def latest_microtrip(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | None:
     """The newest microtrip of the vehicle's newest trip that has one."""
     rows = tx.hot(_LATEST_MICROTRIP, vehicle_id)
@@ -86,13 +97,23 @@ def latest_microtrip(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | Non
 
 _OF_VEHICLE: Final = "vehicle_id"
 _OF_PERSON: Final = "user_id"
-_TRIP: Final = [trip.c[field.name] for field in fields(StoredTrip)]
+
+
+def _column(name: str) -> ColumnElement[Any]:
+    return erasures.mentioned(trip.c.sensor_id) if name == "sensor_id" else trip.c[name]
+
+
+_TRIP: Final = [_column(field.name) for field in fields(StoredTrip)]
 _OF_MICROTRIP: Final = ("no", "id", "ts", "ty", "payload")
 _MICROTRIP: Final = [
     *(microtrip.c[name] for name in _OF_MICROTRIP),
     trip.c.id.label("trip_id"),
-    *(trip.c[field.name] for field in fields(StoredMicrotrip)[len(_OF_MICROTRIP) + 1 :]),
+    *(_column(field.name) for field in fields(StoredMicrotrip)[len(_OF_MICROTRIP) + 1 :]),
 ]
+_IS_THERE: Final = and_(
+    erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
+)
+"""Whether a trip was not left behind by its deleted vehicle, or when it has none by its deleted sensor."""
 _NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
 """SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
 _JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
@@ -120,9 +141,25 @@ _LATEST_MICROTRIP: Final = Hot(
 )
 
 
+_ONE_TRIP: Final = Hot(select(*_TRIP).where(trip.c.id == bindparam("id")), "id")
+
+
+@cache
+def _latest_of_sensor(reaches: scopes.Reaches) -> Hot:
+    statement = (
+        select(*_MICROTRIP, and_(scopes.trips(reaches), _IS_THERE))
+        .select_from(_JOINED)
+        .where(trip.c.sensor_id == bindparam("sensor"))
+        .order_by(trip.c.no.desc(), microtrip.c.no.desc())
+        .limit(literal_column("1"))
+        .offset(_NO_OFFSET)
+    )
+    return Hot(statement, "sensor", scopes.USER, scopes.COMPANY)
+
+
 @cache
 def _trip_inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"), erasures.kept(trip.c.vehicle_id))
+    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"), _IS_THERE)
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 

@@ -1,30 +1,39 @@
-"""Rows of sensors, and their mounting on vehicles."""
+"""Rows of sensors, and their mounting on vehicles.
+
+A record shows the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
+leaves the store.
+
+Not here: counting them (`sensor_counts.py`), what a deleted one leaves behind (`sensor_remains.py`), carrier lines
+(`lines.py`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, insert, select, update
 
 from tripline.domain import sensors
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
-from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import sensor, vehicle
+from tripline.store import latest_values, listing, scopes, uniqueness
+from tripline.store.tables import carrier_line, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
 _MOUNTED: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
+_UNMOUNTED: Final = sensors.NEXT[sensors.Status.ACTIVATED, sensors.Event.UNMOUNT]
 _UNMOUNT_ALL: Final = (
-    update(sensor)
-    .where(sensor.c.vehicle_id == bindparam("on"))
-    .values(vehicle_id=None, status=sensors.NEXT[sensors.Status.ACTIVATED, sensors.Event.UNMOUNT].value)
+    update(sensor).where(sensor.c.vehicle_id == bindparam("on")).values(vehicle_id=None, status=_UNMOUNTED.value)
 )
-_STORED: Final = [field.name for field in fields(Sensor) if field.name != "vehicle_no"]
+_STORED: Final = [field.name for field in fields(Sensor) if field.name not in ("vehicle_no", "line")]
+_REGISTERED: Final = [field.name for field in fields(sensors.Registration)]
+_LINE: Final = [field.name for field in fields(Line)]
 _FIELDS: Final = (*_STORED, "vehicle_no")
-"""What `_select` selects first, in this order."""
+"""What `_select` selects first, in this order; then the line."""
 
 
 def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
@@ -33,36 +42,65 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
     return rows[0][0] if rows else None
 
 
-def find(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> tuple[Sensor, bool] | None:
+def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx.hot(_find(scope.reaches), sensor_id, scope.user_id, scope.company_id))
+    return _only(tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id))
 
 
-def find_by_serial(tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str) -> tuple[Sensor, bool] | None:
+def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
+    """Whether the sensor is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def find_by_serial(
+    tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
+) -> tuple[Sensor, bool] | None:
     """The sensor of the service type with this serial number, as `find`."""
-    statement = _find_by_serial(scope.reaches)
+    statement = _find_by_serial(scope.reaches, tokens.reaches)
     return _only(tx.hot(statement, service_type, serial_no, scope.user_id, scope.company_id))
 
 
-def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Sensor]:
-    """The company's sensors inside the scope, by serial number. Raises `listing.UnknownOffset`."""
+def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
+    """The sensor whose line has this telephone number, as `find`."""
+    return _only(tx.hot(_find_by_mdn(scope.reaches, tokens.reaches), mdn, scope.user_id, scope.company_id))
+
+
+def of_company(
+    tx: ReadTx,
+    scope: Scope,
+    company_id: CompanyId,
+    window: listing.Window,
+    *,
+    mounted: bool | None = None,
+    tokens: Scope,
+) -> Sequence[Sensor]:
+    """The company's sensors inside the scope, by serial number; only those on a vehicle, or on none, when asked.
+
+    Raises `listing.UnknownOffset`.
+    """
     inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _serial_of(scope.reaches), *inside)
-    return [_sensor(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
+    values = window.values(tx, _serial_of(scope.reaches, mounted), *inside)
+    statement = _of_company(scope.reaches, tokens.reaches, window.shape, mounted)
+    return [_sensor(row) for row in tx.hot(statement, *inside, *values)]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
     """Keep a new sensor. Raises `sensors.SerialTaken` or `sensors.CredentialsTaken`."""
     row = asdict(new)
-    with uniqueness.refusing(
-        ((sensor.c.service_type, sensor.c.serial_no), sensors.serial_taken(new.serial_no)),
-        ((sensor.c.credentials_id,), sensors.credentials_taken()),
-    ):
+    with _unique(new):
         tx.run(insert(sensor), {name: row[name] for name in _STORED})
 
 
-def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId, status: sensors.Status) -> None:
-    """Write the vehicle and the new state into a sensor inside the scope."""
+def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
+    """Keep what the registration of a sensor inside the scope says now. Raises as `insert_new`."""
+    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED}
+    with _unique(changed):
+        tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
+
+
+def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId | None, status: sensors.Status) -> None:
+    """Write the vehicle (None: no vehicle) and the new state into a sensor inside the scope."""
     statement = update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(scope.reaches))
     tx.run(
         statement.values(vehicle_id=bindparam("on"), status=bindparam("after")),
@@ -73,51 +111,93 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId,
 def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
     """Take every sensor off a vehicle that is to be deleted, whose caller was let pass; the sensors.
 
+    What they reported of the vehicle is forgotten.
     The caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`).
     """
     mounted = [SensorId(row.id) for row in tx.all(_MOUNTED, {"on": vehicle_id})]
+    for sensor_id in mounted:
+        latest_values.forget_of_vehicle(tx, sensor_id)
     tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
     return mounted
 
 
+def remove(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Delete the row of a sensor whose caller was let pass and whose line is forgotten."""
+    tx.run(delete(sensor).where(sensor.c.id == bindparam("key")), {"key": sensor_id})
+
+
+def _unique(registered: Sensor) -> Any:
+    """Turns a number or token that another sensor has into its refusal."""
+    return uniqueness.refusing(
+        ((sensor.c.service_type, sensor.c.serial_no), sensors.serial_taken(registered.serial_no)),
+        ((sensor.c.credentials_id,), sensors.credentials_taken()),
+    )
+
+
 @cache
-def _find(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+def _modify(reaches: scopes.Reaches) -> Any:
+    changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in _REGISTERED}
+    return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches)).values(changed)
+
+
+@cache
+def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _find_by_serial(reaches: scopes.Reaches) -> Hot:
-    statement = _select(scopes.sensors(reaches)).where(
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(
         sensor.c.service_type == bindparam("type"), sensor.c.serial_no == bindparam("key")
     )
     return Hot(statement, "type", "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_owned(_select(), reaches), sensor.c.serial_no, sensor.c.id, shape)
-    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(carrier_line.c.mdn == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
 @cache
-def _serial_of(reaches: scopes.Reaches) -> Hot:
-    statement = _owned(select(sensor.c.serial_no), reaches).where(sensor.c.id == bindparam("key"))
+def _of_company(reaches: scopes.Reaches, tokens: scopes.Reaches, shape: listing.Shape, mounted: bool | None) -> Hot:
+    statement = _owned(_select(tokens), reaches, mounted)
+    windowed = listing.windowed(statement, sensor.c.serial_no, sensor.c.id, shape)
+    return Hot(windowed, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+
+
+@cache
+def _serial_of(reaches: scopes.Reaches, mounted: bool | None) -> Hot:
+    statement = _owned(select(sensor.c.serial_no), reaches, mounted).where(sensor.c.id == bindparam("key"))
     return Hot(statement, "key", "company", scopes.USER, scopes.COMPANY)
 
 
-def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
-    return statement.where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+def _owned(statement: Select[Any], reaches: scopes.Reaches, mounted: bool | None) -> Select[Any]:
+    owned = statement.where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+    if mounted is None:
+        return owned
+    return owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
 
 
 def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
     return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
 
 
-def _select(*more: ColumnElement[Any]) -> Select[Any]:
-    columns = [sensor.c[name] for name in _STORED]
-    return select(*columns, vehicle.c.vehicle_no, *more).select_from(
-        sensor.outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
+def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:
+    stored: dict[str, ColumnElement[Any]] = {name: sensor.c[name] for name in _STORED}
+    stored["credentials_id"] = case((scopes.sensors(tokens), sensor.c.credentials_id))
+    line = [carrier_line.c[name].label(f"line_{name}") for name in _LINE]
+    return select(*stored.values(), vehicle.c.vehicle_no, *line, *more).select_from(
+        sensor.outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id).outerjoin(
+            carrier_line, carrier_line.c.sensor_id == sensor.c.id
+        )
     )
 
 
@@ -126,4 +206,11 @@ def _sensor(row: tuple[Any, ...]) -> Sensor:
     values = dict(zip(_FIELDS, row, strict=False))
     values["status"] = sensors.Status(values["status"])
     values["activation_required"] = bool(values["activation_required"])
-    return Sensor(**values)
+    return Sensor(**values, line=_line(row[len(_FIELDS) : len(_FIELDS) + len(_LINE)]))
+
+
+def _line(row: tuple[Any, ...]) -> Line | None:
+    values = dict(zip(_LINE, row, strict=True))
+    if values["sensor_id"] is None:
+        return None
+    return Line(**{**values, "nw_status": NwStatus(values["nw_status"])})

@@ -22,6 +22,8 @@ from tripline.store.transactions import Hot, ReadTx
 _LAST_MICROTRIPS: Final = 20
 """How many microtrips of an open trip are looked at for its latest sample: one is enough unless a box was just
 delivering old ones."""
+_NEVER_MS: Final = 253_402_300_800_000
+"""The year 10000: nothing has ended since."""
 
 _SENSOR: Final = Hot(
     select(
@@ -155,6 +157,13 @@ def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Kno
         trips=[_live(tx, row) for row in rows if row[12]],
         newest_ts=max(newest, default=None),
     )
+
+
+def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.LiveTrip]:
+    """The sensor's open trips, also when the sensor itself is no more."""
+    _everything(scope)
+    rows = tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS))
+    return [_live(tx, row) for row in sorted(rows) if row[12]]
 
 
 def _interned(value: Any) -> Any:

@@ -26,6 +26,12 @@ def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
     access.admit(rows.trip_inside(tx, scope, trip_id), "trip")
 
 
+def read_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> StoredTrip:
+    """The trip. Raises `NotFound` or `Forbidden`."""
+    admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    return rows.trip_of(tx, trip_id)
+
+
 def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTrip:
     """The vehicle's newest trip. Raises `Forbidden`, or `NotFound` also when it has none."""
     admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)

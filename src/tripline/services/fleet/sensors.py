@@ -1,15 +1,21 @@
-"""Registering, reading and mounting sensors."""
+"""Registering, reading, modifying, mounting and unmounting sensors.
 
-from collections.abc import Sequence
+Not here: deleting them (`sensor_removal.py`), their latest values (`sensor_latest.py`).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from tripline.domain import access, sensors
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
+from tripline.domain.refusals import Forbidden
 from tripline.domain.sensors import Registration, Sensor
+from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import companies
-from tripline.store import listing
+from tripline.store import latest_values, listing, sensor_counts
 from tripline.store import sensors as rows
 from tripline.store import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -42,24 +48,66 @@ def of_registration(registration: Registration, *, company: Company, sensor_id: 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
     """The sensor. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_READ)
-    return access.admitted(rows.find(tx, scope, sensor_id), "sensor")
+    scope, tokens = _reading(actor)
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=tokens), "sensor")
 
 
 def read_by_serial(tx: ReadTx, *, actor: Actor, serial_no: str) -> Sensor:
     """The sensor with this serial number in the actor's service type. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_READ)
+    scope, tokens = _reading(actor)
     service_type = companies.own(tx, actor=actor).service_type
-    return access.admitted(rows.find_by_serial(tx, scope, service_type=service_type, serial_no=serial_no), "sensor")
+    found = rows.find_by_serial(tx, scope, service_type=service_type, serial_no=serial_no, tokens=tokens)
+    return access.admitted(found, "sensor")
 
 
-def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Sensor]:
+def read_by_mdn(tx: ReadTx, *, actor: Actor, mdn: str) -> Sensor:
+    """The sensor whose line has this telephone number. Raises `NotFound` or `Forbidden`."""
+    scope, tokens = _reading(actor)
+    return access.admitted(rows.find_by_mdn(tx, scope, mdn, tokens=tokens), "sensor")
+
+
+def owned_by(
+    tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window, mounted: bool | None = None
+) -> Sequence[Sensor]:
     """The company's sensors that the actor may see, by serial number; `companies.require` was asked before.
 
-    Raises `listing.UnknownOffset`.
+    Only those on a vehicle, or on none, when `mounted` says so. Raises `listing.UnknownOffset`.
     """
+    scope, tokens = _reading(actor)
+    return rows.of_company(tx, scope, company_id, window, mounted=mounted, tokens=tokens)
+
+
+def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
+    """How many there are of what `owned_by` lists; `companies.require` was asked before."""
+    return sensor_counts.of_company(tx, access.scope_of(actor, Action.SENSOR_READ), company_id, mounted=mounted)
+
+
+def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounted: bool | None) -> int:
+    """How many sensors of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.SENSOR_READ)
-    return rows.of_company(tx, scope, company_id, window)
+    if companies.own(tx, actor=actor).service_type != service_type:
+        raise Forbidden("This service type is outside your reach.")
+    return sensor_counts.of_service_type(tx, scope, service_type, mounted=mounted)
+
+
+def admit_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
+    """Let pass who may modify the sensor. Raises `NotFound` or `Forbidden`."""
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_MODIFY), sensor_id), "sensor")
+
+
+def modify(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[str, Any]) -> tuple[Sensor, Sensor]:
+    """The sensor before and after these fields of its registration changed.
+
+    After the commit the caller ends the session of a token that is no more (`SIGNAL_CREDENTIAL_ENDED`) and tells the
+    pipeline of another type (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, `Forbidden`, `BadParameter`,
+    `sensors.SerialTaken` or `sensors.CredentialsTaken`.
+    """
+    scope = access.scope_of(actor, Action.SENSOR_MODIFY)
+    before = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
+    after = sensors.modified(before, changes)
+    if after != before:
+        rows.modify(tx, scope, after)
+    return before, after
 
 
 def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, bool]:
@@ -69,15 +117,41 @@ def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: Vehicle
     `sensors.AlreadyMounted` or `sensors.NeedsActivation`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    found_sensor = rows.find(tx, scope, sensor_id)
-    found_vehicle = vehicle_rows.find(tx, scope, vehicle_id)
-    if found_sensor is not None and found_vehicle is None:
-        # What is unknown is said before what is foreign (client-surface 3.3).
-        access.admit(None, "vehicle")
-    sensor = access.admitted(found_sensor, "sensor")
-    vehicle = access.admitted(found_vehicle, "vehicle")
+    sensor, vehicle = _both(tx, scope, sensor_id, vehicle_id)
     status = sensors.mounted_status(sensor, vehicle_id)
     if status is None:
         return sensor, False
     rows.mount(tx, scope, sensor_id, vehicle_id, status)
     return replace(sensor, status=status, vehicle_id=vehicle_id, vehicle_no=vehicle.vehicle_no), True
+
+
+def unmount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None) -> Sensor:
+    """The sensor, taken off the vehicle (None: off whichever it is on).
+
+    What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. The caller
+    tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit. Raises `NotFound`, `Forbidden` or
+    `sensors.NotMounted`.
+    """
+    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
+    if vehicle_id is None:
+        sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
+    else:
+        sensor, _ = _both(tx, scope, sensor_id, vehicle_id)
+    status = sensors.unmounted_status(sensor, vehicle_id)
+    rows.mount(tx, scope, sensor_id, None, status)
+    latest_values.forget_of_vehicle(tx, sensor_id)
+    return replace(sensor, status=status, vehicle_id=None, vehicle_no=None)
+
+
+def _reading(actor: Actor) -> tuple[Scope, Scope]:
+    """The sensors that the actor may read, and those whose access tokens it may know."""
+    return access.scope_of(actor, Action.SENSOR_READ), access.scope_of(actor, Action.SENSOR_CREDENTIAL_READ)
+
+
+def _both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Vehicle]:
+    """Sensor and vehicle, both inside the scope. Unknown goes before foreign (client-surface 3.3)."""
+    found_sensor = rows.find(tx, scope, sensor_id, tokens=scope)
+    found_vehicle = vehicle_rows.find(tx, scope, vehicle_id)
+    if found_sensor is not None and found_vehicle is None:
+        access.admit(None, "vehicle")
+    return access.admitted(found_sensor, "sensor"), access.admitted(found_vehicle, "vehicle")

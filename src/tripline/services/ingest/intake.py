@@ -13,7 +13,7 @@ from typing import Final
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.domain.ids import SensorId, TimeIds, VehicleId
+from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services.ingest import closing
 from tripline.services.ingest.pipeline import Frame, Pipeline
@@ -86,11 +86,11 @@ class IngestDoor:
         """Whether sources should stop reading until their next `settled`."""
         return len(self._waiting) >= self._settings.backlog or self._shut
 
-    async def let_go_of(self, vehicle_ids: Collection[VehicleId]) -> None:
-        """Return when no batch is under way that knew these deleted vehicles, and none will: their rows are all
-        written."""
+    async def let_go_of(self, deleted: Collection[str]) -> None:
+        """Return when no batch is under way that knew these deleted vehicles or sensors, and none will: their rows are
+        all written."""
         async with self._passing:
-            self._pipeline.tracks.forget_vehicles(frozenset(vehicle_ids))
+            self._pipeline.tracks.forget_deleted(frozenset(deleted))
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""

@@ -183,22 +183,8 @@ class Placer:
         trip.closed_ms = self._now_ms
         if trip is track.trip:
             track.trip = None
-        self.rows.ended.append(
-            {
-                "trip_no": trip.no,
-                "state": trip.state.value,
-                "parking": trip.parking,
-                "start_ms": start_ms,
-                "end_ms": end_ms,
-                "closed_ms": self._now_ms,
-                "message_ty": None,
-                "message_key": None,
-                "distance_m": None,
-                "payload": None,
-                "not_scored": self._ask_score(trip),
-            }
-            | said
-        )
+        not_scored = self._ask_score(trip)
+        self.rows.end(trip, start_ms=start_ms, end_ms=end_ms, closed_ms=self._now_ms, not_scored=not_scored, **said)
 
     def _ask_score(self, trip: LiveTrip) -> str | None:
         """Put the ended trip before the scorer; the reason when it is none of its trips."""

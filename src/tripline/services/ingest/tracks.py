@@ -55,10 +55,11 @@ class Track:
         """Whether the open trip belongs to another vehicle than the one the sensor is mapped to now."""
         return self.trip is not None and self.trip.vehicle_id != self.vehicle_id
 
-    def names(self, vehicle_ids: Container[VehicleId | None]) -> bool:
-        """Whether the next rows of the sensor may be of one of the vehicles."""
+    def names(self, owners: Container[str | None]) -> bool:
+        """Whether the next rows of the sensor may be of one of the vehicles, or it is one of the sensors."""
         trips = self.ended if self.trip is None else (*self.ended, self.trip)
-        return self.vehicle_id in vehicle_ids or any(trip.vehicle_id in vehicle_ids for trip in trips)
+        named = (self.sensor_id, self.vehicle_id, *(trip.vehicle_id for trip in trips))
+        return any(owner in owners for owner in named)
 
     def lapse(self, trip: LiveTrip, *, since_ms: int) -> None:
         """The trip ended without a message; those that ended before the instant are out of a late message's reach."""
@@ -112,9 +113,9 @@ class Tracks:
         for sensor_id in sensor_ids:
             self._tracks.pop(sensor_id, None)
 
-    def forget_vehicles(self, vehicle_ids: Container[VehicleId | None]) -> None:
-        """Read the sensors again that know one of these vehicles."""
-        self.forget([key for key, track in self._tracks.items() if track.names(vehicle_ids)])
+    def forget_deleted(self, owners: Container[str | None]) -> None:
+        """Read the sensors again that are on the list, or know a vehicle that is."""
+        self.forget([key for key, track in self._tracks.items() if track.names(owners)])
 
     def forget_all(self) -> None:
         """Read every sensor again."""

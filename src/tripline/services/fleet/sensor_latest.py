@@ -1,0 +1,40 @@
+"""The latest values of a sensor (client-surface 8.4, device-messages 6.18).
+
+Not here: whether it is connected at this moment, which the gateway knows.
+"""
+
+from dataclasses import dataclass
+
+from tripline.domain import access, ids
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import SensorId
+from tripline.domain.journeys import StoredMicrotrip
+from tripline.store import journeys, latest_values
+from tripline.store import sensors as rows
+from tripline.store.latest_values import LatestValue
+from tripline.store.transactions import ReadTx
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What the store knows of a sensor's state."""
+
+    heard_ms: int | None
+    """Receipt of its newest microtrip, event or report; None: never."""
+    microtrip: StoredMicrotrip | None
+    """Its newest microtrip, when that was driven within the actor's reach."""
+    values: list[LatestValue]
+
+
+def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
+    """The sensor's latest values. Raises `NotFound` or `Forbidden`.
+
+    A sensor goes from vehicle to vehicle: who sees it on this one need not see where it was before.
+    """
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_READ), sensor_id), "sensor")
+    values = latest_values.of_sensor(tx, sensor_id)
+    heard = [ids.ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id) if no is not None]
+    # An event's value carries the time that the device gave it; its receipt is that of its row.
+    heard += [value.updated_ms for value in values if not value.name.isdecimal()]
+    driven = access.scope_of(actor, Action.DRIVING_READ)
+    return Latest(max(heard, default=None), journeys.latest_microtrip_of_sensor(tx, driven, sensor_id), values)

@@ -1,0 +1,64 @@
+"""Device events as they are read back: pages of a vehicle by key, newest first or oldest first.
+
+The caller has asked before whether the vehicle is inside the scope (`vehicles.inside`).
+
+Not here: writing them (`driving.py`), the newest of each attribute (`latest_values.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Final
+
+from sqlalchemy import ColumnElement, bindparam, literal_column, select
+
+from tripline.domain import ids
+from tripline.domain.ids import VehicleId
+from tripline.domain.journeys import StoredEvent
+from tripline.store import erasures
+from tripline.store.journeys import Span
+from tripline.store.listing import UnknownOffset
+from tripline.store.tables import device_event
+from tripline.store.transactions import Hot, ReadTx
+
+_NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
+"""As in `journeys.py`."""
+_COLUMNS: Final = [
+    erasures.mentioned(device_event.c.sensor_id) if field.name == "sensor_id" else device_event.c[field.name]
+    for field in fields(StoredEvent)
+]
+_IS_EVENT: Final = Hot(
+    select(device_event.c.no).where(
+        device_event.c.no == bindparam("no"),
+        device_event.c.id == bindparam("id"),
+        device_event.c.vehicle_id == bindparam("vehicle"),
+    ),
+    *("no", "id", "vehicle"),
+)
+
+
+def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredEvent]:
+    """Device events of the vehicle, by creation. Raises `UnknownOffset`."""
+    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    if span.after is not None:
+        place = ids.no_of(span.after)
+        if not tx.hot(_IS_EVENT, place, span.after, vehicle_id):
+            raise UnknownOffset.of_list()
+        if span.ascending:
+            first = max(first, ids.RowNo(place + 1))
+        else:
+            end = min(end, place)
+    return [StoredEvent(*row) for row in tx.hot(_page(span.ascending), vehicle_id, first, end, span.limit)]
+
+
+@cache
+def _page(ascending: bool) -> Hot:
+    no = device_event.c.no
+    statement = (
+        select(*_COLUMNS)
+        .where(device_event.c.vehicle_id == bindparam("vehicle"), no >= bindparam("first"), no < bindparam("end"))
+        .order_by(no if ascending else no.desc())
+        .limit(bindparam("limit"))
+        .offset(_NO_OFFSET)
+    )
+    return Hot(statement, *("vehicle", "first", "end", "limit"))

@@ -1,0 +1,67 @@
+"""JSON of a sensor's latest values (client-surface 8.4).
+
+Not here: the microtrip in it (`rest_trips.py`).
+"""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.ids import SensorId
+from tripline.domain.journeys import StoredMicrotrip
+from tripline.wire import device_answers, rest_trips
+from tripline.wire.rest import Id
+
+
+class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """What is known of a sensor's state."""
+
+    sensor_id: Annotated[
+        Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    connected: Annotated[bool, Meta(description="whether the device is connected now", examples=[True])]
+    last_seen_time: Annotated[
+        int | None,
+        Meta(
+            description="when the platform last heard of the device, epoch ms: now while it is connected, else the "
+            "receipt of its newest microtrip, event or report; null: never",
+            examples=[1735689600000],
+        ),
+    ]
+    last_microtrip: Annotated[
+        rest_trips.MicrotripRecord | None,
+        Meta(description="its newest microtrip; null when there is none, or its vehicle is outside the caller's reach"),
+    ]
+    attributes: Annotated[
+        dict[str, msgspec.Raw],
+        Meta(
+            description="newest payload of each attribute event under its number, of the capability report under `cm`,"
+            " and of what is not interpreted under `latest`",
+            examples=[{"104": {"bv": 11.8}, "latest": {"fw": "1.2"}}],
+        ),
+    ]
+
+
+def latest_record(
+    sensor_id: SensorId,
+    *,
+    connected: bool,
+    last_seen_ms: int | None,
+    microtrip: StoredMicrotrip | None,
+    attributes: Iterable[tuple[str, bytes]],
+) -> LatestRecord:
+    """The record; `attributes` are names and payloads as sent."""
+    return LatestRecord(
+        sensor_id=Id(sensor_id),
+        connected=connected,
+        last_seen_time=last_seen_ms,
+        last_microtrip=None if microtrip is None else rest_trips.microtrip_record(microtrip),
+        attributes={name: msgspec.Raw(_shown(name, payload)) for name, payload in attributes},
+    )
+
+
+def _shown(name: str, payload: bytes) -> bytes:
+    """As the event's own record shows it; what is no event's stays as sent."""
+    return device_answers.coerced(payload, ty=int(name), device_type="") if name.isdecimal() else payload
