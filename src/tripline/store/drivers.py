@@ -17,7 +17,11 @@ _EXISTS: Final = Hot(select(account.c.id).where(account.c.id == bindparam("id"))
 _DRIVING: Final = Hot(
     select(trip.c.sensor_id)
     .distinct()
-    .where(trip.c.user_id == bindparam("of_user"), trip.c.state == literal_column(f"'{trips.State.OPEN}'")),
+    .where(
+        trip.c.user_id == bindparam("of_user"),
+        trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
+        trip.c.sensor_id.is_not(None),
+    ),
     "of_user",
 )
 _FORGET: Final = [

@@ -1,0 +1,227 @@
+"""What goes with a person or company that is deleted, what stays, and that nothing names it any more."""
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy import insert, select
+from tests.support import dangling, journeys, lending, rest, scoring_rows
+from tests.support.rest import Login
+
+from tripline import config, observe
+from tripline.domain import access
+from tripline.domain.ids import PLACEHOLDER, UserId
+from tripline.services.scores import keeping
+from tripline.services.scores.judging import judged
+from tripline.services.scores.rules import rules
+from tripline.store import drivers, tables
+from tripline.store import scores as score_rows
+
+
+@dataclass(frozen=True)
+class World:
+    """A vehicle of the owner, lent to the borrower, whose director and driver have all that one can have."""
+
+    of: lending.Companies
+    vehicle: str
+    sensor: str
+    director: Login
+    driver: Login
+
+
+async def made(app):
+    """The world, with rows of every kind that names the borrower or its people."""
+    of = await lending.companies(app)
+    vehicle = await lending.new_vehicle(app, of.owner)
+    body = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
+    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    await lending.register(app, of.owner, of.borrower)
+    await lending.lend(app, of.owner, of.borrower, vehicle)
+    await lending.register(app, of.borrower, of.below)
+    await lending.register(app, of.below, of.borrower)
+    director = await lending.director(app, of.borrower, "director")
+    driver = await lending.driver(app, of.borrower, "driver")
+    await lending.give(app, of.borrower, director, vehicle)
+    await lending.give(app, of.borrower, driver, vehicle, drive=True)
+    await app.store.write(lambda tx: lived(tx, app, of, vehicle, sensor, driver))
+    await app.store.write(lending.drives_now(vehicle, driver))
+    for email in ("director@people.example", "driver@people.example", "borrower@partners.example"):
+        await app.http.post("/api/auth/login", json={"username": email, "password": "pass phrase"})
+    return World(of, vehicle, sensor, director, driver)
+
+
+def lived(tx, app, of, vehicle, sensor, driver):
+    """What driving and mailing leave behind."""
+    lending.scored_trip(app, of.owner, vehicle, driver)(tx)
+    trip = {"company_id": of.owner.company_id, "vehicle_id": vehicle, "sensor_id": sensor, "user_id": driver.user_id}
+    journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, **trip)
+    event = {"no": 1, "id": "event", "company_id": of.owner.company_id, "vehicle_id": vehicle, "device_type": "GPS"}
+    tx.run(
+        insert(tables.device_event),
+        {**event, "user_id": driver.user_id, "ty": 130, "event_ms": rest.NOW_MS, "payload": b"{}"},
+    )
+    tx.run(tables.vehicle_score.update().values(user_id=driver.user_id))
+    for user in (driver, of.borrower):
+        link = {"token_hash": f"{user.user_id:a<64}", "user_id": user.user_id, "created_ms": 1, "expires_ms": 2}
+        tx.run(insert(tables.password_link), link)
+        mail = {"no": len(tx.all(select(tables.mail_outbox))) + 1, "created_ms": 1, "kind": "reset", "due_ms": 1}
+        tx.run(insert(tables.mail_outbox), {**mail, "recipient": "x@x.example", "account_id": user.user_id})
+    push = {"no": 1, "id": "push", "company_id": of.borrower.company_id, "sensor_id": "s", "selector": 600}
+    tx.run(insert(tables.push_outbox), {**push, "body": b"{}", "due_ms": 1})
+
+
+async def references(app, *deleted):
+    """Where the ids are named."""
+    return await app.store.read(lambda tx: dangling.references(tx, *deleted))
+
+
+def drivers_in(record):
+    """The drivers that a page's records name."""
+    return {item["userId"]["id"] for item in record["data"]}
+
+
+def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
+    async def scenario(app):
+        world = await made(app)
+        before = set(await references(app, world.driver.user_id))
+        app.signals.told.clear()
+        await app.call(world.of.borrower, "DELETE", f"/driver/{world.driver.user_id}")
+        analytics = f"/api/tre/v1_3/vehicle/{world.vehicle}/analytics"
+        pages = [
+            await app.get(world.of.owner, path, limit=9)
+            for path in (f"/vehicle/{world.vehicle}/trips", f"{analytics}/drivingScore", f"{analytics}/gpsEvent")
+        ]
+        total = await app.get(world.of.owner, f"{analytics}/drivingScore/stat")
+        vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
+        kept = [len(page["data"]) for page in pages], [drivers_in(page) for page in pages], total["userId"]["id"]
+        told = list(app.signals.told)
+        return before, await references(app, world.driver.user_id), kept, vehicle, told, world
+
+    before, after, kept, vehicle, told, world = rest.run(tmp_path, scenario)
+
+    assert before == {
+        "account.id",
+        "device_event.user_id",
+        "driving_score.user_id",
+        "gps_event.user_id",
+        "mail_outbox.account_id",
+        "password_link.user_id",
+        "refresh_session.user_id",
+        "trip.user_id",
+        "vehicle.current_driver_id",
+        "vehicle_score.user_id",
+        "vehicle_user.user_id",
+    }
+    assert after == {}
+    assert kept == ([2, 1, 1], [{PLACEHOLDER}] * 3, PLACEHOLDER)
+    assert (vehicle["currentDriverId"]["id"], vehicle["delegateUserCount"]) == (PLACEHOLDER, 1)
+    assert told == [(observe.SIGNAL_SENSOR_CHANGED, world.sensor)]
+
+
+def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        director = await lending.director(app, of.owner, "director")
+        vehicle = await lending.new_vehicle(app, director)
+        await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
+        left = await app.get(of.owner, f"/vehicle/{vehicle}")
+        return left["directorId"]["id"], await references(app, director.user_id)
+
+    assert rest.run(tmp_path, scenario) == (PLACEHOLDER, {})
+
+
+def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_path):
+    async def scenario(app):
+        world = await made(app)
+        borrower = world.of.borrower
+        gone = (borrower.company_id, borrower.user_id, world.director.user_id, world.driver.user_id)
+        before = set(await references(app, *gone))
+        app.signals.told.clear()
+        refused = await app.refused(borrower, "DELETE", f"/company/{borrower.company_id}")
+        deleted = await app.call(world.of.operator, "DELETE", f"/company/{borrower.company_id}")
+        vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
+        return (
+            before,
+            refused[:2],
+            deleted.json(),
+            await references(app, *gone),
+            vehicle,
+            app.signals.told,
+            world.sensor,
+            [(await app.refused(login, "GET", f"/vehicle/{world.vehicle}"))[0] for login in (borrower, world.driver)],
+            (await app.get(world.of.below, "/company/me"))["masterId"]["id"] == world.of.operator.company_id,
+        )
+
+    before, refused, deleted, after, vehicle, told, sensor, revoked, below = rest.run(tmp_path, scenario)
+
+    assert {
+        "account.company_id",
+        "company.id",
+        "company.registered_by_id",
+        "company_relation.from_company_id",
+        "company_relation.to_company_id",
+        "push_outbox.company_id",
+        "vehicle_company.to_company_id",
+        "vehicle_user.company_id",
+    } <= before
+    assert (refused, deleted, after) == ((403, 20), {}, {})
+    assert (vehicle["currentDriverId"]["id"], vehicle["delegateUserCount"]) == (PLACEHOLDER, 0)
+    assert told == [(observe.SIGNAL_SENSOR_CHANGED, sensor)]
+    assert revoked == [401, 401]
+    assert below
+
+
+def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        vehicle = await lending.new_vehicle(app, of.below)
+        sensor = (await app.post(of.below, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}))[
+            "id"
+        ]
+        await app.post(of.below, f"/sensor/{sensor['id']}/vehicle/{vehicle}")
+        path = f"/company/{of.below.company_id}"
+        in_use = [(await app.refused(of.operator, "DELETE", path))[:2]]
+        await app.call(of.below, "DELETE", f"/sensor/{sensor['id']}")
+        in_use.append((await app.refused(of.operator, "DELETE", path))[:2])
+        await app.call(of.below, "DELETE", f"/vehicle/{vehicle}")
+        deleted = await app.call(of.operator, "DELETE", path)
+        return in_use, deleted.json(), await references(app, of.below.company_id, of.below.user_id)
+
+    assert rest.run(tmp_path, scenario) == ([(400, 30)] * 2, {}, {})
+
+
+def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_path):
+    calm = scoring_rows.drive(*[50.0] * 20)
+
+    async def play():
+        rig = scoring_rows.Rig(tmp_path)
+        await rig.add_vehicle()
+        await rig.add_trip(calm, distance_m=10_000)
+        work = await rig.store.read(
+            lambda tx: [
+                (job, score_rows.samples(tx, job.trip_no)) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)
+            ]
+        )
+        results = judged(work, rules(config.Scoring(), config.Harsh()))
+        await rig.write(lambda tx: drivers.forget_user(tx, UserId(scoring_rows.DRIVER)))
+        kept = await rig.write(
+            lambda tx: keeping.keep(tx, results, accumulate=config.Scoring().accumulate, ids=rig.ids, now_ms=rig.now_ms)
+        )
+        named = await rig.rows(tables.driving_score, "user_id")
+        await rig.drain()
+        left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")
+        await rig.store.close()
+        return [job.user_id for job, _ in work], kept, named, left
+
+    judged_for, kept, named, left = asyncio.run(play())
+
+    assert judged_for == [scoring_rows.DRIVER]
+    assert (kept, named) == ([], [])
+    assert left == ([(None,)], [(None,)])
+
+
+@pytest.mark.parametrize("role", [access.Authority.DIRECTOR, access.Authority.DRIVER])
+def test_nobody_without_a_row_in_the_table_deletes_people_or_companies(role):
+    for action in (access.Action.PERSON_DELETE, access.Action.COMPANY_DELETE, access.Action.COMPANY_ADMIN_MANAGE):
+        assert role not in access.RULES[action]
