@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from tripline import config_files, observe
-from tripline.adapters import data_folder, doors, http_uvicorn, mail_folder, mail_smtp, signals_local, tls_local
+from tripline.adapters import (
+    carrier_http,
+    carrier_simulated,
+    data_folder,
+    doors,
+    http_uvicorn,
+    mail_folder,
+    mail_smtp,
+    signals_local,
+    tls_local,
+)
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.config import Config
@@ -29,11 +39,13 @@ from tripline.domain import fields, ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
 from tripline.gateway.roster import CREDENTIAL_ENDED
-from tripline.ports import Mailer, Outage
+from tripline.ports import CarrierLines, Mailer, Outage
 from tripline.services import doctor, passwords, tokens
 from tripline.services.accounts import limits, registry
 from tripline.services.accounts.postman import Postman
 from tripline.services.accounts.sweeper import Sweeper
+from tripline.services.carrier.batches import Batches
+from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser
 from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
@@ -86,7 +98,8 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         migrate.upgrade(folder / data_folder.DATABASE)
         store = sqlite.SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
         opened.push_async_callback(store.close)
-        await _run(config, store, ways_in, material, announce=announce)
+        carrier = _carrier(config, store, opened)
+        await _run(config, store, ways_in, material, carrier, announce=announce)
     _log.info("serve.stopped")
 
 
@@ -134,6 +147,7 @@ async def _run(
     store: sqlite.SqliteStore,
     ways_in: _Doors,
     material: tls_local.Material,
+    carrier: CarrierLines,
     *,
     announce: Callable[[str], None],
 ) -> None:
@@ -152,6 +166,10 @@ async def _run(
         tokens=tokens.Tokens(key=await _signing_key(store), settings=config.tokens),
         passwords=hasher,
         limits=limits.Limits(accounts=config.accounts, rest=config.rest),
+        carrier_actions=Batches(store=store, signals=hints, ids=maker, clock=now_ms),
+        unpauser=Unpauser(
+            store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s
+        ),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
         connected=lambda sensor_id: listener.roster.find(sensor_id) is not None,
@@ -206,6 +224,15 @@ async def _run(
             each.cancel()
         erasing.cancel()
     hasher.close()
+
+
+def _carrier(config: Config, store: sqlite.SqliteStore, opened: contextlib.AsyncExitStack) -> CarrierLines:
+    """The carrier that is asked to lift pauses."""
+    if not config.carrier.url:
+        return carrier_simulated.SimulatedCarrier(store=store, clock=now_ms)
+    carrier = carrier_http.HttpCarrier(config.carrier)
+    opened.push_async_callback(carrier.close)
+    return carrier
 
 
 def _account_work(
@@ -310,6 +337,11 @@ async def administrator_made(config: Config, *, email: str, password: str) -> id
 async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
     """Make a granted service account; its id. Raises `people.EmailTaken`."""
     return await _account_made(config, registry.grant_service_account, email, password)
+
+
+async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a carrier's account; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.create_carrier, email, password)
 
 
 async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:

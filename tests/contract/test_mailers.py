@@ -14,7 +14,9 @@ from tripline.ports import Letter, LetterRefusedError, Outage
 NOW_MS = 1_760_000_000_000
 SENDER = "트립라인 <no-reply@tripline.example>"
 KOREAN = Letter(
-    "kim@fleet.example", "계정이 준비되었습니다", "안녕하세요 김하늘 님,\n\n비밀번호를 정하세요.\n" + "가" * 2_000
+    "kim@fleet.example",
+    "계정이 준비되었습니다",
+    "안녕하세요 김하늘 님,\n\n비밀번호를 정하세요.\n" + "가" * 2_000 + "\n",
 )
 
 

@@ -15,24 +15,23 @@ class Quota:
     """`count` takes of one key in `per_ms`. Safe to call from any thread."""
 
     def __init__(self, count: int, *, per_ms: int, remembered: int = REMEMBERED) -> None:
-        self._per_ms = per_ms
-        self._share_ms = per_ms / count
+        # Instants are kept in parts of a ms, as many as the count, so that a share is a whole number of them: `per_ms`.
+        self._count = count
+        self._share = per_ms
+        self._whole = per_ms * count
         self._remembered = remembered
-        self._free_ms: OrderedDict[str, float] = OrderedDict()
+        self._free: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def take(self, key: str, *, now_ms: int) -> float:
         """0 when it may be done, and is counted; else the ms to wait."""
+        now = now_ms * self._count
         with self._lock:
-            known = self._free_ms.get(key, 0.0)
             # Not later than a whole allowance from now, also when the clock was set back.
-            free_ms = min(max(known, now_ms), now_ms + self._per_ms) + self._share_ms
-            wait_ms = free_ms - now_ms - self._per_ms
-            # Shares that do not divide the time leave a rounding error.
-            if wait_ms > 1e-3:
-                return wait_ms
-            self._free_ms[key] = free_ms
-            self._free_ms.move_to_end(key)
-            if len(self._free_ms) > self._remembered:
-                self._free_ms.popitem(last=False)
-            return 0.0
+            free = min(max(self._free.get(key, 0), now), now + self._whole)
+            wait = free + self._share - now - self._whole
+            self._free[key] = free if wait > 0 else free + self._share
+            self._free.move_to_end(key)
+            if len(self._free) > self._remembered:
+                self._free.popitem(last=False)
+        return max(wait, 0) / self._count

@@ -1,0 +1,212 @@
+"""Waits after failed log-ins."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+
+from tripline import config
+from tripline.services.accounts import throttle
+from tripline.services.accounts.throttle import BRIEF_MS, TOGETHER, Throttle
+
+HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+SETTINGS = config.Accounts(failures=3, address_failures=8, wait_s=10.0, longest_wait_s=60.0)
+
+
+def fail(guard: Throttle, account: str, address: str, *, now_ms: int) -> int:
+    """One attempt that fails when it may be made; its wait."""
+    wait_ms = guard.begin(account, address, now_ms=now_ms)
+    if not wait_ms:
+        guard.failed(account, address, now_ms=now_ms)
+    return wait_ms
+
+
+def test_third_of_three_failures_makes_the_next_attempt_wait() -> None:
+    guard = Throttle(SETTINGS)
+
+    assert [fail(guard, "kim", HOME, now_ms=1_000 * n) for n in range(4)] == [0, 0, 0, 9_000]
+
+
+def test_wait_doubles_up_to_the_longest() -> None:
+    guard = Throttle(SETTINGS)
+    now_ms, waits = 0, []
+    for _ in range(3):
+        fail(guard, "kim", HOME, now_ms=now_ms)
+    for _ in range(5):
+        waits.append(guard.begin("kim", HOME, now_ms=now_ms))
+        now_ms += waits[-1]
+        assert fail(guard, "kim", HOME, now_ms=now_ms) == 0
+
+    assert waits == [10_000, 20_000, 40_000, 60_000, 60_000]
+
+
+def test_attempt_one_ms_before_the_end_of_the_wait_waits_and_at_its_end_does_not() -> None:
+    guard = Throttle(SETTINGS)
+    for _ in range(3):
+        fail(guard, "kim", HOME, now_ms=0)
+
+    assert guard.begin("kim", HOME, now_ms=9_999) == 1
+    assert guard.begin("kim", HOME, now_ms=10_000) == 0
+
+
+def test_failures_from_elsewhere_do_not_hold_up_the_owner() -> None:
+    guard = Throttle(SETTINGS)
+    for n in range(1_000):
+        fail(guard, "kim", ELSEWHERE, now_ms=n)
+
+    assert guard.begin("kim", ELSEWHERE, now_ms=1_000) > 0
+    assert guard.begin("kim", HOME, now_ms=1_000) == 0
+
+
+def test_failures_of_many_accounts_hold_up_their_address_alone() -> None:
+    guard = Throttle(SETTINGS)
+
+    assert [fail(guard, f"user{n}", ELSEWHERE, now_ms=0) for n in range(9)] == [0] * 8 + [10_000]
+    assert guard.begin("kim", HOME, now_ms=0) == 0
+
+
+def test_success_forgives_the_account_and_not_the_address() -> None:
+    guard = Throttle(SETTINGS)
+    for n in range(7):
+        fail(guard, f"user{n}", HOME, now_ms=0)
+    fail(guard, "kim", ELSEWHERE, now_ms=0)
+    fail(guard, "kim", ELSEWHERE, now_ms=0)
+
+    for address in (HOME, ELSEWHERE):
+        assert guard.begin("kim", address, now_ms=0) == 0
+        guard.succeeded("kim", address)
+
+    assert [fail(guard, "kim", ELSEWHERE, now_ms=0) for _ in range(4)] == [0, 0, 0, 10_000]
+    assert [fail(guard, "lee", HOME, now_ms=0) for _ in range(2)] == [0, 10_000]
+
+
+def test_failures_are_forgotten_after_the_longest_wait_of_quiet() -> None:
+    for quiet_ms, expected in ((59_999, [0, 10_000]), (60_000, [0, 0])):
+        guard = Throttle(SETTINGS)
+        fail(guard, "kim", HOME, now_ms=0)
+        fail(guard, "kim", HOME, now_ms=0)
+        assert [fail(guard, "kim", HOME, now_ms=quiet_ms) for _ in range(2)] == expected
+
+
+def test_attempts_side_by_side_are_as_many_as_may_fail() -> None:
+    guard = Throttle(SETTINGS)
+    fail(guard, "kim", HOME, now_ms=0)
+
+    assert [guard.begin("kim", HOME, now_ms=0) for _ in range(3)] == [0, 0, BRIEF_MS]
+    guard.withdrawn("kim", HOME)
+    assert guard.begin("kim", HOME, now_ms=0) == 0
+
+
+def test_programs_that_start_together_get_in_together_while_nothing_failed() -> None:
+    guard = Throttle(config.Accounts(failures=3))
+
+    assert [guard.begin("kim", HOME, now_ms=0) for _ in range(TOGETHER + 1)] == [0] * TOGETHER + [BRIEF_MS]
+    for _ in range(TOGETHER):
+        guard.succeeded("kim", HOME)
+    assert guard.begin("kim", HOME, now_ms=0) == 0
+
+
+def test_one_attempt_at_a_time_is_made_after_a_wait() -> None:
+    guard = Throttle(SETTINGS)
+    for _ in range(3):
+        fail(guard, "kim", HOME, now_ms=0)
+
+    assert [guard.begin("kim", HOME, now_ms=10_000) for _ in range(2)] == [0, BRIEF_MS]
+
+
+def test_clock_set_back_makes_nobody_wait_longer_than_the_longest() -> None:
+    guard = Throttle(SETTINGS)
+    for _ in range(3):
+        fail(guard, "kim", HOME, now_ms=10**12)
+
+    assert guard.begin("kim", HOME, now_ms=0) == 60_000
+    assert guard.begin("kim", HOME, now_ms=60_000) == 0
+
+
+@pytest.mark.parametrize("remembered", [1, 10])
+def test_memory_is_bounded_and_the_latest_are_remembered(remembered: int) -> None:
+    guard = Throttle(SETTINGS, remembered=remembered)
+    for n in range(100):
+        for _ in range(3):
+            fail(guard, f"user{n}", f"192.0.2.{n}", now_ms=0)
+
+    assert len(guard._pairs) == len(guard._addresses) == remembered
+    assert guard.begin("user99", "192.0.2.99", now_ms=0) == 10_000
+    assert guard.begin("user0", "192.0.2.0", now_ms=0) == 0
+
+
+def test_names_longer_than_any_account_take_no_more_memory_than_one() -> None:
+    guard = Throttle(SETTINGS)
+    for n in range(3):
+        fail(guard, "x" * 255 + "y" * n * 100_000, HOME, now_ms=0)
+
+    ((account, _),) = guard._pairs
+    assert account == "x" * throttle.ACCOUNT_MAX
+
+
+attempts = st.tuples(st.sampled_from(["kim", "lee"]), st.sampled_from(["a", "b", "c"]), st.integers(0, 30_000))
+
+
+@given(st.lists(attempts, max_size=60))
+def test_whatever_strangers_do_an_owner_who_never_failed_gets_in(steps: list[tuple[str, str, int]]) -> None:
+    guard = Throttle(SETTINGS)
+    now_ms = 0
+    for account, address, pause_ms in steps:
+        now_ms += pause_ms
+        fail(guard, account, address, now_ms=now_ms)
+
+        assert guard.begin("kim", HOME, now_ms=now_ms) == 0
+        guard.succeeded("kim", HOME)
+
+
+@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=300))
+def test_guesses_of_one_address_at_one_account_are_few_whatever_their_rhythm(pauses: list[int]) -> None:
+    guard = Throttle(SETTINGS)
+    now_ms, made = 0, 0
+    for pause_ms in pauses:
+        now_ms += pause_ms
+        made += not fail(guard, "kim", HOME, now_ms=now_ms)
+
+    # Three, then one a wait of at least ten seconds; a pause of 5 s is too short for anything to be forgotten.
+    assert made <= 3 + now_ms // 10_000
+
+
+class Attempts(RuleBasedStateMachine):
+    """Any interleaving of attempts under way."""
+
+    begun = Bundle("begun")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guard = Throttle(SETTINGS)
+        self.now_ms = 0
+        self.open = 0
+
+    @rule(target=begun, pause_ms=st.integers(0, 20_000))
+    def begin(self, pause_ms: int) -> bool:
+        self.now_ms += pause_ms
+        let_in = self.guard.begin("kim", HOME, now_ms=self.now_ms) == 0
+        self.open += let_in
+        return let_in
+
+    @rule(let_in=begun, outcome=st.sampled_from("fsw"))
+    def end(self, let_in: bool, outcome: str) -> None:
+        if not let_in or not self.open:
+            return
+        self.open -= 1
+        if outcome == "f":
+            self.guard.failed("kim", HOME, now_ms=self.now_ms)
+        elif outcome == "s":
+            self.guard.succeeded("kim", HOME)
+        else:
+            self.guard.withdrawn("kim", HOME)
+
+    @invariant()
+    def counts_hold(self) -> None:
+        assert self.open <= max(TOGETHER, SETTINGS.failures)
+        for count in (*self.guard._pairs.values(), *self.guard._addresses.values()):
+            assert count.under_way == self.open
+            assert 0 <= max(count.until_ms - self.now_ms, 0) <= 60_000
+
+
+TestAttempts = Attempts.TestCase
