@@ -146,7 +146,7 @@ async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R
         found = read(tx, owner, owner_id, reading.span(page))
         return pages.time_answer(page, found, record=record, id_of=_first_field)
 
-    return await reading.page(request, work)
+    return await (reading.of_person if owner is Owner.DRIVER else reading.page)(request, work)
 
 
 def _first_field(row: Any) -> str:

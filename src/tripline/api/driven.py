@@ -75,19 +75,18 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
             page, found, record=lambda trip: rest_trips.trip_record(trip, zone), id_of=lambda trip: trip.id
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reading.of_person(request, work))
 
 
 async def _read_latest(request: Call, role: Authority) -> ASGIApp:
-    rim = rim_of(request)
-
     def work(tx: ReadTx) -> StoredTrip:
         found = journeys.trips_of_person(tx, _admitted(tx, request, role), Span(limit=1))
         if not found:
             raise NotFound(f"The {role.lower()} has no trip yet.")
         return found[0]
 
-    return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
+    found = await reading.of_person(request, work)
+    return answers.ok(rest_trips.trip_record(found, rim_of(request).time_zone))
 
 
 def _admitted(tx: ReadTx, request: Call, role: Authority) -> UserId:

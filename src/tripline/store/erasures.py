@@ -25,6 +25,7 @@ class Kind(StrEnum):
     SENSOR = "sensor"
 
 
+_ANY: Final = Hot(select(erasure.c.id).limit(1))
 _DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(erasure.c.id == bindparam("id")), "id")
 _PENDING: Final = Hot(
     select(erasure.c.id)
@@ -58,6 +59,11 @@ def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
 def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
     """Deleted vehicles, or sensors, whose driving data waits to be erased, the longest waiting first."""
     return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
+
+
+def any_pending(tx: ReadTx) -> bool:
+    """Whether anything waits, so that a list may have to step over many rows that are not there any more."""
+    return bool(tx.hot(_ANY))
 
 
 def deleted_ms(tx: ReadTx, owner_id: str) -> int:

@@ -15,19 +15,23 @@ from tripline.domain import people
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import DRIVING_ROLES, Change, User
-from tripline.store import listing, scopes, uniqueness
+from tripline.store import erasures, listing, scopes, uniqueness
 from tripline.store.accounts import login_form
-from tripline.store.tables import account, mail_outbox, vehicle
+from tripline.store.tables import account, mail_outbox, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 Roles = tuple[Authority, ...]
 
-_DRIVEN: Final[ColumnElement[str]] = (
-    select(func.min(vehicle.c.id)).where(vehicle.c.current_driver_id == account.c.id).scalar_subquery()
-)
+_LOOKED_UP: Final[dict[str, ColumnElement[str]]] = {
+    "vehicle_id": select(func.min(vehicle.c.id)).where(vehicle.c.current_driver_id == account.c.id).scalar_subquery(),
+    "latest_trip_id": select(trip.c.id)
+    .where(trip.c.id == account.c.latest_trip_id, erasures.kept(trip.c.vehicle_id))
+    .scalar_subquery(),
+}
+"""The vehicle driven now; the trip driven last, unless its vehicle was deleted a moment ago."""
 _FIELDS: Final = [field.name for field in fields(User)]
 _COLUMNS: Final[list[ColumnElement[Any]]] = [
-    _DRIVEN.label(name) if name == "vehicle_id" else account.c[name] for name in _FIELDS
+    _LOOKED_UP[name].label(name) if name in _LOOKED_UP else account.c[name] for name in _FIELDS
 ]
 
 

@@ -20,7 +20,7 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain.access import Actor, Authority
-from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.ids import PLACEHOLDER, CompanyId, UserId, VehicleId
 from tripline.ports import Outage
 from tripline.services import erasing
 from tripline.services.erasing import Eraser
@@ -402,6 +402,7 @@ def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(tmp_path):
                 scores.add_score(tx, number, of, created_ms=number, **common)
                 scores.add_event(tx, number, of, created_ms=number, event_ms=number, **common)
             tx.run(update(tables.vehicle).where(tables.vehicle.c.id == gone).values(current_driver_id=driver.user_id))
+            tx.run(update(tables.account).values(latest_trip_id=scores.trip_id(5)))
 
         await app.store.write(work)
         lists = {
@@ -433,15 +434,18 @@ def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(tmp_path):
         )
         refusals = [(await app.refused(login, "GET", path))[:2] for path in paths for login in (admin, driver)]
         again = await vehicle("1")
-        return before, answer, after, refusals, gone, there, again, app.signals.told
+        person = await app.get(admin, f"/driver/{driver.user_id}")
+        shown = (person["latestTripId"]["id"], person["vehicleId"])
+        return before, answer, after, refusals, gone, there, again, shown, app.signals.told
 
-    before, answer, after, refusals, gone, there, again, told = rest.run(tmp_path, scenario)
+    before, answer, after, refusals, gone, there, again, shown, told = rest.run(tmp_path, scenario)
 
     assert before == {name: [gone, there, gone, there] for name in ("scores", "events", "trips")}
     assert answer == {}
     assert after == {name: [there, there, there] for name in ("scores", "events", "trips")}
     assert refusals == [(404, 32)] * 10 + [(400, 31)] * 4
     assert again not in (gone, there)
+    assert shown == (PLACEHOLDER, None)
     assert told[-1] == ("erasure.due", "")
 
 
