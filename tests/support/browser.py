@@ -1,4 +1,4 @@
-"""Chromium without a window, cut off from every name and address but 127.0.0.1: what a page shows, asks for, complains of.
+"""Chromium without a window, cut off from all but this machine: what a page shows, asks for, complains of.
 
 Needs the Debian package `chromium`; see `required.py`.
 """
