@@ -11,12 +11,15 @@ import uvloop
 from bench import make_scores
 
 from tripline import config
+from tripline.adapters.carrier_simulated import SimulatedCarrier
 from tripline.adapters.http_uvicorn import HttpDoors
 from tripline.adapters.signals_local import LocalSignals
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.domain import ids
 from tripline.services.accounts.limits import Limits
+from tripline.services.carrier.batches import Batches
+from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
 from tripline.store.sqlite import SqliteStore
@@ -28,14 +31,18 @@ def _now_ms() -> int:
 
 async def _serve() -> None:
     tokens = Tokens(key=b"bench" * 16, settings=config.Tokens())
+    store, maker, signals = SqliteStore(make_scores.FILE), ids.TimeIds(node=1), LocalSignals()
+    carrier = SimulatedCarrier(store=store, clock=_now_ms)
     rim = Rim(
-        store=SqliteStore(make_scores.FILE),
-        ids=ids.TimeIds(node=1),
+        store=store,
+        ids=maker,
         clock=_now_ms,
-        signals=LocalSignals(),
+        signals=signals,
         tokens=tokens,
         passwords=Passwords(config.Passwords()),
         limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
+        carrier_actions=Batches(store=store, signals=signals, ids=maker, clock=_now_ms),
+        unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
     )

@@ -167,9 +167,7 @@ async def _run(
         passwords=hasher,
         limits=limits.Limits(accounts=config.accounts, rest=config.rest),
         carrier_actions=Batches(store=store, signals=hints, ids=maker, clock=now_ms),
-        unpauser=Unpauser(
-            store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s
-        ),
+        unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
         connected=lambda sensor_id: listener.roster.find(sensor_id) is not None,

@@ -249,6 +249,20 @@ def import_csv(
     return FAILED if report.bad else OK
 
 
+@admin.command(help_epilogue="Example: tripline admin carrier --email net@carrier.example --password-stdin < pass.txt")
+def carrier(
+    *,
+    email: Annotated[str, Parameter(help="login of the account")],
+    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
+    place: Place | None = None,
+) -> int:
+    """Make a carrier's account, which says what became of its lines."""
+    password = _password(password_stdin)
+    user = uvloop.run(program.carrier_made(_settings(place, {}), email=email, password=password))
+    _line(f"carrier account {email} created, id {user}")
+    return OK
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
     sys.exit(run(arguments))

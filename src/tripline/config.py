@@ -93,8 +93,14 @@ class Accounts(Section, frozen=True):
 class Carrier(Section, frozen=True):
     """The carrier whose lines devices use."""
 
-    url: Annotated[str, Meta(description="address of its HTTP interface; empty: a simulated carrier in the store")] = ""
-    token: Annotated[str, Meta(description="sent to it as `Authorization: Bearer ...`")] = ""
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https?://\S+)?$",
+            description="address of its HTTP interface; empty: a simulated carrier in the store",
+        ),
+    ] = ""
+    token: Annotated[str, Meta(pattern="^[!-~]*$", description="sent to it as `Authorization: Bearer ...`")] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for its answer, seconds")] = 10.0
 
 

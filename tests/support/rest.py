@@ -14,13 +14,17 @@ from litestar.types import ASGIApp
 
 from tests.support import answers, stores
 from tripline import config
+from tripline.adapters.carrier_simulated import SimulatedCarrier
 from tripline.api import surround
 from tripline.api.app import create_app, routed_app
 from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
+from tripline.ports import CarrierLines
 from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
+from tripline.services.carrier.batches import Batches
+from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
@@ -66,7 +70,15 @@ class Login:
 class Rest:
     """The application, its parts, and requests to it."""
 
-    def __init__(self, database: Path, *, node: int = 0x42, own_routes: bool = False) -> None:
+    def __init__(
+        self,
+        database: Path,
+        *,
+        node: int = 0x42,
+        own_routes: bool = False,
+        carrier: CarrierLines | None = None,
+        carrier_timeout_s: float = 10.0,
+    ) -> None:
         self.now_ms = NOW_MS
         self.store = SqliteStore(database)
         self.ids = TimeIds(node=node)

@@ -17,6 +17,7 @@ from tripline.api import (
     assignments,
     auth,
     candidates,
+    carrier,
     companies,
     docs,
     driven,
@@ -64,6 +65,7 @@ FAMILIES: Final = (
     candidates,
     loans,
     rights,
+    carrier,
     imports,
 )
 

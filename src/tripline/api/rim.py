@@ -14,6 +14,8 @@ from tripline import config
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Signals
 from tripline.services.accounts.limits import Limits
+from tripline.services.carrier.batches import Batches
+from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.passwords import Passwords
 from tripline.services.tokens import Tokens
@@ -34,6 +36,8 @@ class Rim:
     tokens: Tokens
     passwords: Passwords
     limits: Limits
+    carrier_actions: Batches
+    unpauser: Unpauser
     time_zone: ZoneInfo
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]

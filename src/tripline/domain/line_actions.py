@@ -124,7 +124,7 @@ def action(
 
     What the type of the action does not need is not looked at.
     """
-    known = Type(fields.one_of("type", fields.required("type", type), tuple(Type)))
+    known = Type(str(fields.one_of("type", fields.required("type", type), tuple(Type))))
     sent = {"mdn": mdn, "imei": imei, "newImei": new_imei, "newMdn": new_mdn, "kind": kind}
     sent |= {"imsi": imsi, "iccid": iccid, "subscription": subscription}
     for name in NEEDED[known]:

@@ -15,6 +15,9 @@ from typing import ClassVar, Final
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
+WORDS_MAX: Final = 200
+"""Characters of a carrier's reason that are passed on."""
+
 
 class NwStatus(StrEnum):
     """Published states of a line (`nwStatus`)."""
@@ -77,6 +80,13 @@ class LineBusy(Refusal):
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
+class CarrierRefused(Refusal):
+    """The carrier will not do it, and says why."""
+
+    code: ClassVar[str] = "line.carrier_refused"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
 class NumberTaken(BadParameter):
     """The telephone number is the line of another device."""
 
@@ -123,6 +133,13 @@ def moved(status: NwStatus, event: Event) -> NwStatus:
 def number_taken(field: str, mdn: str) -> NumberTaken:
     """The refusal of a second line with the number that was sent in the field."""
     return NumberTaken(f"Parameter '{field}': the number {mdn} is the line of another device.")
+
+
+def carrier_refused(words: str) -> CarrierRefused:
+    """The refusal with the carrier's own words, on one line and cut short: they come from outside."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in words)
+    said = " ".join(printable.split())[:WORDS_MAX]
+    return CarrierRefused(f"The carrier refused: {said}" if said else "The carrier refused and gave no reason.")
 
 
 def busy() -> LineBusy:

@@ -94,3 +94,18 @@ def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: T
         ids=ids,
         now_ms=now_ms,
     )
+
+
+def create_carrier(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
+    """A carrier's account, which says what became of lines and may do nothing else. Raises `people.EmailTaken`."""
+    return create(
+        tx,
+        company_id=None,
+        authority=Authority.CARRIER,
+        name=email,
+        email=email,
+        phone=None,
+        password_hash=password_hash,
+        ids=ids,
+        now_ms=now_ms,
+    )

@@ -207,7 +207,7 @@ simulated_line = Table(
     "simulated_line",
     metadata,
     Column("mdn", String(32), primary_key=True),
-    Column("paused", Boolean, nullable=False),
+    Column("lifted_by", Uuid, nullable=False, comment="the request that lifted its pause last"),
     Column("updated_ms", BigInteger, nullable=False),
     comment="what the simulated carrier knows of its lines",
 )

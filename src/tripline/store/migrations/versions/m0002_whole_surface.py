@@ -102,7 +102,7 @@ def upgrade() -> None:
     op.create_table(
         "simulated_line",
         sa.Column("mdn", sa.String(length=32), nullable=False),
-        sa.Column("paused", sa.Boolean(), nullable=False),
+        sa.Column("lifted_by", sa.String(length=36), nullable=False, comment="the request that lifted its pause last"),
         sa.Column("updated_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("mdn", name=op.f("pk_simulated_line")),
         comment="what the simulated carrier knows of its lines",

@@ -1,0 +1,105 @@
+"""Carrier lines: what the carrier says became of them, and lifting the pause of one (client-surface 11)."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline.api import answers, errors, guards, parameters
+from tripline.api.operations import operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain import line_actions, lines, sensors
+from tripline.domain.access import Action
+from tripline.domain.line_actions import Outcome
+from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
+from tripline.services.carrier.actions import Submitted
+from tripline.wire import rest_lines, rest_reading, rest_sensors
+
+_REFUSALS: Final[dict[Kind, type[Refusal]]] = {
+    Kind.BAD_PARAMETER: BadParameter,
+    Kind.NOT_FOUND: NotFound,
+    Kind.INVALID_ARGUMENTS: lines.WrongState,
+    Kind.CONFLICT: lines.LineBusy,
+}
+"""What stands for a refusal of each kind, which may have been given long ago."""
+
+
+@operation(
+    "POST",
+    "/api/carrier/v1/actions",
+    access=Action.CARRIER_ACT,
+    request=rest_lines.CarrierActions,
+    required=("actionId", "type", "mdn"),
+    answer=rest_lines.ActionOutcomes,
+    refuses=(
+        lines.WrongState,
+        lines.LineBusy,
+        lines.NumberTaken,
+        line_actions.ActionChanged,
+        sensors.SerialTaken,
+        sensors.AlreadyMounted,
+    ),
+)
+async def act(request: Call) -> ASGIApp:
+    """What became of lines, in the order in which it happened: one action, or a batch in `actions`.
+
+    A single action that is refused is answered with the error. In a batch each action has its own outcome, and a
+    refused one does not stop the others. An action that was sent before is not done again: the same content is answered
+    with the first outcome, another one is refused. A line that is busy (errorCode 2) leaves no outcome behind: send the
+    action again.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    body = await parameters.json_object(request)
+    sent = [_submitted(each) for each in rest_lines.submitted(body)]
+    outcomes = await rim.carrier_actions.perform(actor=actor, submitted=sent)
+    if "actions" not in body:
+        _raise_refused(outcomes[0])
+    return answers.ok(rest_lines.ActionOutcomes(outcomes=[rest_lines.outcome(each, _code(each)) for each in outcomes]))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_4/carrier/unpause",
+    access=Action.CARRIER_UNPAUSE,
+    request=rest_lines.UnpauseRequest,
+    required=("mdn",),
+    answer=rest_sensors.SensorRecord,
+    refuses=(lines.WrongState, lines.LineBusy, lines.CarrierRefused),
+)
+async def unpause(request: Call) -> ASGIApp:
+    """Have the carrier lift the pause of a line of the caller's company: `nwStatus` goes from 02 to 01.
+
+    When the carrier cannot be reached (503) it is not known whether the pause was lifted; ask again, it happens once.
+    """
+    rim = rim_of(request)
+    actor = await guards.permitted(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
+    if not sent.mdn:
+        raise BadParameter.missing("mdn")
+    return answers.ok(rest_sensors.sensor_record(await rim.unpauser.unpause(actor=actor, mdn=sent.mdn)))
+
+
+def _submitted(action: dict[str, Any]) -> Submitted:
+    """The action as the service takes it. Raises `BadParameter` for one without an id: nothing can be kept of it."""
+    action_id = line_actions.action_id(action.get("actionId"))
+    said: line_actions.LineAction | Refusal
+    try:
+        values = msgspec.structs.asdict(rest_reading.read(action, rest_lines.CarrierAction))
+        del values["action_id"]
+        said = line_actions.action(**values)
+    except BadParameter as refusal:
+        said = refusal
+    return Submitted(action_id, rest_lines.digest(action), said)
+
+
+def _raise_refused(outcome: Outcome) -> None:
+    if outcome.refused is not None:
+        raise _REFUSALS[outcome.refused](outcome.message)
+
+
+def _code(outcome: Outcome) -> int | None:
+    return None if outcome.refused is None else errors.ANSWERS[outcome.refused][1]
+
+
+handlers: Final[list[Any]] = [act, unpause]

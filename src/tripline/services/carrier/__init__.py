@@ -1,0 +1,1 @@
+"""Carrier lines: what carriers say became of them (`actions`, `effects`), and lifting a pause (`unpausing`)."""

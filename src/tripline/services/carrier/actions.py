@@ -1,0 +1,94 @@
+"""Doing a carrier's actions: in the order sent, each one once, one that is refused not stopping the others.
+
+Follows gap G10. Not here: what each one does (`effects.py`), reading them (`api/lines.py`).
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from tripline.domain import access, line_actions, lines
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import TimeIds
+from tripline.domain.line_actions import LineAction, Outcome
+from tripline.domain.refusals import Refusal
+from tripline.services.carrier import effects
+from tripline.services.carrier.effects import Desk, Hint
+from tripline.store import carrier_actions
+from tripline.store.transactions import WriteTx
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """An action as it came: its number, a digest of all that was said, and what was said, or why it cannot be read."""
+
+    action_id: str
+    content: str
+    said: LineAction | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The outcomes of the first actions, and hints for after the commit; `halted`: the next one's line is busy."""
+
+    outcomes: list[Outcome]
+    hints: list[Hint]
+    halted: bool
+
+
+def perform(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    submitted: Sequence[Submitted],
+    busy: AbstractSet[str],
+    ids: TimeIds,
+    now_ms: int,
+) -> Progress:
+    """Do the actions up to the first whose line is busy, as lines with the numbers in `busy` are. Raises `Forbidden`.
+
+    An outcome is kept with its action, a refusal too; an action that comes again is answered from there.
+    """
+    desk = Desk(tx, access.scope_of(actor, Action.CARRIER_ACT), ids, now_ms)
+    progress = Progress([], [], halted=False)
+    for each in submitted:
+        try:
+            outcome, hints = _once(desk, actor, each, busy)
+        except lines.LineBusy:
+            return Progress(progress.outcomes, progress.hints, halted=True)
+        progress.outcomes.append(outcome)
+        progress.hints.extend(hints)
+    return progress
+
+
+def refused(action_id: str, refusal: Refusal) -> Outcome:
+    """The outcome of an action that was not done."""
+    return Outcome(action_id, refused=refusal.kind, message=str(refusal))
+
+
+def _once(desk: Desk, actor: Actor, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
+    known = carrier_actions.find(desk.tx, actor.user_id, submitted.action_id)
+    if known is not None:
+        content, outcome = known
+        if content == submitted.content:
+            return outcome, ()
+        changed = line_actions.ActionChanged("Parameter 'actionId': an action with this id was sent before.")
+        return refused(submitted.action_id, changed), ()
+    outcome, hints = _tried(desk, submitted, busy)
+    carrier_actions.add(desk.tx, actor.user_id, content=submitted.content, outcome=outcome, now_ms=desk.now_ms)
+    return outcome, hints
+
+
+def _tried(desk: Desk, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
+    """What came of the action. Raises `lines.LineBusy`, which is no outcome: the action is to be tried again."""
+    if isinstance(submitted.said, Refusal):
+        return refused(submitted.action_id, submitted.said), ()
+    if submitted.said.mdn in busy:
+        raise lines.busy()
+    try:
+        done = effects.apply(desk, submitted.said)
+    except lines.LineBusy:
+        raise
+    except Refusal as refusal:
+        return refused(submitted.action_id, refusal), ()
+    return Outcome(submitted.action_id, done.sensor_id, done.nw_status), done.hints
