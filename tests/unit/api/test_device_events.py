@@ -1,0 +1,183 @@
+"""Reading device events of a vehicle and single trips over REST."""
+
+import json
+
+import pytest
+from sqlalchemy import insert
+from tests.support import journeys, lending, rest
+
+from tripline.domain import ids
+from tripline.domain.ids import SensorId
+from tripline.store import erasures, tables
+
+AT = rest.NOW_MS
+"""2025-10-09 17:53:20 in Seoul."""
+PLACEHOLDER = {"id": ids.PLACEHOLDER}
+
+
+def keep_event(tx, app, *, created_ms, payload=None, **columns):
+    """Id of a new event."""
+    no = app.ids.take(1, now_ms=created_ms)
+    row = {
+        "no": no,
+        "id": app.ids.text(no),
+        "company_id": "company",
+        "sensor_id": "sensor",
+        "device_type": "OBD",
+        "ty": 104,
+        "event_ms": created_ms - 500,
+        "payload": json.dumps(payload or {}).encode(),
+    }
+    tx.run(insert(tables.device_event), {**row, **columns})
+    return app.ids.text(no)
+
+
+def test_g4_event_record_has_every_field_in_order(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await lending.new_vehicle(app, admin)
+
+        def two(tx):
+            bare = keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
+            placed = {"lat": 35.1577, "lon": 129.0591, "trip_id": "trip", "user_id": "user", "ty": 102}
+            return bare, keep_event(tx, app, created_ms=AT + 1_000, vehicle_id=vehicle_id, **placed)
+
+        bare, full = await app.store.write(two)
+        return vehicle_id, bare, full, await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=10)
+
+    vehicle_id, bare, full, page = rest.run(tmp_path, scenario)
+
+    newest = {
+        "id": {"id": full},
+        "createdTime": AT + 1_000,
+        "companyId": {"id": "company"},
+        "vehicleId": {"id": vehicle_id},
+        "sensorId": {"id": "sensor"},
+        "tripId": {"id": "trip"},
+        "userId": {"id": "user"},
+        "deviceType": "OBD",
+        "ty": 102,
+        "eventTs": AT + 500,
+        "eventDt": "2025-10-09 17:53:20",
+        "payload": {},
+        "posLat": 35.1577,
+        "posLon": 129.0591,
+    }
+    oldest = {
+        **newest,
+        "id": {"id": bare},
+        "createdTime": AT,
+        "tripId": PLACEHOLDER,
+        "userId": PLACEHOLDER,
+        "ty": 104,
+        "eventTs": AT - 500,
+        "eventDt": "2025-10-09 17:53:19",
+        "payload": {"wbv": 11.4},
+        "posLat": None,
+        "posLon": None,
+    }
+    assert json.dumps(page) == json.dumps({"data": [newest, oldest], "nextPageLink": None, "hasNext": False})
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_pages_of_events_visit_every_event_of_the_vehicle_once(tmp_path, ascending):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id, other = [await lending.new_vehicle(app, admin, number) for number in ("1", "2")]
+
+        def seven(tx):
+            keep_event(tx, app, created_ms=AT, vehicle_id=other)
+            return [keep_event(tx, app, created_ms=AT + n // 3, vehicle_id=vehicle_id) for n in range(7)]
+
+        kept = await app.store.write(seven)
+        path, query, seen = f"/vehicle/{vehicle_id}/events", {"limit": 3, "ascOrder": ascending}, []
+        while query:
+            page = await app.get(admin, path, **query)
+            seen += [row["id"]["id"] for row in page["data"]]
+            query = {key: value for key, value in (page["nextPageLink"] or {}).items() if value is not None}
+        within = await app.get(admin, path, limit=9, startTime=AT + 1, endTime=AT + 1)
+        return kept, seen, [row["createdTime"] for row in within["data"]]
+
+    kept, seen, within = rest.run(tmp_path, scenario)
+
+    assert seen == (kept if ascending else kept[::-1])
+    assert within == [AT + 1] * 3
+
+
+def test_event_refusals_come_in_order(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        mine, second = [await lending.new_vehicle(app, ace, number) for number in ("1", "2")]
+        elsewhere = await app.store.write(lambda tx: keep_event(tx, app, created_ms=AT, vehicle_id=second))
+        path = f"/vehicle/{mine}/events"
+        return [
+            (await app.refused(login, "GET", where, **query))[:2]
+            for login, where, query in (
+                (None, "/vehicle/x/events", {}),
+                (ace, "/vehicle/x/events", {}),
+                (ace, f"/vehicle/{lending.UNKNOWN}/events", {}),
+                (other, path, {}),
+                (ace, path, {}),
+                (ace, path, {"limit": 0}),
+                (ace, path, {"limit": 1, "idOffset": elsewhere}),
+            )
+        ]
+
+    assert rest.run(tmp_path, scenario) == [
+        (401, 10),
+        (400, 31),
+        (404, 32),
+        (403, 20),
+        (400, 31),
+        (400, 31),
+        (400, 31),
+    ]
+
+
+def test_trip_is_read_by_its_id(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        vehicle_id = await lending.new_vehicle(app, ace)
+        on = {"company_id": ace.company_id, "vehicle_id": vehicle_id}
+        _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT, **on))
+        return (
+            await app.get(ace, f"/trip/{trip_id.upper()}"),
+            await app.get(ace, f"/vehicle/{vehicle_id}/trip/latest"),
+            (await app.refused(other, "GET", f"/trip/{trip_id}"))[:2],
+            (await app.refused(ace, "GET", f"/trip/{lending.UNKNOWN}"))[:2],
+            (await app.refused(ace, "GET", "/trip/x"))[:2],
+        )
+
+    read, latest, *refusals = rest.run(tmp_path, scenario)
+
+    assert read == latest
+    assert refusals == [(403, 20), (404, 32), (400, 31)]
+
+
+def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle_id = await lending.new_vehicle(app, admin)
+        on = {"company_id": admin.company_id, "sensor_id": "gone"}
+
+        def drive(tx):
+            no, mapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
+            journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
+            keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, **on)
+            _, unmapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=None, **on)
+            erasures.begin_sensor(tx, SensorId("gone"), now_ms=AT)
+            return mapped, unmapped
+
+        mapped, unmapped = await app.store.write(drive)
+        shown = [
+            await app.get(admin, f"/trip/{mapped}"),
+            *(await app.get(admin, f"/vehicle/{vehicle_id}/trips", limit=1))["data"],
+            *(await app.get(admin, f"/trip/{mapped}/microtrips", limit=1))["data"],
+            *(await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=1))["data"],
+            await app.get(admin, f"/vehicle/{vehicle_id}/microtrip/latest"),
+        ]
+        return [record["sensorId"] for record in shown], (await app.refused(admin, "GET", f"/trip/{unmapped}"))[:2]
+
+    assert rest.run(tmp_path, scenario) == ([PLACEHOLDER] * 5, (404, 32))

@@ -1,0 +1,167 @@
+"""The latest values of a sensor, and who is told its access token."""
+
+from sqlalchemy import insert
+from tests.support import journeys, lending, rest
+
+from tripline.domain.access import Authority
+from tripline.store import tables
+
+TOKEN = "ACE01abcdefghijklmno"
+AT = rest.NOW_MS
+NOTHING = {"connected": False, "lastSeenTime": None, "lastMicrotrip": None, "attributes": {}}
+
+
+async def mounted(app, login):
+    """Ids of a new sensor and of the vehicle it is on."""
+    body = {"serialNo": "SN-1", "type": "GPS", "credentialsId": TOKEN}
+    sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
+    vehicle_id = await lending.new_vehicle(app, login, "V")
+    await app.post(login, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+    return sensor_id, vehicle_id
+
+
+def keep_value(tx, sensor_id, name, payload, updated_ms=AT):
+    row = {"sensor_id": sensor_id, "name": name, "updated_ms": updated_ms, "payload": payload}
+    tx.run(insert(tables.sensor_attribute), row)
+
+
+def keep_event(tx, app, sensor_id, at_ms):
+    no = app.ids.take(1, now_ms=at_ms)
+    row = {"no": no, "id": app.ids.text(no), "company_id": "c", "sensor_id": sensor_id, "device_type": "GPS"}
+    tx.run(insert(tables.device_event), {**row, "ty": 104, "event_ms": at_ms, "payload": b"{}"})
+
+
+def test_sensor_that_never_spoke_has_nothing(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        return sensor_id, await app.get(admin, f"/sensor/{sensor_id}/latest")
+
+    sensor_id, latest = rest.run(tmp_path, scenario)
+
+    assert latest == {"sensorId": {"id": sensor_id}, **NOTHING}
+    assert list(latest) == ["sensorId", "connected", "lastSeenTime", "lastMicrotrip", "attributes"]
+
+
+def test_newest_of_everything_is_shown(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, vehicle_id = await mounted(app, admin)
+        on = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": sensor_id}
+
+        def drive(tx):
+            for start in (AT, AT + 60_000):
+                no, _ = journeys.keep_trip(tx, app.ids, created_ms=start, **on)
+                for step in (1, 2):
+                    payload = {"lat": 1, "lon": step}
+                    newest = journeys.keep_microtrip(tx, app.ids, no, created_ms=start + step, payload=payload)
+            keep_value(tx, sensor_id, "104", b'{"wbv":"11.4"}')
+            keep_value(tx, sensor_id, "latest", b'{"fw":"1.2"}')
+            return newest
+
+        newest = await app.store.write(drive)
+        path = f"/sensor/{sensor_id}/latest"
+        silent = await app.get(admin, path)
+        app.connected.add(sensor_id)
+        app.now_ms = AT + 90_000
+        return newest, silent, await app.get(admin, path)
+
+    newest, silent, connected = rest.run(tmp_path, scenario)
+
+    assert silent["lastMicrotrip"]["id"] == {"id": newest}
+    assert silent["lastMicrotrip"]["payload"] == {"lat": 1, "lon": 2}
+    assert silent["attributes"] == {"104": {"wbv": 11.4}, "latest": {"fw": "1.2"}}
+    assert (silent["connected"], silent["lastSeenTime"]) == (False, AT + 60_002)
+    assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
+
+
+def test_last_seen_is_the_receipt_of_the_newest_event_or_report_and_not_a_time_the_device_gave(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        path, seen = f"/sensor/{sensor_id}/latest", []
+        await app.store.write(lambda tx: keep_value(tx, sensor_id, "104", b"{}", AT + 200_000))
+        for work in (
+            lambda tx: keep_event(tx, app, sensor_id, AT + 5),
+            lambda tx: keep_value(tx, sensor_id, "cm", b"{}", AT + 9),
+        ):
+            await app.store.write(work)
+            seen.append((await app.get(admin, path))["lastSeenTime"])
+        return seen
+
+    assert rest.run(tmp_path, scenario) == [AT + 5, AT + 9]
+
+
+def test_whoever_sees_a_sensor_on_a_lent_vehicle_does_not_see_where_it_was_before(tmp_path):
+    async def scenario(app):
+        c = await lending.companies(app)
+        sensor_id, before = await mounted(app, c.owner)
+        lent = await lending.new_vehicle(app, c.owner, "lent")
+        await lending.register(app, c.owner, c.borrower)
+        await lending.lend(app, c.owner, c.borrower, lent)
+        on = {"company_id": c.owner.company_id, "vehicle_id": before, "sensor_id": sensor_id}
+
+        def drive(tx):
+            no, _ = journeys.keep_trip(tx, app.ids, created_ms=AT, **on)
+            journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
+            keep_value(tx, sensor_id, "104", b'{"wbv":11,"lat":1}')
+            keep_value(tx, sensor_id, "latest", b'{"lat":1}')
+            keep_value(tx, sensor_id, "cm", b'{"fw":1}')
+
+        await app.store.write(drive)
+        await app.delete(c.owner, f"/sensor/{sensor_id}/vehicle")
+        await app.post(c.owner, f"/sensor/{sensor_id}/vehicle/{lent}")
+        path = f"/sensor/{sensor_id}/latest"
+        return await app.get(c.owner, path), await app.get(c.borrower, path)
+
+    owner, borrower = rest.run(tmp_path, scenario)
+
+    assert owner["lastMicrotrip"]["payload"] == {"lat": 1, "lon": 2}
+    assert borrower == {**owner, "lastMicrotrip": None}
+    assert owner["attributes"] == {"cm": {"fw": 1}}
+
+
+def test_refusals_come_in_order(tmp_path):
+    async def scenario(app):
+        _, ace = await app.operator("ace")
+        _, other = await app.operator("other")
+        sensor_id, _ = await mounted(app, ace)
+        driver = await app.person(ace, Authority.DRIVER, "oh")
+        asked = [(None, "x"), (driver, "x"), (ace, "x"), (ace, lending.UNKNOWN), (other, sensor_id)]
+        return [(await app.refused(login, "GET", f"/sensor/{asked_for}/latest"))[:2] for login, asked_for in asked]
+
+    assert rest.run(tmp_path, scenario) == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20)]
+
+
+def test_token_is_told_to_owner_operator_and_managing_director_alone(tmp_path):
+    async def scenario(app):
+        c = await lending.companies(app)
+        sensor_id, vehicle_id = await mounted(app, c.owner)
+        managing = await lending.director(app, c.owner, "managing")
+        delegated = await lending.director(app, c.borrower, "delegated")
+        await app.post(c.owner, f"/vehicle/{vehicle_id}/director/{managing.user_id}")
+        await lending.register(app, c.owner, c.borrower)
+        await lending.lend(app, c.owner, c.borrower, vehicle_id)
+        await app.post(c.borrower, f"/director/{delegated.user_id}/relation/vehicle", {"vehicleId": {"id": vehicle_id}})
+        readers = {"owner": c.owner, "operator": c.operator, "managing director": managing, "borrower": c.borrower}
+        readers["delegated director"] = delegated
+        told = {}
+        for name, login in readers.items():
+            records = [
+                await app.get(login, f"/sensor/{sensor_id}"),
+                await app.get(login, "/sensor", serialNo="SN-1"),
+            ]
+            told[name] = {record["credentialsId"] for record in records}
+        listed = await app.get(managing, "/sensors", limit=5)
+        return told, [record["credentialsId"] for record in listed["data"]]
+
+    told, listed = rest.run(tmp_path, scenario)
+
+    assert told == {
+        "owner": {TOKEN},
+        "operator": {TOKEN},
+        "managing director": {TOKEN},
+        "borrower": {None},
+        "delegated director": {None},
+    }
+    assert listed == [TOKEN]
