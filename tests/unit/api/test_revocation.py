@@ -1,0 +1,215 @@
+"""What is taken back is gone at the very next request: every route on which a loan or a right opened something."""
+
+from typing import Any
+
+import pytest
+from tests.support import lending, rest
+from tests.support.rest import Rest
+
+ON_VEHICLE = (
+    "GET /vehicle/{v}",
+    "GET /vehicle/{v}/trips?limit=1",
+    "GET /vehicle/{v}/trip/latest",
+    "GET /vehicle/{v}/microtrip/latest",
+    "GET /vehicle/{v}/events?limit=1",
+    "GET /trip/{t}",
+    "GET /trip/{t}/microtrips?limit=1",
+    "GET /api/tre/v1_3/vehicle/{v}/analytics/drivingScore?limit=1",
+    "GET /api/tre/v1_3/vehicle/{v}/analytics/drivingScore/stat",
+    "GET /api/tre/v1_3/vehicle/{v}/analytics/gpsEvent?limit=1",
+    "GET /api/tre/v1_3/trip/{t}/analytics/drivingScore",
+)
+"""What everybody who may drive the vehicle may ask."""
+OF_DIRECTORS = (
+    "GET /vehicle/{v}/companies?limit=1",
+    "GET /sensor/{s}",
+    "GET /sensor/{s}/latest",
+    "POST /vehicle/{v}/activate",
+    "POST /vehicle/{v}/deactivate",
+)
+"""What directors and administrators may beside that."""
+OF_ITS_DRIVER = (
+    "GET /api/tre/v1_2/driver/{d}/analytics/drivingScore?limit=1",
+    "GET /api/tre/v1_2/driver/{d}/analytics/gpsEvent?limit=1",
+    "GET /driver/{d}/trips?limit=1",
+)
+"""What the person who drove may ask about the person, and the administrators of that company."""
+
+
+class Story:
+    """The owner's vehicle, lent to the borrower; people of both with rights on it; its one trip by a person of each."""
+
+    def __init__(self, app: Rest) -> None:
+        self.app = app
+
+    async def tell(self) -> "Story":
+        """Make it so."""
+        app = self.app
+        self.of = await lending.companies(app)
+        self.v = await lending.new_vehicle(app, self.of.owner)
+        await lending.register(app, self.of.owner, self.of.borrower)
+        await lending.lend(app, self.of.owner, self.of.borrower, self.v)
+        self.people = {
+            "director of owner": await lending.director(app, self.of.owner, "director-owner"),
+            "driver of owner": await lending.driver(app, self.of.owner, "driver-owner"),
+            "director of borrower": await lending.director(app, self.of.borrower, "director-borrower"),
+            "driver of borrower": await lending.driver(app, self.of.borrower, "driver-borrower"),
+        }
+        for name, person in self.people.items():
+            admin = self.of.owner if name.endswith("owner") else self.of.borrower
+            await lending.give(app, admin, person, self.v, drive=name.startswith("driver"))
+        body = {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20}
+        self.sensor = (await app.post(self.of.owner, "/sensor", body))["id"]["id"]
+        await app.post(self.of.owner, f"/sensor/{self.sensor}/vehicle/{self.v}")
+        self.drove = self.people["driver of owner"]
+        self.trip = await app.store.write(lending.scored_trip(app, self.of.owner, self.v, self.drove))
+        self.logins = {"owner": self.of.owner, "borrower": self.of.borrower, **self.people}
+        return self
+
+    async def open_to(self, name: str) -> set[str]:
+        """The routes on which this one is answered; every other one refuses with 403."""
+        values = {"v": self.v, "t": self.trip, "s": self.sensor, "d": self.drove.user_id}
+        answers: dict[str, int] = {}
+        for route in (*ON_VEHICLE, *OF_DIRECTORS, *OF_ITS_DRIVER):
+            method, path = route.format_map(values).split(" ", 1)
+            answers[route] = (await self.app.call(self.logins[name], method, path)).status_code
+        assert {route: status for route, status in answers.items() if status not in {200, 403}} == {}
+        return {route for route, status in answers.items() if status == 200}
+
+    async def open_to_each(self) -> dict[str, set[str]]:
+        """As `open_to`, by everybody's name."""
+        return {name: await self.open_to(name) for name in self.logins}
+
+
+DRIVERS = set(ON_VEHICLE)
+DIRECTORS = {*ON_VEHICLE, *OF_DIRECTORS}
+ALL = {*DIRECTORS, *OF_ITS_DRIVER}
+OWN_TRIP = {"GET /trip/{t}", "GET /trip/{t}/microtrips?limit=1", "GET /api/tre/v1_3/trip/{t}/analytics/drivingScore"}
+
+BEFORE: dict[str, set[str]] = {
+    "owner": ALL,
+    "borrower": DIRECTORS,
+    "director of owner": ALL - {"GET /driver/{d}/trips?limit=1"},
+    "driver of owner": {*DRIVERS, *OF_ITS_DRIVER},
+    "director of borrower": DIRECTORS,
+    "driver of borrower": DRIVERS,
+}
+
+
+def _story(folder: Any, take_back: Any) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    async def scenario(app: Rest) -> Any:
+        story = await Story(app).tell()
+        before = await story.open_to_each()
+        await take_back(app, story)
+        return before, await story.open_to_each()
+
+    before, after = rest.run(folder, scenario)
+    return before, after
+
+
+def test_vehicle_taken_back_is_closed_to_everybody_of_the_company_that_had_it(tmp_path):
+    async def take_back(app, story):
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+
+    before, after = _story(tmp_path, take_back)
+
+    assert after == {**before, **{name: set() for name in before if name.endswith("borrower")}}
+    assert before["borrower"] == before["director of borrower"] == DIRECTORS
+    assert before["driver of borrower"] == DRIVERS
+
+
+@pytest.mark.parametrize("name", ["director of owner", "director of borrower", "driver of borrower"])
+def test_right_taken_back_is_closed_to_its_holder_alone(tmp_path, name):
+    async def take_back(app, story):
+        path = lending.rights(story.people[name], drive=name.startswith("driver"))
+        answer = await app.call(story.of.owner, "DELETE", f"{path}/{story.v}")
+        assert answer.status_code == 200
+
+    before, after = _story(tmp_path, take_back)
+
+    assert after == {**before, name: set()}
+    assert before[name] >= DRIVERS
+
+
+def test_driver_whose_right_is_taken_back_keeps_what_that_driver_drove(tmp_path):
+    async def take_back(app, story):
+        path = lending.rights(story.drove, drive=True)
+        await app.call(story.of.owner, "DELETE", f"{path}/{story.v}")
+
+    before, after = _story(tmp_path, take_back)
+
+    assert after == {**before, "driver of owner": {*OWN_TRIP, *OF_ITS_DRIVER}}
+
+
+def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(tmp_path):
+    async def scenario(app):
+        story = await Story(app).tell()
+        story.drove = story.people["driver of borrower"]
+        await app.store.write(lambda tx: lending.now_drove(tx, story.trip, story.drove))
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+        return await story.open_to("borrower"), await story.open_to("driver of borrower")
+
+    admin, driver = rest.run(tmp_path, scenario)
+
+    assert admin == set(OF_ITS_DRIVER)
+    assert driver == {*OWN_TRIP, *OF_ITS_DRIVER}
+
+
+def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(tmp_path):
+    async def scenario(app):
+        story = await Story(app).tell()
+        await app.store.write(lending.drives_now(story.v, story.people["driver of borrower"]))
+        before = await app.get(story.of.owner, f"/vehicle/{story.v}")
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+        after = await app.get(story.of.owner, f"/vehicle/{story.v}")
+        lists = [
+            (await app.get(story.of.operator, f"{lending.rights(person, drive=name.startswith('driver'))}s", limit=9))
+            for name, person in story.people.items()
+        ]
+        driver = story.people["driver of borrower"].user_id
+        return before, after, [len(page["data"]) for page in lists], driver
+
+    before, after, held, driver = rest.run(tmp_path, scenario)
+
+    assert (before["currentDriverId"]["id"], before["delegateUserCount"]) == (driver, 4)
+    assert after == {**before, "currentDriverId": after["currentDriverId"], "delegateUserCount": 2}
+    assert after["currentDriverId"]["id"] == "13814000-1dd2-11b2-8080-808080808080"
+    assert held == [1, 1, 0, 0]
+
+
+def test_vehicle_taken_back_keeps_a_driver_of_another_company(tmp_path):
+    async def scenario(app):
+        story = await Story(app).tell()
+        await app.store.write(lending.drives_now(story.v, story.drove))
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+        vehicle = await app.get(story.of.owner, f"/vehicle/{story.v}")
+        return vehicle["currentDriverId"]["id"] == story.drove.user_id
+
+    assert rest.run(tmp_path, scenario)
+
+
+def test_right_on_one_vehicle_outlives_the_loan_of_another(tmp_path):
+    async def scenario(app):
+        story = await Story(app).tell()
+        second = await lending.new_vehicle(app, story.of.owner, "second")
+        await lending.lend(app, story.of.owner, story.of.borrower, second)
+        person = story.people["director of borrower"]
+        await lending.give(app, story.of.borrower, person, second)
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+        return [(await app.call(person, "GET", f"/vehicle/{each}")).status_code for each in (story.v, second)]
+
+    assert rest.run(tmp_path, scenario) == [403, 200]
+
+
+def test_lent_again_brings_no_right_back(tmp_path):
+    async def scenario(app):
+        story = await Story(app).tell()
+        await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
+        await lending.lend(app, story.of.owner, story.of.borrower, story.v)
+        return {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}
+
+    assert rest.run(tmp_path, scenario) == {
+        "borrower": DIRECTORS,
+        "director of borrower": set(),
+        "driver of borrower": set(),
+    }
