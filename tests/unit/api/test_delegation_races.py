@@ -1,0 +1,66 @@
+"""Two at the same time: one consistent outcome (the writer takes one after the other, and each looks first)."""
+
+import asyncio
+
+from tests.support import lending, rest
+
+
+def _codes(answers):
+    return sorted((answer.status_code, answer.json().get("errorCode")) for answer in answers)
+
+
+def test_one_of_two_equal_requests_is_done_and_the_other_refused(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        vehicle_id = await lending.new_vehicle(app, of.owner)
+        driver = await lending.driver(app, of.borrower, "driver")
+        requests = (
+            (of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
+            (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
+            (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id}),
+            (of.borrower, "DELETE", f"{lending.rights(driver, drive=True)}/{vehicle_id}"),
+            (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id)),
+            (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}"),
+        )
+        return [_codes(await asyncio.gather(*(app.call(*request) for _ in range(5)))) for request in requests]
+
+    posts, deletes = [(200, None), *[(400, 31)] * 4], [(200, None), *[(404, 32)] * 4]
+
+    assert rest.run(tmp_path, scenario) == [posts, posts, posts, deletes, deletes, deletes]
+
+
+def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        vehicle_id = await lending.new_vehicle(app, of.owner)
+        driver = await lending.driver(app, of.borrower, "driver")
+        await lending.register(app, of.owner, of.borrower)
+        give = (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id})
+        take_back = (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+        seen = set()
+        for order in ((give, take_back), (take_back, give)) * 5:
+            await lending.lend(app, of.owner, of.borrower, vehicle_id)
+            await asyncio.gather(*(app.call(*request) for request in order))
+            left = await app.get(driver, f"{lending.rights(driver, drive=True)}s", limit=1)
+            seen.add((len(left["data"]), (await app.call(driver, "GET", f"/vehicle/{vehicle_id}")).status_code))
+        return seen
+
+    assert rest.run(tmp_path, scenario) == {(0, 403)}
+
+
+def test_candidate_removed_while_a_vehicle_is_lent_to_it_is_either_of_the_two(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        vehicle_id = await lending.new_vehicle(app, of.owner)
+        lend = (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id})
+        remove = (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}")
+        outcomes = set()
+        for order in ((lend, remove), (remove, lend)) * 5:
+            await app.call(of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id})
+            answers = await asyncio.gather(*(app.call(*request) for request in order))
+            lent, removed = answers if order[0] is lend else reversed(answers)
+            outcomes.add((lent.status_code, removed.status_code))
+            await app.call(of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+        return outcomes
+
+    assert rest.run(tmp_path, scenario) <= {(200, 400), (400, 200)}
