@@ -164,7 +164,7 @@ def _operation(each: _Routed, schemas: Schemas, *, partial: bool) -> dict[str, A
         "parameters": [*_parameters(declared, schemas)],
         "responses": {
             "200": _answer(declared, schemas),
-            **{str(status): _also(status, body, schemas) for status, body in declared.also.items()},
+            **{str(status): _also(declared, status, body, schemas) for status, body in declared.also.items()},
             **openapi_errors.responses(declared, schemas.of_answer(ErrorBody)),
         },
         "security": [] if declared.access in (Gate.ANYONE, Gate.MACHINE) else [{TOKEN: []}],
@@ -247,8 +247,11 @@ def _answer(declared: Operation, schemas: Schemas) -> Schema:
     return {"description": f"{noun}.", "content": {declared.answer_type: content}}
 
 
-def _also(status: int, body: Any, schemas: Schemas) -> Schema:
+def _also(declared: Operation, status: int, body: Any, schemas: Schemas) -> Schema:
     if body is None:
         return {"description": "Nothing has changed." if status == 304 else "Done; no body."}
+    if body is bytes:
+        content = {declared.answer_type: {"schema": _raw(declared.answer_type)}}
+        return {"description": f"The same, telling the trouble. {openapi_errors.TITLES[status]}", "content": content}
     schema = schemas.of_answer(body)
     return {"description": first_sentence(body.__doc__), "content": {JSON: {"schema": schema}}}

@@ -16,6 +16,7 @@ from tripline.api.operations import JSON, Operation
 from tripline.domain import fields
 from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Refusal
+from tripline.services.accounts.limits import TooManyRequests
 from tripline.services.tokens import TokenExpired, TokenUnreadable
 from tripline.wire.rest import Id
 
@@ -79,7 +80,7 @@ def _usual(each: Operation) -> Iterator[type[Refusal]]:
     if each.access is Gate.MACHINE:
         yield NotFound
     if isinstance(each.access, Action) or each.access is Gate.ACCOUNT:
-        yield from (TokenUnreadable, TokenExpired)
+        yield from (TokenUnreadable, TokenExpired, TooManyRequests)
     if isinstance(each.access, Action):
         yield Forbidden
     if each.path_ids:

@@ -69,6 +69,7 @@ class PasswordsDiffer(BadParameter):
     query=(
         Value(name="token", type=str, meaning="from the link of a mail", example="0b2oZr7Qw5m3kq1y", required=True),
     ),
+    also={400: bytes},
     refuses=(LinkUnusable,),
 )
 async def show(request: Call) -> Response[bytes]:
@@ -90,6 +91,7 @@ async def show(request: Call) -> Response[bytes]:
     request_types=(FORM,),
     answer=bytes,
     answer_type=HTML,
+    also={400: bytes, 429: bytes},
     refuses=(LinkUnusable, PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
 )
 async def take(request: Call) -> Response[bytes]:
@@ -153,9 +155,7 @@ def _page(title: str, content: str, refusal: Refusal | None = None) -> Response[
         f"<title>{title} - Tripline</title><style>{_STYLE}</style></head>"
         f"<body><main><h1>{title}</h1>{content}</main></body></html>"
     )
-    return Response(
-        text.encode(), status_code=status, media_type=f"{HTML};charset=UTF-8", headers={**_HEADERS, **later}
-    )
+    return Response(text.encode(), status_code=status, media_type=HTML, headers={**_HEADERS, **later})
 
 
 handlers: Final[list[Any]] = [show, take]

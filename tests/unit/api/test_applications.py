@@ -1,0 +1,246 @@
+"""Applying for a service account, and the platform administrator's review."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.support import rest as support
+from tests.support.rest import Login, Rest
+
+from tripline import observe
+from tripline.domain.access import Authority
+from tripline.domain.ids import PLACEHOLDER
+from tripline.store.tables import account, mail_outbox, service_application
+
+EMAIL = "ops@hanbit.example"
+FORM = {
+    "serviceName": "안전 택시",
+    "companyName": "Hanbit",
+    "contactName": "김하늘",
+    "mobile": "010-1234-5678",
+    "email": EMAIL,
+    "introduction": "Scores\nfor taxis.",
+    "department": "Fleet",
+    "providerManagerName": "Lee",
+    "providerManagerEmail": "lee@provider.example",
+    "notifyHost": "push.hanbit.example",
+}
+UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
+
+
+async def root(rest: Rest) -> Login:
+    return await rest.account("root@platform.example", Authority.SYS_ADMIN)
+
+
+async def submitted(rest: Rest, reviewer: Login, **fields: Any) -> dict[str, Any]:
+    """A new application as the reviewer sees it."""
+    assert await rest.post(None, "/api/noauth/application", {**FORM, **fields}) == {}
+    page = await rest.get(reviewer, "/applications", limit=1)
+    record: dict[str, Any] = page["data"][0]
+    return record
+
+
+async def mails(rest: Rest) -> list[tuple[str, str, str | None]]:
+    columns = (mail_outbox.c.kind, mail_outbox.c.recipient, mail_outbox.c.application_id)
+    return [tuple(row) for row in await rest.store.read(lambda tx: tx.all(select(*columns)))]
+
+
+def test_application_is_shown_as_it_was_sent(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        record = await submitted(rest, reviewer, unknown="ignored")
+        return record, await rest.get(reviewer, f"/application/{record['id']['id']}")
+
+    listed, read = support.run(tmp_path, scenario)
+
+    assert listed == read
+    assert {name: value for name, value in read.items() if name != "id"} == {
+        **FORM,
+        "createdTime": support.NOW_MS,
+        "state": "SUBMITTED",
+        "decidedTime": None,
+        "decidedBy": {"id": PLACEHOLDER},
+        "reason": None,
+    }
+
+
+def test_optional_fields_are_null_when_they_were_not_sent(tmp_path: Path) -> None:
+    optional = ("department", "providerManagerName", "providerManagerEmail", "notifyHost")
+
+    async def scenario(rest: Rest) -> list[Any]:
+        record = await submitted(rest, await root(rest), **dict.fromkeys(optional))
+        return [record[name] for name in optional]
+
+    assert support.run(tmp_path, scenario) == [None] * 4
+
+
+@pytest.mark.parametrize("name", ["serviceName", "companyName", "contactName", "mobile", "email", "introduction"])
+def test_required_field_is_asked_for_by_name(tmp_path: Path, name: str) -> None:
+    async def scenario(rest: Rest) -> Any:
+        return await rest.refused(None, "POST", "/api/noauth/application", {**FORM, name: ""})
+
+    assert support.run(tmp_path, scenario) == (400, 31, f"Parameter '{name}' can't be empty!")
+
+
+def test_answer_does_not_tell_whether_the_address_is_known(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        await rest.account(EMAIL, Authority.COMPANY_ADMIN)
+        first = await submitted(rest, reviewer)
+        second = await submitted(rest, reviewer, email=EMAIL.upper(), companyName="A stranger")
+        rows = await rest.store.read(lambda tx: tx.all(select(service_application.c.company_name)))
+        return first == second, [row.company_name for row in rows]
+
+    assert support.run(tmp_path, scenario) == (True, ["Hanbit"])
+
+
+def test_many_applications_with_one_address_at_once_leave_one(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        forms = [{**FORM, "companyName": f"Company {n}"} for n in range(8)]
+        answers = await asyncio.gather(*(rest.post(None, "/api/noauth/application", form) for form in forms))
+        return answers, len((await rest.get(await root(rest), "/applications", limit=10))["data"])
+
+    assert support.run(tmp_path, scenario) == ([{}] * 8, 1)
+
+
+def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        record = await submitted(rest, reviewer)
+        rest.now_ms += 5
+        approved = await rest.post(reviewer, f"/application/{record['id']['id']}/approve")
+        columns = (account.c.login, account.c.name, account.c.phone, account.c.division, account.c.authority)
+        made = await rest.store.read(lambda tx: tx.all(select(*columns, account.c.company_id)))
+        changed = {name: value for name, value in approved.items() if record[name] != value}
+        sent = await mails(rest) == [("application.approved", EMAIL, record["id"]["id"])]
+        return changed, tuple(made[1]), sent, rest.signals.told, reviewer.user_id
+
+    changed, made, sent, told, reviewer_id = support.run(tmp_path, scenario)
+
+    assert changed == {"state": "APPROVED", "decidedTime": support.NOW_MS + 5, "decidedBy": {"id": reviewer_id}}
+    assert made == (EMAIL, "김하늘", "010-1234-5678", "Fleet", "COMPANY_ADMIN", None)
+    assert sent
+    assert told == [(observe.SIGNAL_MAIL_DUE, "")]
+
+
+def test_rejected_applicant_gets_a_mail_and_no_account(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        record = await submitted(rest, reviewer)
+        body = {"reason": "No\nanswer"}
+        rejected = await rest.post(reviewer, f"/application/{record['id']['id']}/reject", body)
+        accounts = await rest.store.read(lambda tx: tx.all(select(account.c.id)))
+        sent = await mails(rest) == [("application.rejected", EMAIL, record["id"]["id"])]
+        again = await submitted(rest, reviewer)
+        return rejected["state"], rejected["reason"], len(accounts), sent, again["id"] != record["id"]
+
+    assert support.run(tmp_path, scenario) == ("REJECTED", "No\nanswer", 1, True, True)
+
+
+@pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": " \n"}, {"reason": "x" * 4097}, {"reason": 7}])
+def test_rejection_needs_a_reason(tmp_path: Path, body: dict[str, Any]) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        record = await submitted(rest, reviewer)
+        path = f"/application/{record['id']['id']}"
+        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/reject", body)
+        return status, code, (await rest.get(reviewer, path))["state"]
+
+    assert support.run(tmp_path, scenario) == (400, 31, "SUBMITTED")
+
+
+@pytest.mark.parametrize("first", ["approve", "reject"])
+@pytest.mark.parametrize("second", ["approve", "reject"])
+def test_second_decision_is_refused(tmp_path: Path, first: str, second: str) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
+        decided = await rest.post(reviewer, f"{path}/{first}", {"reason": "because"})
+        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
+        return status, code, await rest.get(reviewer, path) == decided, len(await mails(rest))
+
+    assert support.run(tmp_path, scenario) == (400, 30, True, 1)
+
+
+def test_administrators_deciding_at_once_leave_one_outcome(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
+        decisions = ["approve", "reject"] * 4
+        body = {"reason": "because"}
+        answers = await asyncio.gather(*(rest.call(reviewer, "POST", f"{path}/{each}", body) for each in decisions))
+        accounts = await rest.store.read(lambda tx: tx.all(select(account.c.id)))
+        state = (await rest.get(reviewer, path))["state"]
+        return sorted(a.status_code for a in answers), state, len(accounts), [kind for kind, *_ in await mails(rest)]
+
+    statuses, state, accounts, sent = support.run(tmp_path, scenario)
+
+    assert statuses == [200] + [400] * 7
+    assert (state, accounts, sent) in (
+        ("APPROVED", 2, ["application.approved"]),
+        ("REJECTED", 1, ["application.rejected"]),
+    )
+
+
+def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as_it_was(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
+        await rest.account(EMAIL.upper(), Authority.DRIVER)
+        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/approve")
+        return status, code, (await rest.get(reviewer, path))["state"], await mails(rest)
+
+    assert support.run(tmp_path, scenario) == (400, 31, "SUBMITTED", [])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", f"/application/{UNKNOWN}", (404, 32)),
+        ("GET", "/application/7", (400, 31)),
+        ("POST", f"/application/{UNKNOWN}/approve", (404, 32)),
+        ("POST", f"/application/{UNKNOWN}/reject", (404, 32)),
+        ("GET", "/applications", (400, 31)),
+        ("GET", "/applications?limit=0", (400, 31)),
+        ("GET", "/applications?limit=1&state=submitted", (400, 31)),
+        ("GET", f"/applications?limit=1&idOffset={UNKNOWN}", (400, 31)),
+    ],
+)
+def test_review_of_what_is_not_there_is_refused(
+    tmp_path: Path, method: str, path: str, expected: tuple[int, int]
+) -> None:
+    async def scenario(rest: Rest) -> Any:
+        return (await rest.refused(await root(rest), method, path))[:2]
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+@pytest.mark.parametrize("ascending", ["false", "true"])
+@pytest.mark.parametrize("state", [None, "SUBMITTED", "REJECTED"])
+def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str, state: str | None) -> None:
+    async def scenario(rest: Rest) -> tuple[list[str], list[str]]:
+        reviewer = await root(rest)
+        made = []
+        for n in range(7):
+            rest.now_ms += n % 2
+            record = await submitted(rest, reviewer, email=f"k{n}@x.example")
+            found = await rest.get(reviewer, "/applications", limit=100)
+            (new,) = [each for each in found["data"] if each["email"] == f"k{n}@x.example"]
+            assert record in found["data"]
+            made.append(new["email"])
+            if n % 3 == 0:
+                await rest.post(reviewer, f"/application/{new['id']['id']}/reject", {"reason": "r"})
+        query = {"limit": "2", "ascOrder": ascending, **({"state": state} if state else {})}
+        seen: list[str] = []
+        while True:
+            page = await rest.get(reviewer, "/applications", **query)
+            seen += [each["email"] for each in page["data"]]
+            if not page["hasNext"]:
+                return seen, made
+            query["idOffset"] = page["nextPageLink"]["idOffset"]
+
+    seen, made = support.run(tmp_path, scenario)
+    wanted = {None: made, "SUBMITTED": [m for n, m in enumerate(made) if n % 3], "REJECTED": made[::3]}[state]
+    assert seen == (wanted if ascending == "true" else wanted[::-1])

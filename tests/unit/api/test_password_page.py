@@ -1,0 +1,141 @@
+"""The page that sets a password, as a browser without scripts meets it."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.support import rest as support
+from tests.support.rest import Rest
+
+from tripline.services.accounts import links, registry
+
+PATH = "/account/set-password"
+EMAIL = "kim@fleet.example"
+
+
+async def link(rest: Rest) -> str:
+    user_id = await rest.store.write(
+        lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash="h", ids=rest.ids, now_ms=1)
+    )
+    return await rest.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=rest.now_ms))
+
+
+class Page(HTMLParser):
+    """Every element with its attributes, and the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def shown(tmp_path: Path) -> tuple[httpx.Response, Page]:
+    async def scenario(rest: Rest) -> httpx.Response:
+        return await rest.http.get(PATH, params={"token": await link(rest)})
+
+    answer = support.run(tmp_path, scenario)
+    return answer, Page(answer.text)
+
+
+def test_page_forbids_what_could_carry_the_link_away(tmp_path: Path) -> None:
+    answer, _ = shown(tmp_path)
+    style = re.search("<style>(.*?)</style>", answer.text, re.DOTALL)
+    assert style is not None
+    style_hash = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+
+    assert answer.headers["content-security-policy"] == (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_page_asks_nobody_else_for_anything_and_needs_no_script(tmp_path: Path) -> None:
+    answer, page = shown(tmp_path)
+
+    tags = {tag for tag, _ in page.elements}
+    assert tags.isdisjoint({"script", "link", "img", "iframe", "a", "object", "base"})
+    assert "//" not in answer.text
+    assert not any(name.startswith("on") or name == "style" for _, each in page.elements for name in each)
+
+
+def test_page_can_be_read_aloud_and_on_a_phone(tmp_path: Path) -> None:
+    _, page = shown(tmp_path)
+
+    fields = [each for each in page.all("input") if each["type"] != "hidden"]
+    assert [each["for"] for each in page.all("label")] == [each["id"] for each in fields] == ["password", "again"]
+    assert all(each["autocomplete"] == "new-password" and "required" in each for each in fields)
+    assert page.all("html") == [{"lang": "en"}]
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all("meta")
+    assert len(page.all("h1")) == 1
+
+
+def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        token = await link(rest)
+        seen = [(await rest.http.request(method, PATH, params={"token": token})) for method in ("GET", "HEAD", "GET")]
+        sent = await rest.http.post(PATH, data={"token": token, "password": "12345678", "again": "12345678"})
+        again = await rest.http.get(PATH, params={"token": token})
+        return [answer.status_code for answer in (*seen, sent, again)]
+
+    assert support.run(tmp_path, scenario) == [200, 200, 200, 200, 400]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"password": "1234567", "again": "1234567"}, "at least 8 characters"),
+        ({"password": "12345678", "again": "12345679"}, "are not the same"),
+        ({"password": "12345678"}, "are not the same"),
+        ({}, "can&#x27;t be empty"),
+        ({"password": "12345678\x00", "again": "12345678\x00"}, "control characters"),
+    ],
+)
+def test_trouble_is_told_in_the_page_and_the_form_stays(tmp_path: Path, fields: dict[str, str], told: str) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        token = await link(rest)
+        answer = await rest.http.post(PATH, data={"token": token, **fields})
+        kept = {"type": "hidden", "name": "token", "value": token} in Page(answer.text).all("input")
+        return answer.status_code, told in answer.text, 'role="alert"' in answer.text, kept
+
+    assert support.run(tmp_path, scenario) == (400, True, True, True)
+
+
+@pytest.mark.parametrize("token", ["", "x", '"><script>alert(1)</script>', "\x00", "é", "x" * 5_000])
+def test_link_that_is_none_of_ours_is_told_without_repeating_it(tmp_path: Path, token: str) -> None:
+    async def scenario(rest: Rest) -> list[httpx.Response]:
+        await link(rest)
+        form = {"token": token, "password": "12345678", "again": "12345678"}
+        return [await rest.http.get(PATH, params={"token": token}), await rest.http.post(PATH, data=form)]
+
+    for answer in support.run(tmp_path, scenario):
+        assert answer.status_code == 400
+        assert "does not work any more" in answer.text
+        assert Page(answer.text).all("form") == []
+        assert "<script" not in answer.text
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"&" * 1_000, b"a=%ff", b'{"token":"x"}', b"x" * 100_000])
+def test_body_that_is_no_form_is_refused_in_a_page(tmp_path: Path, body: bytes) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        answer = await rest.http.post(PATH, content=body)
+        return answer.status_code, answer.headers["content-type"]
+
+    assert support.run(tmp_path, scenario) == (400, "text/html; charset=utf-8")

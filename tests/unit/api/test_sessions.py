@@ -1,0 +1,258 @@
+"""Refresh tokens that rotate, waits after wrong passwords, and the limit on an account's requests."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+from tests.support import rest as support
+from tests.support.rest import Rest
+
+from tripline import config
+from tripline.domain.access import Authority
+from tripline.domain.ids import UserId
+from tripline.services.accounts import registry
+from tripline.services.accounts.limits import Limits
+from tripline.services.accounts.sessions import GRACE_MS
+from tripline.store import refresh_sessions
+from tripline.store.tables import account, refresh_session
+
+EMAIL = "kim@fleet.example"
+GOOD = {"username": EMAIL, "password": "pass"}
+
+
+async def make(rest: Rest, email: str = EMAIL) -> UserId:
+    hashed = await rest.passwords.hash("pass")
+    return await rest.store.write(
+        lambda tx: registry.grant_service_account(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+    )
+
+
+async def log_in(rest: Rest) -> str:
+    return (await rest.post(None, "/api/auth/login", GOOD))["refreshToken"]  # type: ignore[no-any-return]
+
+
+async def use(rest: Rest, token: str) -> str | tuple[int, int]:
+    """The next refresh token, or HTTP status and errorCode of the refusal."""
+    body = (await rest.call(None, "POST", "/api/auth/token", {"refreshToken": token})).json()
+    return body["refreshToken"] if "refreshToken" in body else (body["status"], body["errorCode"])
+
+
+def session_of(rest: Rest, token: str) -> tuple[str, str]:
+    ticket = rest.tokens.ticket_of_refresh(token, now_ms=rest.now_ms)
+    return ticket.session_id, ticket.token_id
+
+
+def test_each_use_gives_the_next_token_of_one_session(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[str, str]]:
+        await make(rest)
+        tokens = [await log_in(rest)]
+        for _ in range(3):
+            rest.now_ms += 60_000
+            tokens.append(str(await use(rest, tokens[-1])))
+        return [session_of(rest, token) for token in tokens]
+
+    seen = support.run(tmp_path, scenario)
+
+    assert len({session for session, _ in seen}) == 1
+    assert len({token for _, token in seen}) == 4
+
+
+@pytest.mark.parametrize(("later_ms", "good"), [(0, True), (GRACE_MS - 1, True), (GRACE_MS, False)])
+def test_token_before_is_good_for_a_moment_and_then_ends_the_session(tmp_path: Path, later_ms: int, good: bool) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await make(rest)
+        first = await log_in(rest)
+        second = str(await use(rest, first))
+        rest.now_ms += later_ms
+        again = await use(rest, first)
+        known = session_of(rest, again) == session_of(rest, second) if isinstance(again, str) else again
+        return known, isinstance(await use(rest, second), str)
+
+    assert support.run(tmp_path, scenario) == ((True, True) if good else ((401, 10), False))
+
+
+def test_token_before_the_last_ends_the_session_at_once(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await make(rest)
+        first, other = await log_in(rest), await log_in(rest)
+        second = str(await use(rest, first))
+        third = str(await use(rest, second))
+        return await use(rest, first), await use(rest, third), isinstance(await use(rest, other), str)
+
+    # The thief and the owner are both out; another log-in of the account is none of the affair.
+    assert support.run(tmp_path, scenario) == ((401, 10), (401, 10), True)
+
+
+def test_thief_who_was_first_is_out_when_the_owner_comes_back(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await make(rest)
+        stolen = await log_in(rest)
+        thiefs = str(await use(rest, stolen))
+        rest.now_ms += 3_600_000
+        return await use(rest, stolen), await use(rest, thiefs)
+
+    assert support.run(tmp_path, scenario) == ((401, 10), (401, 10))
+
+
+def test_two_uses_at_once_get_the_same_next_token(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool]:
+        await make(rest)
+        first = await log_in(rest)
+        answers = await asyncio.gather(*(use(rest, first) for _ in range(8)))
+        return len({session_of(rest, str(each)) for each in answers}), isinstance(await use(rest, str(answers[3])), str)
+
+    assert support.run(tmp_path, scenario) == (1, True)
+
+
+def test_token_without_a_session_is_refused(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> Any:
+        user_id = await make(rest)
+        token = await log_in(rest)
+        await rest.store.write(lambda tx: refresh_sessions.revoke_all(tx, user_id))
+        return await use(rest, token)
+
+    assert support.run(tmp_path, scenario) == (401, 10)
+
+
+def test_disabled_account_gets_no_new_tokens(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> Any:
+        user_id = await make(rest)
+        token = await log_in(rest)
+        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
+        return await use(rest, token)
+
+    assert support.run(tmp_path, scenario) == (401, 10)
+
+
+def test_session_lives_as_long_as_its_newest_token(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await make(rest)
+        token = await log_in(rest)
+        rest.now_ms += 604_799_000
+        token = str(await use(rest, token))
+        (row,) = await rest.store.read(lambda tx: tx.all(select(refresh_session.c.expires_ms)))
+        rest.now_ms += 604_800_000
+        return row.expires_ms - rest.now_ms, await use(rest, token)
+
+    assert support.run(tmp_path, scenario) == (0, (401, 11))
+
+
+def limited(rest: Rest, *, behind_proxy: bool = False, **settings: Any) -> httpx.AsyncClient:
+    """A client of the application with other limits, connecting from 127.0.0.1."""
+    limits = Limits(accounts=config.Accounts(**settings), rest=config.Rest())
+    app = support.application(replace(rest.rim, limits=limits, behind_proxy=behind_proxy))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")  # type: ignore[arg-type]
+
+
+async def attempt(
+    http: httpx.AsyncClient, password: str, *, email: str = EMAIL, via: str | None = None
+) -> int | tuple[int, int, str]:
+    """200, or status, errorCode and Retry-After of the refusal."""
+    headers = {} if via is None else {"X-Forwarded-For": via}
+    answer = await http.post("/api/auth/login", json={"username": email, "password": password}, headers=headers)
+    if answer.status_code == 200:
+        return 200
+    return answer.status_code, answer.json()["errorCode"], answer.headers.get("retry-after", "")
+
+
+WRONG = (401, 10, "")
+
+
+def test_right_password_waits_after_too_many_wrong_ones(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        await make(rest)
+        async with limited(rest, failures=2, wait_s=30.5) as http:
+            seen = [await attempt(http, word) for word in ("a", "b", "pass")]
+            rest.now_ms += 30_499
+            seen.append(await attempt(http, "pass"))
+            rest.now_ms += 1
+            return [*seen, await attempt(http, "pass"), await attempt(http, "a"), await attempt(http, "pass")]
+
+    expected = [WRONG, WRONG, (429, 2, "31"), (429, 2, "1"), 200, WRONG, 200]
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_account_that_does_not_exist_waits_alike(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        async with limited(rest, failures=1) as http:
+            return [await attempt(http, "a", email=name) for name in ("no@x.example", "NO@x.example ")]
+
+    assert support.run(tmp_path, scenario) == [WRONG, (429, 2, "30")]
+
+
+def test_stranger_elsewhere_does_not_lock_the_owner_out(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        await make(rest)
+        async with limited(rest, behind_proxy=True, failures=2) as http:
+            seen = [await attempt(http, "guess", via="203.0.113.9") for _ in range(4)]
+            return [*seen, await attempt(http, "pass", via="192.0.2.1")]
+
+    assert support.run(tmp_path, scenario) == [WRONG, WRONG, (429, 2, "30"), (429, 2, "30"), 200]
+
+
+@pytest.mark.parametrize(
+    ("behind_proxy", "vias", "counted_together"),
+    [
+        (False, ("192.0.2.1", "192.0.2.2"), True),
+        (True, ("192.0.2.1", "192.0.2.2"), False),
+        (True, ("6.6.6.6, 192.0.2.1", "7.7.7.7,192.0.2.1"), True),
+        (True, ("192.0.2.1:5000", "192.0.2.1:6000"), True),
+        (True, ("::ffff:192.0.2.1", "192.0.2.1"), True),
+        (True, ("2001:db8:1:2:3::4", "[2001:db8:1:2:9::9]:80"), True),
+        (True, ("2001:db8:1:2::4", "2001:db8:1:3::4"), False),
+        (True, ("nonsense", "what"), True),
+    ],
+)
+def test_address_is_the_last_hop_that_our_proxy_wrote(
+    tmp_path: Path, behind_proxy: bool, vias: tuple[str, str], counted_together: bool
+) -> None:
+    async def scenario(rest: Rest) -> Any:
+        async with limited(rest, behind_proxy=behind_proxy, failures=1) as http:
+            await attempt(http, "guess", via=vias[0])
+            return await attempt(http, "guess", via=vias[1])
+
+    assert support.run(tmp_path, scenario) == ((429, 2, "30") if counted_together else WRONG)
+
+
+def test_one_form_login_counts_once_although_it_is_read_two_ways(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        async with limited(rest, failures=3) as http:
+            content = f'{{"username":"{EMAIL}","password":"a%21b"}}'
+            headers = {"Content-Type": "application/x-www-form-urlencoded"}
+            return [(await http.post("/api/auth/login", content=content, headers=headers)).status_code for _ in "1234"]
+
+    assert support.run(tmp_path, scenario) == [401, 401, 401, 429]
+
+
+def test_g33_requests_of_an_account_are_limited_when_set(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        logins = [await rest.account(f"{name}@x.example", Authority.COMPANY_ADMIN) for name in "ab"]
+        limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=3))
+        app = support.application(replace(rest.rim, limits=limits))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
+
+            async def ask(who: int) -> tuple[int, str]:
+                headers = {"X-Authorization": f"Bearer {logins[who].token}"}
+                answer = await http.get("/api/auth/user", headers=headers)
+                return answer.json().get("errorCode", 0), answer.headers.get("retry-after", "")
+
+            first = [await ask(0) for _ in range(4)]
+            other = await ask(1)
+            rest.now_ms += 20_000
+            return first, other, await ask(0)
+
+    first, other, later = support.run(tmp_path, scenario)
+    assert first == [(0, ""), (0, ""), (0, ""), (2, "20")]
+    assert other == later == (0, "")
+
+
+def test_g33_requests_are_not_limited_by_default(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> set[int]:
+        login = await rest.account("a@x.example", Authority.COMPANY_ADMIN)
+        return {(await rest.call(login, "GET", "/api/auth/user")).status_code for _ in range(300)}
+
+    assert support.run(tmp_path, scenario) == {200}

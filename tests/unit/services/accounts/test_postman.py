@@ -1,0 +1,260 @@
+"""The postman: what is sent, when it is tried again, and when it gives up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+from tests.support import rest as support
+from tests.support.rest import Rest
+
+from tripline import observe
+from tripline.adapters.signals_local import LocalSignals
+from tripline.domain.ids import UserId
+from tripline.ports import Letter, LetterRefusedError, Outage
+from tripline.services.accounts import letters, postman, registry
+from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
+from tripline.services.accounts.sweeper import PARKED_MS, Sweeper
+from tripline.store import mail_outbox
+from tripline.store.mail_outbox import NEVER_MS
+from tripline.store.tables import account, password_link, refresh_session
+
+EMAIL = "kim@fleet.example"
+
+
+class Box:
+    """Implements `ports.Mailer`: keeps letters, or raises what it is told."""
+
+    def __init__(self) -> None:
+        self.letters: list[Letter] = []
+        self.trouble: dict[str, Exception] = {}
+        self.arrived = asyncio.Event()
+
+    async def send(self, letter: Letter) -> None:
+        """Keep the letter."""
+        if letter.recipient in self.trouble:
+            raise self.trouble[letter.recipient]
+        self.letters.append(letter)
+        self.arrived.set()
+
+
+class World:
+    """A postman over a store, with a clock that stands still."""
+
+    def __init__(self, rest: Rest) -> None:
+        self.rest = rest
+        self.box = Box()
+        self.signals = LocalSignals()
+        self.postman = Postman(
+            store=rest.store,
+            mailer=self.box,
+            link_hours=24,
+            public_url="https://fleet.example/",
+            signals=self.signals,
+            clock=lambda: rest.now_ms,
+        )
+
+    async def account(self, email: str = EMAIL) -> UserId:
+        return await self.rest.store.write(
+            lambda tx: registry.grant_service_account(
+                tx, email=email, password_hash="h", ids=self.rest.ids, now_ms=self.rest.now_ms
+            )
+        )
+
+    async def ask(self, email: str = EMAIL) -> None:
+        now_ms = self.rest.now_ms
+        no = self.rest.ids.take(1, now_ms=now_ms)
+        await self.rest.store.write(
+            lambda tx: mail_outbox.add(tx, no=no, kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
+        )
+
+    async def rows(self) -> list[tuple[int, str | None, int]]:
+        """Attempts, last error, and when it is due from now, ms."""
+        found = await self.rest.store.read(lambda tx: mail_outbox.due(tx, now_ms=NEVER_MS, limit=99))
+        return [(mail.attempts, mail.last_error, mail.due_ms - self.rest.now_ms) for mail in found]
+
+    async def links(self) -> int:
+        return len(await self.rest.store.read(lambda tx: tx.all(select(password_link.c.token_hash))))
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.glob("*") if path.is_file())
+
+
+def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
+    return support.run(tmp_path, lambda rest: scenario(World(rest)))
+
+
+def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        await world.account()
+        await world.ask(" KIM@fleet.example")
+        tried = await world.postman.send_due()
+        (letter,) = world.box.letters
+        token = letter.text.partition("token=")[2].split()[0]
+        return tried, letter, token, token.encode() in everything_in(tmp_path), await world.rows(), await world.links()
+
+    tried, letter, token, in_clear, rows, kept = play(tmp_path, scenario)
+
+    link = f"https://fleet.example/account/set-password?token={token}"
+    assert letter == letters.reset(recipient=EMAIL, name=EMAIL, link=link, hours=24)
+    assert len(token) == 43
+    assert (tried, in_clear, rows, kept) == (1, False, [], 1)
+
+
+def test_mail_to_nobody_goes_without_a_letter(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        await world.ask("nobody@fleet.example")
+        tried = await world.postman.send_due()
+        return tried, world.box.letters, await world.rows()
+
+    assert play(tmp_path, scenario) == (1, [], [])
+
+
+def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        user_id = await world.account()
+        await world.ask()
+        await world.rest.store.write(lambda tx: tx.run(delete(account).where(account.c.id == user_id)))
+        await world.postman.send_due()
+        return world.box.letters, await world.rows()
+
+    assert play(tmp_path, scenario) == ([], [])
+
+
+def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(tmp_path: Path) -> None:
+    async def scenario(world: World) -> list[tuple[int, str | None, int]]:
+        await world.account()
+        await world.ask()
+        world.box.trouble[EMAIL] = Outage("the server is away")
+        seen = []
+        while True:
+            await world.postman.send_due()
+            (row,) = await world.rows()
+            seen.append(row)
+            if row[2] > PATIENCE_MS:
+                return seen
+            world.rest.now_ms += row[2]
+
+    seen = play(tmp_path, scenario)
+
+    assert {error for _, error, _ in seen} == {"the server is away"}
+    assert [attempts for attempts, *_ in seen] == list(range(1, len(seen) + 1))
+    pauses = [pause for *_, pause in seen[:-1]]
+    assert pauses[:4] == [5_000, 10_000, 20_000, 40_000]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 3_600_000
+    assert PATIENCE_MS <= sum(pauses) < PATIENCE_MS + 3_600_000
+
+
+@pytest.mark.parametrize(("attempts", "expected"), [(1, 5_000), (2, 10_000), (10, 2_560_000), (11, 3_600_000)])
+def test_pause_doubles_up_to_an_hour(attempts: int, expected: int) -> None:
+    assert pause_ms(attempts) == expected
+    assert pause_ms(10_000) == 3_600_000
+
+
+def test_refused_letter_is_parked_at_once_and_holds_up_no_other(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        for email in ("bad@x.example", "bug@x.example", "good@x.example"):
+            await world.account(email)
+            await world.ask(email)
+        world.box.trouble = {"bad@x.example": LetterRefusedError("no such user"), "bug@x.example": ValueError("bug")}
+        await world.postman.send_due()
+        waiting = await world.rest.store.read(mail_outbox.waiting)
+        return [letter.recipient for letter in world.box.letters], await world.rows(), waiting
+
+    sent, rows, waiting = play(tmp_path, scenario)
+
+    assert sent == ["good@x.example"]
+    assert rows == [(1, "bug", 5_000), (1, "no such user", NEVER_MS - support.NOW_MS)]
+    assert waiting == mail_outbox.Waiting(1, 1, "bug")
+
+
+def test_long_error_is_cut(tmp_path: Path) -> None:
+    async def scenario(world: World) -> Any:
+        await world.account()
+        await world.ask()
+        world.box.trouble[EMAIL] = Outage("x" * 10_000)
+        await world.postman.send_due()
+        return await world.rows()
+
+    assert play(tmp_path, scenario) == [(1, "x" * 255, 5_000)]
+
+
+def test_each_try_makes_a_new_link_and_only_the_newest_stays(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        await world.account()
+        for _ in range(3):
+            await world.ask()
+        await world.postman.send_due()
+        return len({letter.text for letter in world.box.letters}), await world.links()
+
+    assert play(tmp_path, scenario) == (3, 1)
+
+
+def test_start_tries_parked_mails_once_more_and_a_hint_wakes(tmp_path: Path) -> None:
+    async def scenario(world: World) -> list[str]:
+        await world.account()
+        await world.ask()
+        world.box.trouble[EMAIL] = LetterRefusedError("wrong sender")
+        await world.postman.send_due()
+        world.box.trouble.clear()
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(world.postman.run())
+            await world.box.arrived.wait()
+            world.box.arrived.clear()
+            await world.account("lee@x.example")
+            await world.ask("lee@x.example")
+            world.signals.notify(observe.SIGNAL_MAIL_DUE)
+            async with asyncio.timeout(postman.LOOK_S / 2):
+                await world.box.arrived.wait()
+            running.cancel()
+        return [letter.recipient for letter in world.box.letters]
+
+    assert play(tmp_path, scenario) == [EMAIL, "lee@x.example"]
+
+
+def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> None:
+    async def scenario(world: World) -> tuple[Any, ...]:
+        rest = world.rest
+        hashed = await rest.passwords.hash("pass")
+        await rest.store.write(
+            lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
+        )
+        sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms)
+
+        async def counts() -> tuple[int, int, int]:
+            sessions = await rest.store.read(lambda tx: tx.all(select(refresh_session.c.id)))
+            return len(sessions), await world.links(), len(await world.rows())
+
+        await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": "pass"})
+        await world.ask()
+        await world.postman.send_due()
+        await world.ask()
+        world.box.trouble[EMAIL] = LetterRefusedError("no")
+        await world.postman.send_due()
+        seen = []
+        start_ms = rest.now_ms
+        for at_ms in (86_399_999, 86_400_000, 604_799_999, 604_800_000, PARKED_MS, PARKED_MS + 1):
+            rest.now_ms = start_ms + at_ms
+            await sweeper.sweep()
+            seen.append(await counts())
+        return tuple(seen)
+
+    assert play(tmp_path, scenario) == ((1, 1, 1), (1, 0, 1), (1, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 0))
+
+
+def test_letters_say_what_to_do_in_plain_words() -> None:
+    named = {"recipient": EMAIL, "name": "김하늘"}
+
+    approved = letters.approved(**named, service="택시", link="https://x/1", hours=24)
+    rejected = letters.rejected(**named, service="택시", reason="No\nanswer")
+    reset = letters.reset(**named, link="https://x/2", hours=1)
+
+    assert "김하늘" in approved.text
+    assert "\n\nhttps://x/1\n\nThe link works once, within 24 hours" in approved.text
+    assert "The reason:\n\nNo\nanswer\n\n" in rejected.text
+    assert "\n\nhttps://x/2\n\nThe link works once, within 1 hour;" in reset.text
+    assert "your password stays as it is" in reset.text
