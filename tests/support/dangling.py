@@ -1,11 +1,13 @@
 """Where a deleted thing is still named: every text column of every table is searched for its id."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import String, Text, func, select
 
+from tests.support.ingest_rig import LocalSignals
+from tripline.services.erasing import Eraser
 from tripline.store.tables import metadata
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, Store
 
 
 def references(tx: ReadTx, *deleted: str, besides: Collection[str] = ()) -> dict[str, int]:
@@ -24,3 +26,15 @@ def references(tx: ReadTx, *deleted: str, besides: Collection[str] = ()) -> dict
             if row[0]:
                 found[name] = row[0]
     return found
+
+
+async def left(store: Store, *deleted: str) -> dict[str, int]:
+    """As `references`, when the eraser is through with what was deleted; no pipeline runs beside it."""
+    eraser = Eraser(store=store, signals=LocalSignals(), let_go=_nobody_writes, stopwatch=lambda: 0.0)
+    while await eraser.erase_pending():
+        pass
+    return await store.read(lambda tx: references(tx, *deleted))
+
+
+async def _nobody_writes(_: Sequence[str]) -> None:
+    """There is nothing to wait for."""

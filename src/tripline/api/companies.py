@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import observe
-from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api import answers, guards, pages, parameters, reading, removed
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
@@ -142,9 +141,9 @@ async def delete(request: Call) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
-    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id))
-    for sensor_id in changed:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    now_ms = rim.clock()
+    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    removed.tell(rim, changed)
     return answers.ok({})
 
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import observe
-from tripline.api import answers, guards, parameters
+from tripline.api import answers, guards, parameters, removed
 from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, people
@@ -181,9 +180,11 @@ async def _delete(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
     user_id = _user_id(request, role)
-    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id))
-    for sensor_id in changed:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    now_ms = rim.clock()
+    changed = await rim.store.write(
+        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, now_ms=now_ms)
+    )
+    removed.tell(rim, changed)
     return answers.ok({})
 
 

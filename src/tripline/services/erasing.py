@@ -1,21 +1,22 @@
-"""The eraser: takes what deleted vehicles and sensors left behind out of the store, a little at a time.
+"""The eraser: takes what deleted vehicles, sensors and persons left behind out of the store, a little at a time.
 
 What waits is a list in the store (`store/erasures.py`), so an eraser that is stopped anywhere goes on where it was. It
 never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or slow the
 disk is, and what devices send goes between two of them.
 
-Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`).
+Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`),
+or the person (`services/fleet/removal.py`).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from tripline.domain.ids import SensorId, VehicleId
+from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
 from tripline.ports import Outage, Signals
 from tripline.services.fleet import sensor_removal
-from tripline.store import erasures, remains
+from tripline.store import drivers, erasures, remains
 from tripline.store.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
 
@@ -28,14 +29,15 @@ REST_S: Final = 0.01
 LOOK_S: Final = 5.0
 """How often to look unasked: for what other processes deleted, and after an outage."""
 AT_ONCE: Final = 500
-"""Vehicles or sensors taken from the list in one go."""
+"""Vehicles, sensors or persons taken from the list in one go."""
 
 LetGo = Callable[[Sequence[str]], Awaitable[None]]
-"""Returns when nobody is about to write rows of these vehicles or sensors, and nobody will (`IngestDoor.let_go_of`)."""
+"""Returns when nobody is about to write rows that name these, and nobody will (`IngestDoor.let_go_of`)."""
 
 _ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
     Kind.VEHICLE: lambda tx, owner_id, limit: remains.erase_some(tx, VehicleId(owner_id), limit=limit),
     Kind.SENSOR: lambda tx, owner_id, limit: sensor_removal.erase_some(tx, SensorId(owner_id), limit=limit),
+    Kind.PERSON: lambda tx, owner_id, limit: drivers.erase_some(tx, UserId(owner_id), limit=limit),
 }
 
 log = logger("eraser")
@@ -66,8 +68,8 @@ class Eraser:
                 await self._wait()
 
     async def erase_pending(self) -> int:
-        """Erase everything of the vehicles and sensors that wait longest; how many of them. Raises `Outage`."""
-        return await self._erase(Kind.VEHICLE) + await self._erase(Kind.SENSOR)
+        """Erase everything of those of each kind that wait longest; how many of them. Raises `Outage`."""
+        return sum([await self._erase(kind) for kind in Kind])
 
     async def _erase(self, kind: Kind) -> int:
         waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE, kind=kind))

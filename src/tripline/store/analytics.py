@@ -117,14 +117,18 @@ _PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
 _NO_OFFSET: Final = literal_column("0", Integer)
 """SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
 
-_TRIP_SCORE: Final = Hot(
-    select(*(driving_score.c[name] for name in Score._fields)).where(driving_score.c.trip_id == bindparam("id")), "id"
-)
+
+def _columns(table: Table) -> list[ColumnElement[Any]]:
+    """What a record shows of a row; a deleted driver is none."""
+    return [erasures.mentioned(table.c[name]) if name == "user_id" else table.c[name] for name in _FIELDS[table]]
+
+
+_TRIP_SCORE: Final = Hot(select(*_columns(driving_score)).where(driving_score.c.trip_id == bindparam("id")), "id")
 _TOTAL: Final = Hot(
     select(
         vehicle_score.c.vehicle_id,
         vehicle_score.c.created_ms,
-        vehicle_score.c.user_id,
+        erasures.mentioned(vehicle_score.c.user_id),
         vehicle_score.c["count"],
         vehicle_score.c.score,
         vehicle_score.c.distance_m,
@@ -173,7 +177,7 @@ def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
     here, place = tuple_(*order), tuple_(*(bindparam(name, type_=Integer) for name in names))
     created = table.c.created_ms
     statement = (
-        select(*(table.c[name] for name in _FIELDS[table]))
+        select(*_columns(table))
         .where(
             *_of(table, owner),
             here > place if ascending else here < place,

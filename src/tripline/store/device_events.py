@@ -24,7 +24,9 @@ from tripline.store.transactions import Hot, ReadTx
 _NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
 """As in `journeys.py`."""
 _COLUMNS: Final = [
-    erasures.mentioned(device_event.c.sensor_id) if field.name == "sensor_id" else device_event.c[field.name]
+    erasures.mentioned(device_event.c[field.name])
+    if field.name in ("sensor_id", "user_id")
+    else device_event.c[field.name]
     for field in fields(StoredEvent)
 ]
 _IS_EVENT: Final = Hot(

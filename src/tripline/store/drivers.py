@@ -1,19 +1,21 @@
-"""Who drove: taking a person out of what driving left behind, which itself is kept.
+"""Who drove: what somebody drove stays when the person is deleted, and names no driver from then on.
 
-Not here: reading trips (`journeys.py`), who drives a vehicle now (`vehicles.release_driver`).
+The rows are too many to change in the transaction that deletes the person: it puts the person on the eraser's list
+(`erasures.begin_person`), from when on nobody is shown the id (`erasures.mentioned`), and the eraser takes it out.
+
+Takes no scope: it works on what names nobody any more. Not here: reading trips (`journeys.py`), who drives a vehicle
+now (`vehicles.release_driver`).
 """
 
-from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import bindparam, literal_column, select, update
+from sqlalchemy import Column, Update, bindparam, literal_column, select, update
 
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
-from tripline.store.tables import account, device_event, driving_score, gps_event, trip, vehicle_score
+from tripline.store.tables import device_event, driving_score, gps_event, trip, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-_EXISTS: Final = Hot(select(account.c.id).where(account.c.id == bindparam("id")), "id")
 _DRIVING: Final = Hot(
     select(trip.c.sensor_id)
     .distinct()
@@ -24,10 +26,21 @@ _DRIVING: Final = Hot(
     ),
     "of_user",
 )
-_FORGET: Final = [
-    update(table).where(table.c.user_id == bindparam("of_user")).values(user_id=None)
-    for table in (trip, device_event, driving_score, gps_event, vehicle_score)
-]
+
+
+def _detach(key: Column[int] | Column[str]) -> Update:
+    """Take the driver out of some rows, by the index that begins with it."""
+    table = key.table
+    driven = select(key).where(table.c.user_id == bindparam("of_user")).limit(bindparam("most"))
+    return update(table).where(key.in_(driven)).values(user_id=None)
+
+
+_IN_TURN: Final = tuple(
+    _detach(key)
+    for key in (trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id)
+)
+"""Trips first: a score that was judged for one with another driver is not kept. Accumulated scores last: they take
+their driver from the scores."""
 
 
 def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:
@@ -35,14 +48,10 @@ def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:
     return [SensorId(sensor_id) for (sensor_id,) in tx.hot(_DRIVING, user_id)]
 
 
-def forget_user(tx: WriteTx, user_id: UserId) -> None:
-    """Let everything that the person drove name no driver. For a person that is to be deleted, or is."""
-    for statement in _FORGET:
-        tx.run(statement, {"of_user": user_id})
-
-
-def forget_deleted(tx: WriteTx, user_ids: Iterable[UserId]) -> None:
-    """As `forget_user`, for those who have no account any more: rows were made from what was known before."""
-    for user_id in user_ids:
-        if not tx.hot(_EXISTS, user_id):
-            forget_user(tx, user_id)
+def erase_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
+    """Let up to `limit` rows that the deleted person drove name no driver; how many. 0: nothing names it any more."""
+    for statement in _IN_TURN:
+        touched = tx.run(statement, {"of_user": user_id, "most": limit})
+        if touched:
+            return touched
+    return 0

@@ -14,7 +14,6 @@ from sqlalchemy import bindparam, func, select, union_all, update
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip
-from tripline.store import drivers
 from tripline.store.bulk import Bulk
 from tripline.store.tables import (
     account,
@@ -89,8 +88,8 @@ _NEWEST: Final = Hot(
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("attributes", "drivers", "ended", "events", "jobs", "messages", "microtrips", "named", "sensors",
-                 "started", "trips", "vehicles")  # fmt: skip
+    __slots__ = ("attributes", "drivers", "ended", "events", "jobs", "messages", "microtrips", "sensors", "started",
+                 "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
         self.microtrips: list[Any] = []
@@ -110,8 +109,6 @@ class Rows:
         self.sensors: dict[SensorId, str] = {}
         self.drivers: dict[UserId, TripId] = {}
         """Latest trip."""
-        self.named: set[UserId] = set()
-        """The drivers that new trips and events name."""
 
     def tell_vehicle(self, vehicle_id: VehicleId, trip_id: TripId | None, kind: str) -> None:
         """The vehicle's latest trip (None: as it was) and kind of message."""
@@ -163,8 +160,6 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in rows.sensors.items()])
     _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in rows.drivers.items()])
-    # A track may have been read before its driver was deleted.
-    drivers.forget_deleted(tx, rows.named)
 
 
 def newest_no(tx: ReadTx, scope: Scope) -> int:

@@ -2,10 +2,10 @@
 
 A vehicle's trips, microtrips, scores and events are too many to go in the transaction that deletes it. That
 transaction puts the vehicle on this list, and from then on they are not there for anybody: every statement that finds
-such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor in trips
-and events, and for those of its trips that have no vehicle.
+such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor or
+person in trips, events and scores, and for those of a sensor's trips that have no vehicle.
 
-Not here: erasing the rows (`remains.py`, `sensor_remains.py`), who asks for it (`services/erasing.py`).
+Not here: erasing the rows (`remains.py`, `sensor_remains.py`, `drivers.py`), who asks for it (`services/erasing.py`).
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
 
-from tripline.domain.ids import SensorId, VehicleId
+from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.store.tables import erasure
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -23,6 +23,7 @@ class Kind(StrEnum):
 
     VEHICLE = "vehicle"
     SENSOR = "sensor"
+    PERSON = "person"
 
 
 _ANY: Final = Hot(select(erasure.c.id).limit(1))
@@ -41,9 +42,9 @@ def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
     return ~exists().where(erasure.c.id == owner_id)
 
 
-def mentioned(sensor_id: ColumnElement[str]) -> ColumnElement[str]:
-    """The sensor that a row of driving data names; null from the moment in which it is deleted."""
-    return case((kept(sensor_id), sensor_id))
+def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
+    """The sensor or person that a row of driving data names; null from the moment in which it is deleted."""
+    return case((kept(owner_id), owner_id))
 
 
 def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
@@ -56,8 +57,13 @@ def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
     tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
 
 
+def begin_person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> None:
+    """What the person drove names nobody any more."""
+    tx.run(insert(erasure).values(id=user_id, kind=Kind.PERSON.value, created_ms=now_ms))
+
+
 def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
-    """Deleted vehicles, or sensors, whose driving data waits to be erased, the longest waiting first."""
+    """Deleted vehicles, or sensors or persons, whose driving data waits to be erased, the longest waiting first."""
     return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
 
 
@@ -73,5 +79,5 @@ def deleted_ms(tx: ReadTx, owner_id: str) -> int:
 
 
 def finish(tx: WriteTx, owner_id: str) -> None:
-    """Nothing is left of the vehicle or sensor."""
+    """Nothing is left of the vehicle, sensor or person."""
     tx.run(delete(erasure).where(erasure.c.id == owner_id))

@@ -100,7 +100,7 @@ _OF_PERSON: Final = "user_id"
 
 
 def _column(name: str) -> ColumnElement[Any]:
-    return erasures.mentioned(trip.c.sensor_id) if name == "sensor_id" else trip.c[name]
+    return erasures.mentioned(trip.c[name]) if name in ("sensor_id", "user_id") else trip.c[name]
 
 
 _TRIP: Final = [_column(field.name) for field in fields(StoredTrip)]

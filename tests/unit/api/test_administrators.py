@@ -119,7 +119,7 @@ def test_last_administrator_of_a_company_is_not_deleted(tmp_path):
             deleted.json(),
             (await app.refused(root, "DELETE", f"{path}/{second}"))[:2],
             (await app.refused(admin, "GET", "/company/me"))[:2],
-            await app.store.read(lambda tx: dangling.references(tx, admin.user_id)),
+            await dangling.left(app.store, admin.user_id),
         )
 
     refused, deleted, second, token, found = rest.run(tmp_path, scenario)

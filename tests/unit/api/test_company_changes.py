@@ -210,7 +210,7 @@ def test_deleted_company_leaves_no_reference_and_partners_it_registered(tmp_path
         _, q = await app.partner(p, "q@q.example")
         driver = await app.person(p, Authority.DRIVER, "han")
         await app.call(operator, "DELETE", f"/company/{p.company_id}")
-        found = await app.store.read(lambda tx: dangling.references(tx, p.company_id, p.user_id, driver.user_id))
+        found = await dangling.left(app.store, p.company_id, p.user_id, driver.user_id)
         return found, await app.get(q, "/company/me"), operator.company_id
 
     found, left, operator_id = rest.run(tmp_path, scenario)

@@ -180,7 +180,7 @@ def test_only_the_own_company_deletes_its_people(tmp_path, role):
             (await app.call(p, "DELETE", path)).json(),
             (await app.refused(person, "GET", path))[:2],
             await app.refused(p, "DELETE", path),
-            await app.store.read(lambda tx: dangling.references(tx, person.user_id)),
+            await dangling.left(app.store, person.user_id),
             (await log_in(app, "han@people.example", "pass phrase")).status_code,
         )
 

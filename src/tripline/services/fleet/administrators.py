@@ -73,12 +73,12 @@ def change(
     return persons.apply(tx, before, actor=actor, named=named, password_hash=password_hash, now_ms=now_ms)
 
 
-def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> AbstractSet[SensorId]:
+def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, user_id: UserId, now_ms: int) -> AbstractSet[SensorId]:
     """Delete the administrator; the sensors that changed. Raises as `find`, and `people.LastAdministrator`."""
     find(tx, actor=actor, company_id=company_id, user_id=user_id)
     if not rows.has_other_administrator(tx, company_id, user_id):
         raise people.LastAdministrator("This is the company's only administrator; register another one first.")
-    return removal.person(tx, user_id)
+    return removal.person(tx, user_id, now_ms=now_ms)
 
 
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[User]:

@@ -95,11 +95,11 @@ def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Compan
     return access.admitted(rows.find(tx, scope, company_id), "company")
 
 
-def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId) -> AbstractSet[SensorId]:
+def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> AbstractSet[SensorId]:
     """Delete the company; the sensors that changed. Raises `NotFound`, `Forbidden` or `companies.InUse`."""
     scope = access.scope_of(actor, Action.COMPANY_DELETE)
     access.admit(rows.inside(tx, scope, company_id), "company")
-    return removal.company(tx, company_id)
+    return removal.company(tx, company_id, now_ms=now_ms)
 
 
 def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None) -> None:

@@ -147,10 +147,10 @@ def checked(before: User, *, actor: Actor, named: Mapping[str, Any]) -> people.C
     return new
 
 
-def delete(tx: WriteTx, *, actor: Actor, role: Authority, user_id: UserId) -> AbstractSet[SensorId]:
+def delete(tx: WriteTx, *, actor: Actor, role: Authority, user_id: UserId, now_ms: int) -> AbstractSet[SensorId]:
     """Delete the person; the sensors that changed. Raises `NotFound` or `Forbidden`."""
     find(tx, actor=actor, action=Action.PERSON_DELETE, role=role, user_id=user_id)
-    return removal.person(tx, user_id)
+    return removal.person(tx, user_id, now_ms=now_ms)
 
 
 def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:

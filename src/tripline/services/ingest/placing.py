@@ -156,12 +156,9 @@ class Placer:
         trip = track.trip
         if trip is not None and not trips.is_about(trip, event.tid):
             trip = None
-        driver_id = track.driver_id if trip is None else trip.user_id
-        if driver_id is not None:
-            self.rows.named.add(driver_id)
         self.rows.events += (
             *(no, text, track.company_id, track.sensor_id),
-            *((track.vehicle_id, driver_id, None) if trip is None else (trip.vehicle_id, driver_id, trip.id)),
+            *((track.vehicle_id, track.driver_id, None) if trip is None else (trip.vehicle_id, trip.user_id, trip.id)),
             *(event.device_type, event.ty, event.sent_ty, event.ts, event.event_ms, event.lat, event.lon),
             event.payload,
         )
@@ -197,8 +194,6 @@ class Placer:
 
     def _insert(self, track: Track, trip: LiveTrip, **more: Any) -> None:
         get = more.get
-        if trip.user_id is not None:
-            self.rows.named.add(trip.user_id)
         self.rows.trips += (
             *(trip.no, trip.id, time_ids.ms_of_no(trip.no), track.company_id, track.sensor_id),
             *(trip.vehicle_id, trip.user_id, track.service_type, trip.device_type, trip.tid, trip.parking),

@@ -56,9 +56,10 @@ class Track:
         return self.trip is not None and self.trip.vehicle_id != self.vehicle_id
 
     def names(self, owners: Container[str | None]) -> bool:
-        """Whether the next rows of the sensor may be of one of the vehicles, or it is one of the sensors."""
+        """Whether the next rows of the sensor may name one of the vehicles or drivers, or it is one of the sensors."""
         trips = self.ended if self.trip is None else (*self.ended, self.trip)
-        named = (self.sensor_id, self.vehicle_id, *(trip.vehicle_id for trip in trips))
+        driver_ids = (self.driver_id, self.trip and self.trip.user_id)
+        named = (self.sensor_id, self.vehicle_id, *driver_ids, *(trip.vehicle_id for trip in trips))
         return any(owner in owners for owner in named)
 
     def lapse(self, trip: LiveTrip, *, since_ms: int) -> None:
@@ -114,7 +115,7 @@ class Tracks:
             self._tracks.pop(sensor_id, None)
 
     def forget_deleted(self, owners: Container[str | None]) -> None:
-        """Read the sensors again that are on the list, or know a vehicle that is."""
+        """Read the sensors again that are on the list, or know a vehicle or driver that is."""
         self.forget([key for key, track in self._tracks.items() if track.names(owners)])
 
     def forget_all(self) -> None:

@@ -71,8 +71,8 @@ def lived(tx, app, of, vehicle, sensor, driver):
     tx.run(insert(tables.push_outbox), {**push, "body": b"{}", "due_ms": 1})
 
 
-async def references(app, *deleted):
-    """Where the ids are named."""
+async def named_in(app, *deleted):
+    """Where the ids are named now."""
     return await app.store.read(lambda tx: dangling.references(tx, *deleted))
 
 
@@ -84,7 +84,7 @@ def drivers_in(record):
 def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
     async def scenario(app):
         world = await made(app)
-        before = set(await references(app, world.driver.user_id))
+        before = set(await named_in(app, world.driver.user_id))
         app.signals.told.clear()
         await app.call(world.of.borrower, "DELETE", f"/driver/{world.driver.user_id}")
         analytics = f"/api/tre/v1_3/vehicle/{world.vehicle}/analytics"
@@ -96,7 +96,7 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
         vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
         kept = [len(page["data"]) for page in pages], [drivers_in(page) for page in pages], total["userId"]["id"]
         told = list(app.signals.told)
-        return before, await references(app, world.driver.user_id), kept, vehicle, told, world
+        return before, await dangling.left(app.store, world.driver.user_id), kept, vehicle, told, world
 
     before, after, kept, vehicle, told, world = rest.run(tmp_path, scenario)
 
@@ -116,7 +116,7 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
     assert after == {}
     assert kept == ([2, 1, 1], [{PLACEHOLDER}] * 3, PLACEHOLDER)
     assert (vehicle["currentDriverId"]["id"], vehicle["delegateUserCount"]) == (PLACEHOLDER, 1)
-    assert told == [(observe.SIGNAL_SENSOR_CHANGED, world.sensor)]
+    assert told == [(observe.SIGNAL_SENSOR_CHANGED, world.sensor), (observe.SIGNAL_ERASURE_DUE, "")]
 
 
 def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
@@ -126,7 +126,7 @@ def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
         vehicle = await lending.new_vehicle(app, director)
         await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
         left = await app.get(of.owner, f"/vehicle/{vehicle}")
-        return left["directorId"]["id"], await references(app, director.user_id)
+        return left["directorId"]["id"], await dangling.left(app.store, director.user_id)
 
     assert rest.run(tmp_path, scenario) == (PLACEHOLDER, {})
 
@@ -136,7 +136,7 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
         world = await made(app)
         borrower = world.of.borrower
         gone = (borrower.company_id, borrower.user_id, world.director.user_id, world.driver.user_id)
-        before = set(await references(app, *gone))
+        before = set(await named_in(app, *gone))
         app.signals.told.clear()
         refused = await app.refused(borrower, "DELETE", f"/company/{borrower.company_id}")
         deleted = await app.call(world.of.operator, "DELETE", f"/company/{borrower.company_id}")
@@ -145,7 +145,7 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
             before,
             refused[:2],
             deleted.json(),
-            await references(app, *gone),
+            await dangling.left(app.store, *gone),
             vehicle,
             app.signals.told,
             world.sensor,
@@ -167,7 +167,7 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
     } <= before
     assert (refused, deleted, after) == ((403, 20), {}, {})
     assert (vehicle["currentDriverId"]["id"], vehicle["delegateUserCount"]) == (PLACEHOLDER, 0)
-    assert told == [(observe.SIGNAL_SENSOR_CHANGED, sensor)]
+    assert told == [(observe.SIGNAL_SENSOR_CHANGED, sensor), (observe.SIGNAL_ERASURE_DUE, "")]
     assert revoked == [401, 401]
     assert below
 
@@ -181,12 +181,21 @@ def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(tmp_
         ]
         await app.post(of.below, f"/sensor/{sensor['id']}/vehicle/{vehicle}")
         path = f"/company/{of.below.company_id}"
+
+        def unmapped(tx):
+            """What the sensor sent while it was on no vehicle."""
+            sent = {"company_id": of.below.company_id, "sensor_id": sensor["id"]}
+            journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, payload={"tid": 1}, closed_ms=1, **sent)
+            event = {"no": 1, "id": "event", "device_type": "GPS", "ty": 130, "event_ms": 1, "payload": b"{}"}
+            tx.run(insert(tables.device_event), event | sent)
+
+        await app.store.write(unmapped)
         in_use = [(await app.refused(of.operator, "DELETE", path))[:2]]
         await app.call(of.below, "DELETE", f"/sensor/{sensor['id']}")
         in_use.append((await app.refused(of.operator, "DELETE", path))[:2])
         await app.call(of.below, "DELETE", f"/vehicle/{vehicle}")
         deleted = await app.call(of.operator, "DELETE", path)
-        return in_use, deleted.json(), await references(app, of.below.company_id, of.below.user_id)
+        return in_use, deleted.json(), await dangling.left(app.store, of.below.company_id, of.below.user_id)
 
     assert rest.run(tmp_path, scenario) == ([(400, 30)] * 2, {}, {})
 
@@ -204,7 +213,7 @@ def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_
             ]
         )
         results = judged(work, rules(config.Scoring(), config.Harsh()))
-        await rig.write(lambda tx: drivers.forget_user(tx, UserId(scoring_rows.DRIVER)))
+        await rig.write(lambda tx: drivers.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
         kept = await rig.write(
             lambda tx: keeping.keep(tx, results, accumulate=config.Scoring().accumulate, ids=rig.ids, now_ms=rig.now_ms)
         )
