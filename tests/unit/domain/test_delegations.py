@@ -1,5 +1,7 @@
 """Rules of lending as tables."""
 
+from pathlib import Path
+
 import pytest
 
 from tripline.domain import delegations
@@ -8,6 +10,7 @@ from tripline.domain.delegations import Standing, Step, UserRole
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import NotFound
 
+PAGE = Path(__file__).parents[3] / "docs" / "delegation.md"
 A, B = CompanyId("a"), CompanyId("b")
 
 
@@ -106,3 +109,15 @@ def test_right_is_ended_by_who_could_give_it_or_by_the_owners_administrator(auth
     actor = Actor(UserId("u"), authority, company)
 
     assert delegations.may_end(actor=actor, owner=A, could_give=could_give) is may
+
+
+@pytest.mark.parametrize("standing", list(Standing))
+def test_users_page_says_what_each_standing_answers_to_each_step(standing):
+    def said(step):
+        if (standing, step) in delegations.NEXT:
+            return delegations.NEXT[standing, step].value
+        return f"refused: `{delegations.REFUSALS[standing, step]().code}`"
+
+    row = f"| {standing.value} | {said(Step.REGISTER)} | {said(Step.LEND)} | {said(Step.REMOVE)} |"
+
+    assert row in PAGE.read_text("utf-8").splitlines()
