@@ -94,6 +94,62 @@ def test_database_of_every_earlier_step_upgrades_and_keeps_its_rows(tmp_path):
         assert migrate.version_of(path) == migrate.newest()
 
 
+def value(name: str, kind: str, number: int) -> object:
+    """A value of a column's type, another one in each row."""
+    match kind.split("(")[0]:
+        case "VARCHAR" | "TEXT":
+            return f"{number}{name}"[:5]
+        case "BLOB":
+            return bytes([number]) * 300
+        case "FLOAT":
+            return number + 0.5
+        case "BOOLEAN":
+            return number % 2
+        case "BIGINT" | "INTEGER" | "SMALLINT":
+            return number
+    raise AssertionError(f"no value for the type {kind}")
+
+
+def fill(connection: sqlite3.Connection, rows: int) -> dict[str, tuple[list[str], list[tuple]]]:
+    """Rows in every table, each naming those of the same number elsewhere; the columns and rows of each table."""
+    kept = {}
+    names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    for (table,) in names.fetchall():
+        if table == migrate.VERSION_TABLE:
+            continue
+        columns = [(row[1], row[2]) for row in connection.execute(f"PRAGMA table_xinfo({table})")]
+        named = {row[3]: row[4] for row in connection.execute(f"PRAGMA foreign_key_list({table})")}
+        values = [tuple(value(named.get(name, name), kind, n) for name, kind in columns) for n in range(rows)]
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", values)
+        kept[table] = ([name for name, _ in columns], values)
+    return kept
+
+
+@pytest.mark.parametrize("step", migrate.steps()[:-1])
+def test_filled_database_of_an_earlier_step_keeps_every_row_in_every_table(tmp_path, step):
+    path = tmp_path / "filled.db"
+    migrate.upgrade(path, to=step)
+    connection = sqlite3.connect(path)
+    kept = fill(connection, rows=50)
+    connection.commit()
+    connection.close()
+
+    migrate.upgrade(path)
+
+    connection = sqlite3.connect(path)
+    after = {
+        table: connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid").fetchall()
+        for table, (columns, _) in kept.items()
+    }
+    checks = [connection.execute(f"PRAGMA {check}").fetchall() for check in ("foreign_key_check", "integrity_check")]
+    connection.close()
+    assert {"trip", "microtrip", "device_event", "driving_score", "gps_event"} <= kept.keys()
+    assert after == {table: values for table, (_, values) in kept.items()}
+    assert checks == [[], [("ok",)]]
+    fresh = stores.fresh_file(tmp_path)
+    assert {row[:2] for row in schema(path)} == {row[:2] for row in schema(fresh)}
+
+
 def test_first_step_is_where_databases_begin():
     assert migrate.steps()[0] == FIRST
 
