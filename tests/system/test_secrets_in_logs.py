@@ -1,9 +1,12 @@
 """No password, token or position reaches the log of a running server, whatever is asked of it."""
 
+import time
+
 import httpx
-from tests.support import fleet, servers
+from tests.support import fleet, mail, servers
 
 POSITION = "37.123456"
+APPLICANT = "ops@hanbit.example"
 
 
 def _provoke(server: servers.Running, company: fleet.Company, device: str) -> list[str]:
@@ -45,3 +48,71 @@ def test_log_of_a_provoked_server_holds_no_secret(tmp_path):
     # The log is not silent about what happened, so it could have told more.
     assert log.count("account.login_failed") == 1
     assert [secret for secret in secrets if secret in log or secret in metrics] == []
+
+
+def _provoke_accounts(server: servers.Running, api: httpx.Client) -> list[str]:
+    """Links, passwords and refresh tokens, used well and badly; the texts that must not be in the log."""
+    root = {"username": "root@x.example", "password": fleet.PASSWORD}
+    servers.run(
+        "admin",
+        "create",
+        "--data",
+        str(server.data),
+        "--email",
+        root["username"],
+        "--password-stdin",
+        stdin=fleet.PASSWORD,
+    )
+    token = api.post("/api/auth/login", json=root).json()["token"]
+    api.headers["X-Authorization"] = f"Bearer {token}"
+    form = ("serviceName", "companyName", "contactName", "mobile", "introduction")
+    api.post("/api/noauth/application", json={**dict.fromkeys(form, "x"), "email": APPLICANT})
+    (application,) = api.get("/api/tre/v1/applications?limit=1").json()["data"]
+    api.post(f"/api/tre/v1/application/{application['id']['id']}/approve")
+    link = _link(server)
+    link_token = link.partition("token=")[2]
+    chosen, changed = "a chosen pass phrase", "a changed pass phrase"
+    for password in ("short", chosen, chosen):
+        api.get(link)
+        api.post("/account/set-password", data={"token": link_token, "password": password, "again": password})
+        api.post("/api/noauth/setPassword", json={"token": link_token, "password": password})
+    pair = api.post("/api/auth/login", json={"username": APPLICANT, "password": chosen}).json()
+    refreshed = [pair["refreshToken"]]
+    for _ in range(2):
+        refreshed.append(api.post("/api/auth/token", json={"refreshToken": refreshed[-1]}).json()["refreshToken"])
+    stolen = api.post("/api/auth/token", json={"refreshToken": refreshed[0]})
+    assert stolen.status_code == 401
+    api.headers["X-Authorization"] = f"Bearer {pair['token']}"
+    for current in ("wrong-pass-phrase", chosen):
+        api.post("/api/auth/changePassword", json={"currentPassword": current, "newPassword": changed})
+    for _ in range(6):
+        api.post("/api/auth/login", json={"username": APPLICANT, "password": "wrong-pass-phrase"})
+    secrets = [link_token, chosen, changed, "wrong-pass-phrase", fleet.PASSWORD, token, pair["token"], *refreshed]
+    return [*secrets, *(each.rpartition(".")[2] for each in refreshed)]
+
+
+def _link(server: servers.Running) -> str:
+    """The link in the only mail of the server's folder, once it is there."""
+    until = time.monotonic() + 20
+    while not (found := mail.in_folder(server.data / "mail")):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return mail.link_in(found[0])
+
+
+def test_log_of_accounts_in_trouble_holds_no_secret(tmp_path):
+    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
+    with (
+        servers.serving(tmp_path / "data", variables=talkative) as server,
+        httpx.Client(base_url=server.api, timeout=20) as api,
+    ):
+        secrets = _provoke_accounts(server, api)
+        metrics = api.get("/metrics").text
+    log = _log(server)
+
+    events = ("account.refresh_reused", "account.login_throttled", "account.login_failed")
+    assert [log.count(event) > 0 for event in events] == [True] * 3
+    assert [secret for secret in secrets if secret in log or secret in metrics] == []
+    kept = b"".join(path.read_bytes() for path in server.data.glob("tripline.*"))
+    assert kept
+    assert [secret for secret in secrets if secret.encode() in kept] == []

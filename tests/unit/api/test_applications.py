@@ -244,3 +244,31 @@ def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str
     seen, made = support.run(tmp_path, scenario)
     wanted = {None: made, "SUBMITTED": [m for n, m in enumerate(made) if n % 3], "REJECTED": made[::3]}[state]
     assert seen == (wanted if ascending == "true" else wanted[::-1])
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        "GET /applications?limit=1",
+        "GET /application/{known}",
+        f"GET /application/{UNKNOWN}",
+        "POST /application/{known}/approve",
+        "POST /application/{known}/reject",
+        f"POST /application/{UNKNOWN}/approve",
+    ],
+)
+def test_only_a_platform_administrator_reviews(tmp_path: Path, route: str) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        reviewer = await root(rest)
+        record = await submitted(rest, reviewer)
+        _, admin = await rest.operator("taxi")
+        people = [await rest.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]
+        carrier = await rest.account("carrier@x.example", Authority.CARRIER)
+        granted = await rest.account("granted@x.example", Authority.COMPANY_ADMIN)
+        method, path = route.format(known=record["id"]["id"]).split(" ")
+        body = {"reason": "because"} if path.endswith("reject") else None
+        codes = [(await rest.refused(who, method, path, body))[:2] for who in (admin, *people, carrier, granted)]
+        nobody = (await rest.refused(None, method, path, body))[:2]
+        return codes, nobody, (await rest.get(reviewer, f"/application/{record['id']['id']}")) == record
+
+    assert support.run(tmp_path, scenario) == ([(403, 20)] * 5, (401, 10), True)

@@ -3,8 +3,10 @@
 import dataclasses
 
 import pytest
+from tests.support import rows
 
 from tripline.services import doctor
+from tripline.store import mail_outbox
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
@@ -50,3 +52,29 @@ def test_certificate_near_its_end_is_wrong(days, well):
 
 def test_installation_without_certificate_yet_is_well():
     assert verdict("certificate", certificate_end_ms=None) is True
+
+
+def test_parked_mails_are_wrong_and_waiting_ones_are_not():
+    with rows.memory() as tx:
+        texts = [mail_finding(tx)]
+        for no in range(3):
+            mail_outbox.add(tx, no=no, kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS)
+        texts.append(mail_finding(tx))
+        first, *_ = mail_outbox.due(tx, now_ms=NOW_MS, limit=1)
+        mail_outbox.postpone(tx, first, error="550 no such user", due_ms=mail_outbox.NEVER_MS)
+        texts.append(mail_finding(tx))
+
+    assert texts == [
+        (True, "0 mails wait"),
+        (True, "3 mails wait"),
+        (
+            False,
+            "2 mails wait, 1 parked; last error: 550 no such user; "
+            "mend what stands in the way and restart, then they are tried once more",
+        ),
+    ]
+
+
+def mail_finding(tx) -> tuple[bool, str]:
+    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    return next((each.well, each.text) for each in report.findings if each.subject == "mail")
