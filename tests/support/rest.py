@@ -212,11 +212,11 @@ def company_body(service_type: str | None, email: str, **fields: Any) -> dict[st
     return body if service_type is None else {"serviceType": service_type, **body}
 
 
-def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]]) -> T:
-    """Play the scenario against a fresh application."""
+def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) -> T:
+    """Play the scenario against a fresh application; `parts` are given to `Rest`."""
 
     async def play() -> T:
-        rest = Rest(stores.fresh_file(folder))
+        rest = Rest(stores.fresh_file(folder), **parts)
         try:
             return await scenario(rest)
         finally:

@@ -32,6 +32,7 @@ _REFUSALS: Final[dict[Kind, type[Refusal]]] = {
     required=("actionId", "type", "mdn"),
     answer=rest_lines.ActionOutcomes,
     refuses=(
+        NotFound,
         lines.WrongState,
         lines.LineBusy,
         lines.NumberTaken,
@@ -65,7 +66,7 @@ async def act(request: Call) -> ASGIApp:
     request=rest_lines.UnpauseRequest,
     required=("mdn",),
     answer=rest_sensors.SensorRecord,
-    refuses=(lines.WrongState, lines.LineBusy, lines.CarrierRefused),
+    refuses=(NotFound, lines.WrongState, lines.LineBusy, lines.CarrierRefused),
 )
 async def unpause(request: Call) -> ASGIApp:
     """Have the carrier lift the pause of a line of the caller's company: `nwStatus` goes from 02 to 01.

@@ -1,0 +1,558 @@
+"""Carrier lines over REST: every action's effect, what is refused, what happens once, and lifting a pause."""
+
+import json
+
+import pytest
+from tests.support import lines, rest
+from tests.support.lines import ACTIONS, IMEI, MDN
+
+from tripline import observe
+from tripline.domain import ids
+from tripline.domain.access import Authority
+from tripline.ports import CarrierRefusedError, Outage
+
+NONE = {"id": ids.PLACEHOLDER}
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Runs a scenario on a fresh application with a carrier and a company."""
+
+    def run(scenario, **fields):
+        async def with_scene(app):
+            return await scenario(await lines.scene(app, **fields))
+
+        return rest.run(tmp_path, with_scene)
+
+    return run
+
+
+def line_of(record):
+    """What a record says of the line."""
+    info = record.get("additionalInfo")
+    plan = (info["subscription"], info["imsi"], info["iccid"]) if isinstance(info, dict) else None
+    return record.get("mdn"), record.get("nwStatus"), plan
+
+
+async def mounted(scene, sensor_id, number="1가1"):
+    vehicle = await scene.app.post(scene.admin, "/vehicle", {"vehicleNo": number, "mileage": 1})
+    await scene.app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle['id']['id']}")
+    return vehicle["id"]["id"]
+
+
+def test_opening_of_an_unknown_device_creates_its_sensor(play):
+    async def scenario(scene):
+        sensor_id = await scene.opened()
+        record = await scene.sensor(sensor_id)
+        found = await scene.app.get(scene.admin, "/sensor", mdn=MDN)
+        return sensor_id, scene.admin.company_id, record, found
+
+    sensor_id, company_id, record, found = play(scenario)
+
+    assert found == record
+    assert line_of(record) == (MDN, "01", ("PLAN", "450081", "8982"))
+    kept = ("id", "companyId", "serialNo", "credentialsId", "type", "status", "vehicleId")
+    assert {name: record[name] for name in kept} == {
+        "id": {"id": sensor_id},
+        "companyId": {"id": company_id},
+        "serialNo": IMEI,
+        "credentialsId": None,
+        "type": "OBD2",
+        "status": "DEACTIVATED",
+        "vehicleId": NONE,
+    }
+
+
+def test_opening_by_service_type_belongs_to_its_operator(play):
+    async def scenario(scene):
+        sensor_id = await scene.opened(companyId=None, serviceType="ace", deviceType="GPS")
+        record = await scene.sensor(sensor_id)
+        return record["companyId"]["id"] == scene.admin.company_id, record["type"]
+
+    assert play(scenario) == (True, "GPS")
+
+
+def test_opening_of_a_registered_device_gives_it_a_line(play):
+    async def scenario(scene):
+        body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20}
+        registered = await scene.app.post(scene.admin, "/sensor", body)
+        vehicle_id = await mounted(scene, registered["id"]["id"])
+        same = await scene.opened() == registered["id"]["id"]
+        record = await scene.sensor(registered["id"]["id"])
+        return (
+            same,
+            line_of(record)[:2],
+            record["vehicleId"]["id"] == vehicle_id,
+            record["credentialsId"],
+            record["type"],
+        )
+
+    assert play(scenario) == (True, (MDN, "01"), True, "t" * 20, "GPS")
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "code", "word"),
+    [
+        ({"imei": None}, 400, 31, "'imei' can't be empty"),
+        ({"imei": "35-69"}, 400, 31, "'imei' must be"),
+        ({"imei": 356938035643809}, 400, 31, "'imei' has the wrong type"),
+        ({"mdn": None}, 400, 31, "'mdn' can't be empty"),
+        ({"mdn": "010-1234"}, 400, 31, "'mdn' must be digits"),
+        ({"type": None}, 400, 31, "'type' can't be empty"),
+        ({"type": "REBIRTH"}, 400, 31, "'type' must be one of OPENING"),
+        ({"companyId": None}, 400, 31, "'companyId' can't be empty"),
+        ({"companyId": "x"}, 400, 31, "'companyId' must be a UUID"),
+        ({"companyId": "ffffffff-a4ed-11f0-8000-010000000042"}, 404, 32, "'companyId'"),
+        ({"companyId": None, "serviceType": "nobody's"}, 404, 32, "'serviceType'"),
+        ({"serviceType": "other"}, 400, 31, "'serviceType' must be ace"),
+        ({"iccid": "8" * 33}, 400, 31, "'iccid' must be"),
+        ({"subscription": "p" * 256}, 400, 31, "'subscription' must have at most 255"),
+        ({"occurredTime": -1}, 400, 31, "'occurredTime' must be between"),
+    ],
+)
+def test_opening_that_cannot_be_done_is_refused_by_field(play, said, status, code, word):
+    async def scenario(scene):
+        body = {"imei": IMEI, "companyId": scene.admin.company_id, **said}
+        return await scene.app.refused(scene.carrier, "POST", ACTIONS, {**scene.action("OPENING"), **body})
+
+    answer = play(scenario)
+
+    assert answer[:2] == (status, code)
+    assert word in answer[2]
+
+
+def test_opening_of_a_taken_number_or_another_companys_device_is_refused(play):
+    async def scenario(scene):
+        await scene.opened()
+        _, partner = await scene.app.partner(scene.admin, "p@p.example")
+        company = {"companyId": partner.company_id}
+        return await scene.refused("OPENING", imei="999", **company), await scene.refused(
+            "OPENING", mdn="01099999999", imei=IMEI, **company
+        )
+
+    assert play(scenario) == (
+        (400, 31, f"Parameter 'mdn': the number {MDN} is the line of another device."),
+        (400, 31, f"Parameter 'imei': a sensor with the serial number {IMEI} is another company's."),
+    )
+
+
+@pytest.mark.parametrize(("kind", "after"), [("USE", "02"), ("DORMANT", "03"), ("TERMINATION", "04")])
+def test_suspension_of_each_kind_is_written(play, kind, after):
+    async def scenario(scene):
+        sensor_id = await scene.opened()
+        done = await scene.act("SUSPENSION", kind=kind)
+        record = await scene.sensor(sensor_id)
+        return done["nwStatus"], line_of(record), await scene.refused("SUSPENSION", kind="USE")
+
+    assert play(scenario) == (
+        after,
+        (MDN, after, ("PLAN", "450081", "8982")),
+        (400, 30, f"The line has nwStatus {after}; suspension of use needs 01."),
+    )
+
+
+def test_opening_makes_a_suspended_line_normal(play):
+    async def scenario(scene):
+        await scene.opened()
+        await scene.act("SUSPENSION", kind="DORMANT")
+        return line_of(await scene.sensor(await scene.opened()))[:2]
+
+    assert play(scenario) == (MDN, "01")
+
+
+def test_number_sim_and_plan_change_are_written(play):
+    async def scenario(scene):
+        sensor_id = await scene.opened()
+        await scene.act("SIM_CHANGE", imsi="450082", iccid="8983")
+        await scene.act("PLAN_CHANGE", subscription="OTHER")
+        await scene.act("NUMBER_CHANGE", newMdn="01087654321")
+        found = await scene.app.get(scene.admin, "/sensor", mdn="01087654321")
+        gone = await scene.app.refused(scene.admin, "GET", "/sensor", mdn=MDN)
+        return found["id"]["id"] == sensor_id, line_of(found), gone[:2]
+
+    assert play(scenario) == (True, ("01087654321", "01", ("OTHER", "450082", "8983")), (404, 32))
+
+
+def test_number_change_to_a_taken_number_is_refused(play):
+    async def scenario(scene):
+        await scene.opened()
+        await scene.opened(imei="999", mdn="01087654321")
+        return await scene.refused("NUMBER_CHANGE", newMdn="01087654321")
+
+    assert play(scenario) == (400, 31, "Parameter 'newMdn': the number 01087654321 is the line of another device.")
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+def test_device_change_moves_mapping_owner_and_line(play, suspended):
+    async def scenario(scene):
+        old = await scene.opened()
+        vehicle_id = await mounted(scene, old)
+        if suspended:
+            await scene.act("SUSPENSION", kind="USE")
+        scene.app.signals.told.clear()
+        new = (await scene.act("DEVICE_CHANGE", newImei="111"))["sensor"]
+        before, after = await scene.sensor(old), await scene.sensor(new)
+        return (
+            (line_of(before)[:2], before["vehicleId"], before["status"]),
+            (line_of(after), after["vehicleId"]["id"] == vehicle_id, after["status"], after["serialNo"]),
+            after["companyId"] == before["companyId"],
+            scene.app.signals.told == [(observe.SIGNAL_SENSOR_CHANGED, each) for each in (old, new)],
+        )
+
+    state = "02" if suspended else "01"
+    assert play(scenario) == (
+        ((None, "00"), NONE, "DEACTIVATED"),
+        ((MDN, state, ("PLAN", "450081", "8982")), True, "ACTIVATED", "111"),
+        True,
+        True,
+    )
+
+
+def test_device_change_to_a_device_in_use_is_refused(play):
+    async def scenario(scene):
+        await scene.opened()
+        await scene.opened(imei="222", mdn="01022222222")
+        body = {"serialNo": "333", "type": "GPS", "credentialsId": "t" * 20}
+        await mounted(scene, (await scene.app.post(scene.admin, "/sensor", body))["id"]["id"])
+        return [(await scene.refused("DEVICE_CHANGE", newImei=imei))[:2] for imei in (IMEI, "222", "333")]
+
+    assert play(scenario) == [(400, 31)] * 3
+
+
+def test_owner_change_deletes_the_record_and_frees_number_and_device(play):
+    async def scenario(scene):
+        old = await scene.opened()
+        vehicle_id = await mounted(scene, old)
+        done = await scene.act("OWNER_CHANGE")
+        gone = await scene.app.refused(scene.admin, "GET", f"/sensor/{old}")
+        vehicle = await scene.app.get(scene.admin, f"/vehicle/{vehicle_id}")
+        _, partner = await scene.app.partner(scene.admin, "p@p.example")
+        new = await scene.opened(companyId=partner.company_id)
+        return done == {"sensor": old, "nwStatus": "00"}, gone[:2], vehicle["sensorCount"], new != old
+
+    assert play(scenario) == (True, (404, 32), 0, True)
+
+
+@pytest.mark.parametrize(("kind", "after"), [("ORDINARY", "06"), ("AUTHORITY", "05")])
+def test_termination_empties_the_record_and_frees_the_number(play, kind, after):
+    async def scenario(scene):
+        body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20, "additionalInfo": "on the left"}
+        await scene.app.post(scene.admin, "/sensor", body)
+        sensor_id = await scene.opened()
+        await mounted(scene, sensor_id)
+        await scene.act("SUSPENSION", kind="TERMINATION")
+        scene.app.signals.told.clear()
+        done = await scene.act("TERMINATION", kind=kind)
+        record = await scene.sensor(sensor_id)
+        told = {subject for subject, _ in scene.app.signals.told}
+        again = await scene.opened(imei="444") != sensor_id
+        return (
+            done["nwStatus"],
+            record["nwStatus"],
+            record["mdn"],
+            record["credentialsId"],
+            record["vehicleId"],
+            told,
+            again,
+        )
+
+    told = {observe.SIGNAL_SENSOR_CHANGED, observe.SIGNAL_CREDENTIAL_ENDED}
+    assert play(scenario) == (after, after, None, None, NONE, told, True)
+
+
+def test_terminated_line_is_unknown_by_its_number(play):
+    async def scenario(scene):
+        await scene.opened()
+        await scene.act("TERMINATION", kind="ORDINARY")
+        return await scene.refused("SUSPENSION", kind="USE")
+
+    assert play(scenario) == (404, 32, f"Parameter 'mdn': there is no line with the number {MDN}.")
+
+
+@pytest.mark.parametrize(
+    ("type_", "missing"),
+    [
+        ("DEVICE_CHANGE", "newImei"),
+        ("NUMBER_CHANGE", "newMdn"),
+        ("SIM_CHANGE", "imsi"),
+        ("TERMINATION", "kind"),
+        ("SUSPENSION", "kind"),
+        ("PLAN_CHANGE", "subscription"),
+    ],
+)
+def test_action_without_a_needed_field_is_refused_by_its_name(play, type_, missing):
+    assert play(lambda scene: scene.refused(type_)) == (400, 31, f"Parameter '{missing}' can't be empty!")
+
+
+def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(play):
+    async def scenario(scene):
+        actions = [
+            scene.action("OPENING", imei=IMEI, companyId=scene.admin.company_id),
+            scene.action("SUSPENSION", kind="USE"),
+            scene.action("SUSPENSION", kind="DORMANT"),
+            scene.action("PLAN_CHANGE"),
+            scene.action("PLAN_CHANGE", subscription="NEW"),
+        ]
+        outcomes = (await scene.app.post(scene.carrier, ACTIONS, {"actions": actions}))["outcomes"]
+        ids_told = [each["actionId"] for each in outcomes] == [each["actionId"] for each in actions]
+        return ids_told, [(each["outcome"], each["nwStatus"], each.get("errorCode")) for each in outcomes]
+
+    assert play(scenario) == (
+        True,
+        [
+            ("DONE", "01", None),
+            ("DONE", "02", None),
+            ("REFUSED", None, 30),
+            ("REFUSED", None, 31),
+            ("DONE", "02", None),
+        ],
+    )
+
+
+def test_action_sent_twice_is_done_once_and_answered_alike(play):
+    async def scenario(scene):
+        await scene.opened()
+        suspension = scene.action("SUSPENSION", kind="USE")
+        first = await scene.app.post(scene.carrier, ACTIONS, suspension)
+        second = await scene.app.post(scene.carrier, ACTIONS, dict(reversed(suspension.items())))
+        other = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**suspension, "kind": "DORMANT"})
+        return first == second, other, len(await scene.pushed())
+
+    same = "Parameter 'actionId': an action with this id was sent before."
+    assert play(scenario) == (True, (400, 30, same), 2)
+
+
+def test_refused_action_is_refused_alike_when_it_comes_again(play):
+    async def scenario(scene):
+        suspension = scene.action("SUSPENSION", kind="USE")
+        first = await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
+        await scene.opened()
+        return first, await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
+
+    unknown = (404, 32, f"Parameter 'mdn': there is no line with the number {MDN}.")
+    assert play(scenario) == (unknown, unknown)
+
+
+def test_same_id_of_two_carriers_is_two_actions(play):
+    async def scenario(scene):
+        await scene.opened()
+        other = await scene.app.account("net@other.example", Authority.CARRIER)
+        suspension = scene.action("SUSPENSION", kind="USE")
+        await scene.app.post(scene.carrier, ACTIONS, suspension)
+        return await scene.app.refused(other, "POST", ACTIONS, suspension)
+
+    assert play(scenario)[:2] == (400, 30)
+
+
+@pytest.mark.parametrize("size", [999, 1000, 1001])
+def test_batch_of_at_most_1000_is_taken(play, size):
+    async def scenario(scene):
+        batch = {"actions": [{"actionId": str(number)} for number in range(size)]}
+        answer = await scene.app.call(scene.carrier, "POST", ACTIONS, batch)
+        return answer.status_code, len(answer.json().get("outcomes", [])), answer.json().get("errorCode")
+
+    assert play(scenario) == ((200, size, None) if size <= 1000 else (400, 0, 31))
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({}, "'actionId' can't be empty"),
+        ({"actionId": ""}, "'actionId' can't be empty"),
+        ({"actionId": "a" * 256}, "'actionId' must have at most 255"),
+        ({"actionId": "a\n"}, "'actionId' must not contain control"),
+        ({"actionId": 7}, "'actionId' has the wrong type"),
+        ({"actions": []}, "'actions' can't be empty"),
+        ({"actions": {}}, "'actions' has the wrong type"),
+        ({"actions": [1]}, "'actions' has the wrong type"),
+        ({"actions": [{"actionId": "1"}, {}]}, "'actionId' can't be empty"),
+    ],
+)
+def test_request_that_holds_no_actions_is_refused_whole(play, body, word):
+    async def scenario(scene):
+        return await scene.app.refused(scene.carrier, "POST", ACTIONS, body)
+
+    answer = play(scenario)
+
+    assert answer[:2] == (400, 31)
+    assert word in answer[2]
+
+
+def test_carrier_may_do_nothing_else_and_nobody_else_may_act(play):
+    async def scenario(scene):
+        app = scene.app
+        root = await app.account("root@x.example", Authority.SYS_ADMIN)
+        director = await app.person(scene.admin, Authority.DIRECTOR, "d")
+        others = (None, root, scene.admin, director)
+        forbidden = [(await app.refused(login, "POST", ACTIONS, {}))[:2] for login in others]
+        reads = ("/company/me", "/sensors?limit=1", f"/sensor?mdn={MDN}", "/vehicle?vehicleNo=1")
+        refused = [(await app.refused(scene.carrier, "GET", path))[0] for path in reads]
+        return forbidden, refused, (await scene.unpause(scene.carrier)).status_code
+
+    assert play(scenario) == ([(401, 10), (403, 20), (403, 20), (403, 20)], [403, 403, 403, 403], 403)
+
+
+def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(play):
+    async def scenario(scene):
+        sensor_id = await scene.opened(occurredTime=1_735_689_602_000)
+        vehicle_id = await mounted(scene, sensor_id)
+        await scene.act("SIM_CHANGE", imsi="1", iccid="2")
+        await scene.act("PLAN_CHANGE", subscription="P")
+        await scene.act("SUSPENSION", kind="USE")
+        assert (await scene.unpause()).status_code == 200
+        await scene.act("TERMINATION", kind="ORDINARY")
+        company = scene.admin.company_id
+        receivers = {(receiver, sensor) for receiver, sensor, _ in await scene.pushed()}
+        bodies = [json.loads(body) for _, _, body in await scene.pushed()]
+        common = {"masterCompanyId": company, "companyId": company, "sensorId": sensor_id, "ty": "NWSTATUS"}
+        expected = [
+            {**common, "vehicleId": vehicle, "ts": ts, "pld": {"nwStatus": status}}
+            for status, vehicle, ts in (
+                ("01", ids.PLACEHOLDER, 1_735_689_602_000),
+                ("02", vehicle_id, scene.app.now_ms),
+                ("01", vehicle_id, scene.app.now_ms),
+                ("06", vehicle_id, scene.app.now_ms),
+            )
+        ]
+        return receivers == {(company, sensor_id)}, bodies, expected
+
+    once, bodies, expected = play(scenario)
+
+    assert once
+    assert bodies == expected
+
+
+def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked(play):
+    async def scenario(scene):
+        asked = {"notifyHost": "http://p.example/", "notifyMsgType": [600]}
+        _, loud = await scene.app.partner(scene.admin, "p@p.example", **asked)
+        _, silent = await scene.app.partner(scene.admin, "q@q.example", notifyMsgType=600)
+        await scene.opened(companyId=loud.company_id)
+        await scene.opened(companyId=silent.company_id, imei="5", mdn="555")
+        operator = scene.admin.company_id
+        return [receiver for receiver, _, _ in await scene.pushed()] == [operator, loud.company_id, operator]
+
+    assert play(scenario)
+
+
+def test_g14_unpause_answers_the_sensor_with_status_01(play):
+    async def scenario(scene):
+        sensor_id = await scene.opened()
+        await scene.act("SUSPENSION", kind="USE")
+        answer = await scene.unpause()
+        return answer.status_code, answer.json() == await scene.sensor(sensor_id), answer.json()["nwStatus"]
+
+    assert play(scenario) == (200, True, "01")
+
+
+def test_g15_unpause_errors_are_31_32_20_30(play):
+    async def scenario(scene):
+        app = scene.app
+        await scene.opened()
+        _, other = await app.operator("other")
+        _, partner = await app.partner(scene.admin, "p@p.example")
+        director = await app.person(scene.admin, Authority.DIRECTOR, "d")
+        cases = [(scene.admin, {}), (scene.admin, {"mdn": ""}), (scene.admin, {"mdn": 1}), (scene.admin, {"mdn": "0"})]
+        cases += [(login, {"mdn": MDN}) for login in (other, partner, director, scene.admin)]
+        return [(await app.refused(login, "POST", lines.UNPAUSE, body))[:2] for login, body in cases]
+
+    assert play(scenario) == [(400, 31)] * 3 + [(404, 32)] + [(403, 20)] * 3 + [(400, 30)]
+
+
+class Died(BaseException):
+    """The program ends while the carrier is asked."""
+
+
+class Carrier:
+    """Answers as it is told, and keeps what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = []
+
+    async def unpause(self, mdn, *, request_id):
+        self.asked.append(request_id)
+        answer = self.answers.pop(0)
+        if answer is not None:
+            raise answer
+
+
+@pytest.fixture
+def paused(tmp_path):
+    """Runs a scenario with a paused line and a carrier that answers as told."""
+
+    def run(carrier, scenario, **parts):
+        async def with_pause(app):
+            scene = await lines.scene(app)
+            await scene.opened()
+            await scene.act("SUSPENSION", kind="USE")
+            return await scenario(scene)
+
+        return rest.run(tmp_path, with_pause, carrier=carrier, **parts)
+
+    return run
+
+
+def test_carriers_refusal_is_passed_on_clean_and_short(paused):
+    async def scenario(scene):
+        refused = (await scene.unpause()).json()
+        return refused["status"], refused["errorCode"], refused["message"], (await scene.unpause()).status_code
+
+    carrier = Carrier(CarrierRefusedError("unpaid\r\n\x1b[31m bills" + "!" * 300), None)
+
+    status, code, message, then = paused(carrier, scenario)
+    assert (status, code, then) == (400, 30, 200)
+    assert message == "The carrier refused: " + ("unpaid [31m bills" + "!" * 300)[:200]
+    assert len(set(carrier.asked)) == 2
+
+
+def test_carrier_away_is_503_and_the_next_request_repeats_the_same_call(paused):
+    async def scenario(scene):
+        away = await scene.unpause()
+        done = await scene.unpause()
+        return away.status_code, away.json()["errorCode"], done.json()["nwStatus"], len(await scene.pushed())
+
+    carrier = Carrier(Outage("away"), None)
+
+    assert paused(carrier, scenario) == (503, 2, "01", 3)
+    assert len(carrier.asked) == 2
+    assert len(set(carrier.asked)) == 1
+
+
+def test_suspension_after_a_lost_call_means_that_the_pause_had_been_lifted(paused):
+    async def scenario(scene):
+        await scene.unpause()
+        suspended = await scene.act("SUSPENSION", kind="DORMANT")
+        return suspended["nwStatus"], (await scene.unpause()).status_code
+
+    assert paused(Carrier(Outage("away")), scenario) == ("03", 400)
+
+
+def test_claim_of_a_call_that_died_runs_out_and_the_call_is_completed(paused):
+    async def scenario(scene):
+        with pytest.raises(Died):
+            await scene.unpause()
+        busy = await scene.unpause()
+        scene.app.now_ms += 15_000
+        return busy.status_code, busy.json()["errorCode"], (await scene.unpause()).json()["nwStatus"]
+
+    carrier = Carrier(Died(), None)
+
+    assert paused(carrier, scenario) == (409, 2, "01")
+    assert len(carrier.asked) == 2
+    assert len(set(carrier.asked)) == 1
+
+
+def test_busy_line_refuses_an_action_without_keeping_it(paused):
+    async def scenario(scene):
+        with pytest.raises(Died):
+            await scene.unpause()
+        number = scene.action("NUMBER_CHANGE", newMdn="01055555555")
+        plan = scene.action("PLAN_CHANGE", subscription="B")
+        batch = {"actions": [number, plan]}
+        busy = (await scene.app.post(scene.carrier, ACTIONS, batch))["outcomes"]
+        scene.app.now_ms += 15_000
+        later = await scene.app.post(scene.carrier, ACTIONS, number)
+        return [each["errorCode"] for each in busy], later["outcomes"][0]["outcome"]
+
+    assert paused(Carrier(Died()), scenario) == ([2, 2], "DONE")
