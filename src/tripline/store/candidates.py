@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
@@ -79,10 +79,16 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
 
 
 def _lends(from_company: ColumnElement[str], to_company: ColumnElement[str]) -> ColumnElement[bool]:
-    return exists().where(
-        vehicle_company.c.from_company_id == from_company,
-        vehicle_company.c.to_company_id == to_company,
-        vehicle_company.c.automatic.is_(False),
+    """Whether the first has lent the second a vehicle: of all loans, only those to its operator are automatic.
+
+    The loans themselves are not asked whether they are, for a partner's to its operator may be a hundred thousand.
+    """
+    lender = company.alias("lender")
+    return and_(
+        exists().where(lender.c.id == from_company, lender.c.master_id != to_company),
+        exists().where(
+            vehicle_company.c.from_company_id == from_company, vehicle_company.c.to_company_id == to_company
+        ),
     )
 
 
