@@ -1,0 +1,55 @@
+"""The interface specification, row by row, against a real server.
+
+The rows are read from the document, so that none is left out; a row without a check fails, and so does a check without
+a row. What is not there yet is in `checks.LATER`, with a check of what the program says instead.
+"""
+
+import pytest
+from tests.support import servers
+from tests.support.spec import analytics, carrier, channel, document, fields, later, operations
+from tests.support.spec.checks import CHECKS, LATER
+from tests.support.spec.world import World
+
+CHAPTERS = (analytics, carrier, channel, fields, later, operations)
+ROWS = [row.key for row in document.rows()]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with servers.serving(tmp_path_factory.mktemp("specification") / "data") as server:
+        made = World(server)
+        yield made
+        made.http.close()
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_row(world, key):
+    assert key in CHECKS, f"no check for the row {key!r} of the interface specification"
+
+    CHECKS[key](world)
+
+
+def test_every_check_has_its_row():
+    assert sorted(set(CHECKS) - set(ROWS)) == []
+
+
+def test_rows_are_those_of_the_document():
+    text = document.DOCUMENT.read_text("utf-8")
+    in_tables = sum(line.startswith("|") for line in text.splitlines())
+    headings = text.count("|---")
+
+    assert headings > 15
+    assert len([row for row in document.rows() if len(row.cells) > 1 and " answer: " not in row.key]) == (
+        in_tables - 2 * sum(line.startswith("|---") for line in text.splitlines())
+    )
+
+
+def test_rows_that_are_not_there_yet_are_few_and_named():
+    assert {key.partition(":")[0] for key in LATER} <= {
+        "Device RPC (customer application)",
+        "Device channel (MQTTS)",
+        "Message-bus ingestion",
+        "States and transitions",
+        "Errors",
+        "Limits",
+    }
