@@ -63,6 +63,43 @@ EXPECTED = {
     "GET /driver/{driver of P}": "U.F ..FFF ..F .F",
     "GET /driver/{managing director}": "U.F ..FFF ..F FF",
     "GET /driver/{unknown}": "UNN NNNNN NNN NN",
+    "PUT /company/{P}": "U.F ..FFF FFF FF",
+    "PUT /company/{other}": "U.F FFFF. FFF FF",
+    "PUT /company/{unknown}": "UNN NNNNN FFF FF",
+    "PUT /company": "UBB BBBBB FFF FF",
+    "DELETE /company/{P}": "UBF BFFFF FFF FF",
+    "DELETE /company/{other}": "UBF FFFFF FFF FF",
+    "DELETE /company/{unknown}": "UNN NNNNN FFF FF",
+    "GET /companies?limit=5": "U.F ..... FFF FF",
+    "GET /companies?limit=5&serviceType=other": "U.F FFFF. FFF FF",
+    "GET /companies/count?serviceType=ace": "U.F ....F FFF FF",
+    "DELETE /company/{P}/admin/{admin of P}": "UBF BBFFF FFF FF",
+    "DELETE /company/{P}/admin/{unknown}": "UNF NNFFF FFF FF",
+    "PUT /company/{P}/admin/{admin of P}": "U.F ..FFF FFF FF",
+    "PUT /company/{P}/admin/{unknown}": "UNF NNFFF FFF FF",
+    "POST /company/{P}/admin": "U.F ..FFF FFF FF",
+    "POST /company/{other}/admin": "U.F FFFF. FFF FF",
+    "GET /company/{P}/admins?limit=5": "U.F ..FFF FFF FF",
+    "GET /company/{other}/admins?limit=5": "U.F FFFF. FFF FF",
+    "GET /director/{managing director}": "U.F ..FFF ..F FF",
+    "GET /director/{driver of P}": "UNN NNNNN NNN NN",
+    "PUT /director/{managing director}": "UFF F.FFF .FF FF",
+    "PUT /driver/{driver of P}": "UFF F.FFF FFF .F",
+    "PUT /driver/{unknown}": "UFN NNNNN NNN NN",
+    "DELETE /director/{unknown}": "UFN NNNNN FFF FF",
+    "DELETE /driver/{unknown}": "UFN NNNNN FFF FF",
+    "GET /directors?limit=5&companyId={P}": "UFF ..FFF ..F FF",
+    "GET /drivers?limit=5&companyId={P}": "UFF ..FFF ..F FF",
+    "GET /drivers?limit=5": "UFF ..... ... FF",
+    "GET /directors/count?companyId={P}": "UFF ..FFF ..F FF",
+    "GET /drivers/count?companyId={other}": "UFF FFFF. FFF FF",
+    "GET /director/{managing director}/vehicles?limit=5": "UFF ..FFF ..F FF",
+    "GET /director/{managing director}/trips?limit=5": "UFF ..FFF .FF FF",
+    "GET /director/{managing director}/trip/latest": "UFF NNFFF NFF FF",
+    "GET /driver/{driver of P}/trips?limit=5": "UFF ..FFF FFF .F",
+    "GET /driver/{driver of P}/trip/latest": "UFF ..FFF FFF .F",
+    "GET /user?email=driver@people.example": "UFN ..NNN FFF FF",
+    "GET /user?email=admin@other.example": "UFN NNNN. FFF FF",
     "POST /company": "UBB ..... FFF FF",
     "POST /vehicle": "UFF ..... ... FF",
     "POST /sensor": "UFF ..... FFF FF",
@@ -140,13 +177,14 @@ async def world(app):
         "free": await sensor(owner, "free"),
         "driver of P": driver.user_id,
         "managing director": managing.user_id,
+        "admin of P": owner.user_id,
         "unknown": UNKNOWN,
     }
     return dict(zip(ACTORS, logins, strict=True)), objects
 
 
 def fresh_body(path, number):
-    """A registration that collides with no other."""
+    """A registration that collides with no other, or a change of nothing."""
     person = {"name": "N", "email": f"n{number}@new.example", "password": "pass phrase"}
     return {
         "/company": rest.company_body(None, f"c{number}@new.example"),
@@ -154,7 +192,7 @@ def fresh_body(path, number):
         "/sensor": {"serialNo": f"new-{number}", "type": "GPS", "credentialsId": f"{number:020d}"},
         "/director": person,
         "/driver": person,
-    }.get(path)
+    }.get(path, person if path.endswith("/admin") else {})
 
 
 async def observed(app):
@@ -178,11 +216,11 @@ def test_every_route_answers_every_role_as_the_table_says(tmp_path):
 
 
 def test_table_names_every_route_of_the_fleet():
-    from tripline.api import companies, sensors, trips, users, vehicles
+    from tripline.api import administrators, companies, driven, sensors, trips, user_lists, users, vehicles
 
     served = {
         f"{method} {path.removeprefix('/api/tre/v1')}"
-        for family in (companies, sensors, trips, users, vehicles)
+        for family in (administrators, companies, driven, sensors, trips, user_lists, users, vehicles)
         for handler in family.handlers
         for path in handler.paths
         for method in handler.http_methods
