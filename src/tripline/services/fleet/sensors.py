@@ -87,7 +87,7 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounte
     scope = access.scope_of(actor, Action.SENSOR_READ)
     if companies.own(tx, actor=actor).service_type != service_type:
         raise Forbidden("This service type is outside your reach.")
-    return sensor_counts.of_service_type(tx, scope, service_type, mounted=mounted)
+    return sensor_counts.within(tx, scope, mounted=mounted)
 
 
 def admit_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
