@@ -11,7 +11,6 @@ from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES
-from tripline.domain.refusals import Forbidden
 from tripline.domain.vehicles import Vehicle
 from tripline.store import people, rights
 from tripline.store import vehicles as rows
@@ -75,17 +74,18 @@ def set_driver(
 def unset_driver(
     tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId
 ) -> tuple[Vehicle, list[SensorId]]:
-    """The vehicle, driven by nobody, and its sensors, as `set_driver`.
+    """The vehicle, driven by nobody, and its sensors, as `set_driver`; who drives it may be of any company.
 
     Raises `NotFound`, `vehicles.OtherDriver`, `Forbidden`; the latter also for a driver who is not that person.
     """
     scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
     found = rows.find(tx, scope, vehicle_id)
-    person = people.find_one_of(tx, scope, DRIVING_ROLES, driver_id)
+    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
+    person = people.find_one_of(tx, receivers, DRIVING_ROLES, driver_id)
     _refuse_unknown(found, person, "driver")
     vehicle = access.admitted(found, "vehicle")
-    if actor.authority is Authority.DRIVER and driver_id != actor.user_id:
-        raise Forbidden("Drivers log out only themselves.")
+    if actor.authority is Authority.DRIVER:
+        access.admitted(person, "driver")
     vehicles.refuse_unset_driver(vehicle, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=None)
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
