@@ -1,0 +1,70 @@
+"""Two servers on one database file: of equal delegations one is made, and nothing is left of what was taken back."""
+
+import asyncio
+from collections import Counter
+
+from tests.support import lending, rest, stores
+
+ROUNDS = 6
+
+
+def play(tmp_path, scenario):
+    """The scenario with two servers over one file."""
+
+    async def run():
+        database = stores.fresh_file(tmp_path)
+        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
+        try:
+            return await scenario(servers)
+        finally:
+            for server in servers:
+                await server.close()
+
+    return asyncio.run(run())
+
+
+def test_equal_delegations_at_two_servers_have_one_winner_each(tmp_path):
+    async def scenario(servers):
+        first = servers[0]
+        of = await lending.companies(first)
+        vehicle_id = await lending.new_vehicle(first, of.owner)
+        driver = await lending.driver(first, of.borrower, "driver")
+        requests = [
+            (of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
+            (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
+            (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id}),
+            (of.borrower, "DELETE", f"{lending.rights(driver, drive=True)}/{vehicle_id}"),
+            (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id)),
+            (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}"),
+        ]
+        outcomes = []
+        for request in requests * ROUNDS:
+            answers = await asyncio.gather(*(server.call(*request) for server in servers * 3))
+            outcomes.append(Counter((answer.status_code, answer.json().get("errorCode")) for answer in answers))
+        return outcomes
+
+    made, gone = {(200, None): 1, (400, 31): 5}, {(200, None): 1, (404, 32): 5}
+
+    assert play(tmp_path, scenario) == [made, made, made, gone, gone, gone] * ROUNDS
+
+
+def test_rights_given_at_one_server_while_the_other_takes_the_vehicle_back_are_not_left_over(tmp_path):
+    async def scenario(servers):
+        first, second = servers
+        of = await lending.companies(first)
+        vehicle_id = await lending.new_vehicle(first, of.owner)
+        driver = await lending.driver(first, of.borrower, "driver")
+        await lending.register(first, of.owner, of.borrower)
+        give = (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id})
+        seen = []
+        for _ in range(ROUNDS):
+            await lending.lend(first, of.owner, of.borrower, vehicle_id)
+            await asyncio.gather(
+                first.call(*give), second.call(of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+            )
+            rights = await second.get(of.operator, f"{lending.rights(driver, drive=True)}s", limit=9)
+            vehicle = await first.call(driver, "GET", f"/vehicle/{vehicle_id}")
+            seen.append((rights["data"], vehicle.status_code))
+        return seen
+
+    assert play(tmp_path, scenario) == [([], 403)] * ROUNDS
