@@ -24,12 +24,12 @@ _COLUMNS: Final = [_ROW[field.name] for field in fields(Application)]
 def add(tx: WriteTx, new: Application) -> None:
     """Keep a new application, unless one with this e-mail address is open already.
 
-    Either way one row is written, so that the time of the commit does not tell which.
+    Either way the same statements run and a row is written, so that the time does not tell which.
     """
     login = accounts.login_form(new.email)
+    tx.run(insert(service_application).prefix_with("OR IGNORE", dialect="sqlite").values(**asdict(new), login=login))
     still_open = (_ROW.login == login, _ROW.state == State.SUBMITTED)
-    if not tx.run(update(service_application).where(*still_open).values(login=login)):
-        tx.run(insert(service_application).values(**asdict(new), login=login))
+    tx.run(update(service_application).where(*still_open).values(login=login))
 
 
 def find(tx: ReadTx, application_id: str) -> Application | None:

@@ -107,11 +107,14 @@ class Postman:
         await self._store.write(lambda tx: mail_outbox.done(tx, mail.no))
 
     async def _put_off(self, mail: Mail, error: Exception, *, due_ms: int) -> None:
-        parked = due_ms == NEVER_MS
-        MAILS.labels("parked" if parked else "failed").inc()
         # The words of a mail server may hold an address; they stay in the row.
-        event = "mail.parked" if parked else "mail.failed"
-        log.warning(event, kind=mail.kind, error=type(error).__name__, attempts=mail.attempts + 1)
+        told = {"kind": mail.kind, "error": type(error).__name__, "attempts": mail.attempts + 1}
+        if due_ms == NEVER_MS:
+            MAILS.labels("parked").inc()
+            log.warning("mail.parked", **told)
+        else:
+            MAILS.labels("failed").inc()
+            log.warning("mail.failed", **told)
         await self._store.write(lambda tx: mail_outbox.postpone(tx, mail, error=str(error), due_ms=due_ms))
 
     def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
