@@ -39,7 +39,11 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
         ),
     ]
     sensor_id: Annotated[
-        Id, Meta(description="the sensor that sent it", examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+        Id,
+        Meta(
+            description="the sensor that sent it; the placeholder when it was deleted since",
+            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
     ]
     user_id: Annotated[
         Id,
@@ -89,7 +93,11 @@ class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
         Id, Meta(description="the trip it belongs to", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])
     ]
     sensor_id: Annotated[
-        Id, Meta(description="the sensor that sent it", examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+        Id,
+        Meta(
+            description="the sensor that sent it; the placeholder when it was deleted since",
+            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
     ]
     vehicle_id: Annotated[
         Id,

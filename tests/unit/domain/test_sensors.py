@@ -6,6 +6,7 @@ import pytest
 
 from tripline.domain import fields, sensors
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.lines import Line, NwStatus
 from tripline.domain.refusals import BadParameter
 
 TOKEN = "abcdeFGHIJ0123456789"
@@ -99,6 +100,42 @@ def test_mounting_a_sensor_of_another_vehicle_is_refused():
 def test_mounting_a_sensor_that_needs_activation_is_refused():
     with pytest.raises(sensors.NeedsActivation, match="activationRequired"):
         sensors.mounted_status(replace(SENSOR, activation_required=True), HERE)
+
+
+@pytest.mark.parametrize("named", [None, HERE])
+def test_g8_unmounting_deactivates(named):
+    mounted = replace(SENSOR, status=sensors.Status.ACTIVATED, vehicle_id=HERE)
+
+    assert sensors.unmounted_status(mounted, named) is sensors.Status.DEACTIVATED
+
+
+@pytest.mark.parametrize(
+    ("on", "named", "text"),
+    [(None, None, "on no vehicle"), (None, HERE, "on no vehicle"), (ELSEWHERE, HERE, "on another vehicle")],
+)
+def test_unmounting_what_is_not_there_is_refused(on, named, text):
+    status = sensors.Status.ACTIVATED if on else sensors.Status.DEACTIVATED
+
+    with pytest.raises(sensors.NotMounted, match=text):
+        sensors.unmounted_status(replace(SENSOR, status=status, vehicle_id=on), named)
+
+
+def test_modified_changes_what_is_named_and_keeps_what_registration_does_not_say():
+    mounted = replace(SENSOR, status=sensors.Status.ACTIVATED, vehicle_id=HERE, vendor="Maker")
+
+    assert sensors.modified(mounted, {"vendor": None, "type": "OBD", "activation_required": True}) == replace(
+        mounted, vendor=None, type="OBD", activation_required=True
+    )
+
+
+def test_only_a_carrier_linked_device_may_lose_its_token():
+    linked = replace(SENSOR, line=Line(sensor_id=SENSOR.id, mdn="010", nw_status=NwStatus.NORMAL))
+
+    assert sensors.modified(linked, {"credentials_id": None}).credentials_id is None
+    with pytest.raises(BadParameter, match="^Parameter 'credentialsId' can't be empty!$"):
+        sensors.modified(SENSOR, {"credentials_id": None})
+    with pytest.raises(fields.WrongForm):
+        sensors.modified(linked, {"credentials_id": TOKEN[1:]})
 
 
 def test_refusal_of_a_taken_token_does_not_repeat_it():
