@@ -132,7 +132,7 @@ def test_only_a_carrier_linked_device_may_lose_its_token():
     linked = replace(SENSOR, line=Line(sensor_id=SENSOR.id, mdn="010", nw_status=NwStatus.NORMAL))
 
     assert sensors.modified(linked, {"credentials_id": None}).credentials_id is None
-    with pytest.raises(BadParameter, match="^Parameter 'credentialsId' can't be empty!$"):
+    with pytest.raises(BadParameter, match=r"^Parameter 'credentialsId' can't be empty!$"):
         sensors.modified(SENSOR, {"credentials_id": None})
     with pytest.raises(fields.WrongForm):
         sensors.modified(linked, {"credentials_id": TOKEN[1:]})
