@@ -1,0 +1,196 @@
+"""`ports.CarrierLines`: the same on the simulated carrier and on one asked over HTTP, which may misbehave."""
+
+import asyncio
+import contextlib
+
+import pytest
+from tests.support import carriers, lines, rest
+from tests.support.lines import MDN
+
+from tripline import config
+from tripline.adapters.carrier_http import ANSWER_MAX, HttpCarrier
+from tripline.adapters.carrier_simulated import SimulatedCarrier
+from tripline.ports import CarrierRefusedError, Outage
+
+REQUEST = "1b0c4f60-c803-11ef-9d5c-6b1f6f2a4c11"
+TOKEN = "secret-token"
+
+
+@contextlib.asynccontextmanager
+async def over_http(carrier, *, timeout_s=5.0):
+    async with carriers.serving(carrier) as url:
+        adapter = HttpCarrier(config.Carrier(url=url, token=TOKEN, timeout_s=timeout_s))
+        try:
+            yield adapter
+        finally:
+            await adapter.close()
+
+
+def on_simulated(tmp_path, scenario):
+    """The scenario with an adapter that knows the line `MDN` as paused."""
+
+    async def play(app):
+        scene = await lines.scene(app)
+        await scene.opened()
+        await scene.act("SUSPENSION", kind="USE")
+        return await scenario(SimulatedCarrier(store=app.store, clock=lambda: app.now_ms))
+
+    return rest.run(tmp_path, play)
+
+
+def on_http(tmp_path, scenario):
+    """As `on_simulated`."""
+
+    async def play():
+        async with over_http(carriers.Carrier(paused={MDN})) as adapter:
+            return await scenario(adapter)
+
+    return asyncio.run(play())
+
+
+@pytest.fixture(params=[on_simulated, on_http])
+def play(request, tmp_path):
+    return lambda scenario: request.param(tmp_path, scenario)
+
+
+def test_pause_of_a_paused_line_is_lifted(play):
+    async def scenario(carrier):
+        return await carrier.unpause(MDN, request_id=REQUEST)
+
+    assert play(scenario) is None
+
+
+def test_request_sent_again_is_done_once(play):
+    async def scenario(carrier):
+        return [await carrier.unpause(MDN, request_id=REQUEST) for _ in range(2)]
+
+    assert play(scenario) == [None, None]
+
+
+def test_line_that_is_not_paused_is_refused(play):
+    async def scenario(carrier):
+        with pytest.raises(CarrierRefusedError) as refused:
+            await carrier.unpause("0", request_id=REQUEST)
+        return str(refused.value)
+
+    assert play(scenario) == "This line is not paused."
+
+
+def test_simulated_carrier_refuses_a_line_that_is_normal_again(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        await scene.opened()
+        carrier = SimulatedCarrier(store=app.store, clock=lambda: app.now_ms)
+        with pytest.raises(CarrierRefusedError, match="not paused"):
+            await carrier.unpause(MDN, request_id=REQUEST)
+
+    rest.run(tmp_path, scenario)
+
+
+def test_simulated_carrier_lifts_each_new_pause(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        await scene.opened()
+        answers = []
+        for _ in range(3):
+            await scene.act("SUSPENSION", kind="USE")
+            answers.append((await scene.unpause()).status_code)
+        return answers
+
+    assert rest.run(tmp_path, scenario) == [200, 200, 200]
+
+
+def test_http_request_is_what_the_page_says():
+    async def scenario():
+        server = carriers.Carrier(paused={MDN})
+        async with over_http(server) as carrier:
+            await carrier.unpause(MDN, request_id=REQUEST)
+        ((line, headers, body),) = server.asked
+        told = {name: headers[name] for name in ("authorization", "idempotency-key", "content-type", "accept-encoding")}
+        return line, told, body
+
+    assert asyncio.run(scenario()) == (
+        "POST /api/unpause HTTP/1.1",
+        {
+            "authorization": f"Bearer {TOKEN}",
+            "idempotency-key": REQUEST,
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+        },
+        {"mdn": MDN, "requestId": REQUEST},
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        carriers.reply(500, carriers.DONE),
+        carriers.reply(503, b""),
+        carriers.reply(401, {"result": "REFUSED", "message": "token"}),
+        carriers.reply(429, {"result": "REFUSED"}),
+        carriers.reply(302, b"", "Location: http://127.0.0.1:1/"),
+        carriers.reply(204, b""),
+        carriers.reply(200, b""),
+        carriers.reply(200, b"<html>sign in</html>"),
+        carriers.reply(200, b"\xff\xfe"),
+        carriers.reply(200, b"[" * 60_000),
+        carriers.reply(200, {"result": "MAYBE"}),
+        carriers.reply(200, ["DONE"]),
+        carriers.reply(409, carriers.DONE),
+        carriers.reply(200, b'{"result":"DONE"}' + b" " * ANSWER_MAX),
+        carriers.reply(200, b'{"result":"DONE"}')[:-3],
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"",
+    ],
+    ids=lambda raw: repr(raw[:14] + raw[-20:]),
+)
+def test_http_carrier_that_misbehaves_is_an_outage_that_tells_no_token(raw):
+    async def scenario():
+        async with over_http(carriers.Carrier(raw=raw)) as carrier:
+            with pytest.raises(Outage) as away:
+                await carrier.unpause(MDN, request_id=REQUEST)
+            return str(away.value)
+
+    assert TOKEN not in asyncio.run(scenario())
+
+
+def test_http_answer_of_the_greatest_length_is_read():
+    body = b'{"result":"DONE"}'
+
+    async def scenario():
+        raw = carriers.reply(200, body + b" " * (ANSWER_MAX - len(body)))
+        async with over_http(carriers.Carrier(raw=raw)) as carrier:
+            return await carrier.unpause(MDN, request_id=REQUEST)
+
+    assert asyncio.run(scenario()) is None
+
+
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        carriers.Carrier(silent=True),
+        carriers.Carrier(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", drip=True),
+        carriers.Carrier(raw=b"HTTP/1.1 200 OK\r\nX-Slow:", drip=True),
+    ],
+    ids=["silent", "slow body", "slow head"],
+)
+def test_http_carrier_that_is_slow_is_an_outage_in_time(carrier):
+    async def scenario():
+        async with over_http(carrier, timeout_s=0.3) as adapter:
+            with pytest.raises(Outage):
+                await adapter.unpause(MDN, request_id=REQUEST)
+
+    asyncio.run(scenario())
+
+
+def test_http_carrier_that_is_not_there_is_an_outage():
+    async def scenario():
+        async with carriers.serving(carriers.Carrier()) as url:
+            pass
+        adapter = HttpCarrier(config.Carrier(url=url, timeout_s=2.0))
+        with pytest.raises(Outage):
+            await adapter.unpause(MDN, request_id=REQUEST)
+        await adapter.close()
+
+    asyncio.run(scenario())
