@@ -18,7 +18,7 @@ UNROUTED = {404, 405}
 """Statuses of a request that no operation took."""
 
 
-class OutsideTheSchema(AssertionError):
+class OutsideTheSchema(AssertionError):  # noqa: N818  as pytest shows it
     """An answer that the document does not allow."""
 
 

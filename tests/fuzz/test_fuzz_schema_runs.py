@@ -1,0 +1,42 @@
+"""A short run of the fuzzer that makes requests from the published document, and proof that it can fail."""
+
+from pathlib import Path
+
+import pytest
+from tests.fuzz import fuzz_schema
+from tests.support import answers
+
+from tripline.api import errors
+from tripline.domain import access
+from tripline.domain.access import Action, Authority, Reach
+from tripline.domain.refusals import Kind
+
+
+@pytest.mark.slow
+def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:
+    seen = fuzz_schema.run(tmp_path, seed=1, examples=10)
+
+    # Every sort of answer occurs, or the requests are not what they should be.
+    assert seen.keys() >= {200, 400, 401, 403, 404}
+    assert seen[200] > 100
+    assert seen.keys() & {500, 503} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", [Action.VEHICLE_READ, Action.DRIVING_READ, Action.COMPANY_READ])
+def test_fuzzer_notices_a_permission_that_reaches_too_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: Action
+) -> None:
+    monkeypatch.setitem(access.RULES[action], Authority.COMPANY_ADMIN, frozenset({Reach.ANY}))
+
+    with pytest.raises(fuzz_schema.Leak, match=r"holds \{'mark<"):
+        fuzz_schema.run(tmp_path, seed=1, examples=12, role="admin", methods=("get",))
+
+
+@pytest.mark.slow
+def test_fuzzer_notices_a_status_that_is_not_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers.document()  # made and kept before the table is changed
+    monkeypatch.setitem(errors.ANSWERS, Kind.NOT_FOUND, (410, errors.NOT_FOUND))
+
+    with pytest.raises(answers.OutsideTheSchema, match="the status is not documented"):
+        fuzz_schema.run(tmp_path, seed=1, examples=12, methods=("get",))
