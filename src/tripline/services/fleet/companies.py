@@ -15,6 +15,7 @@ from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.services.accounts import registry
 from tripline.services.fleet import removal
+from tripline.services.tokens import TokenUnreadable
 from tripline.store import accounts, listing, people
 from tripline.store import companies as rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -77,8 +78,15 @@ def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def own(tx: ReadTx, *, actor: Actor) -> Company:
-    """The actor's company. Raises `Forbidden` for an account without one."""
-    return read(tx, actor=actor, company_id=access.company_of(actor))
+    """The actor's company. Raises `Forbidden` for an account without one.
+
+    Raises `TokenUnreadable` for an account that was deleted, alone or with its company, since its token was looked at:
+    what it is about to register would name what is no more.
+    """
+    company_id = access.company_of(actor)
+    if accounts.actor(tx, actor.user_id) is None:
+        raise TokenUnreadable("The account of this token does not exist or is disabled.")
+    return read(tx, actor=actor, company_id=company_id)
 
 
 def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any]) -> Company:

@@ -15,8 +15,9 @@ from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import NotFound
 from tripline.services.accounts import registry
-from tripline.services.fleet import removal
-from tripline.store import companies, listing, refresh_sessions
+from tripline.services.fleet import companies, removal
+from tripline.store import companies as company_rows
+from tripline.store import listing, refresh_sessions
 from tripline.store import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -38,7 +39,7 @@ def register(
     access.scope_of(actor, Action.PERSON_CREATE)
     return create(
         tx,
-        company_id=access.company_of(actor),
+        company_id=companies.own(tx, actor=actor).id,
         role=role,
         registration=registration,
         password_hash=password_hash,
@@ -156,7 +157,7 @@ def delete(tx: WriteTx, *, actor: Actor, role: Authority, user_id: UserId, now_m
 def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass who may list the people of the company. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.PERSON_LIST)
-    access.admit(companies.inside(tx, scope, company_id), "company")
+    access.admit(company_rows.inside(tx, scope, company_id), "company")
 
 
 def listed(
