@@ -4,7 +4,7 @@ Not here: the microtrip in it (`rest_trips.py`).
 """
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,19 @@ from tripline.domain.ids import SensorId
 from tripline.domain.journeys import StoredMicrotrip
 from tripline.wire import device_answers, rest_trips
 from tripline.wire.rest import Id
+
+
+_MICROTRIP: Final = {
+    "id": {"id": "1a2b3c40-c802-11ef-9d5c-6b1f6f2a4c11"},
+    "createdTime": 1735689600000,
+    "tripId": {"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"},
+    "sensorId": {"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "vehicleId": {"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "companyId": {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "deviceType": "GPS",
+    "ts": 1735689600000,
+    "payload": {"tid": 1, "lat": 35.1577, "lon": 129.0591, "sp": 38, "clt": 1735689600000},
+}
 
 
 class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
