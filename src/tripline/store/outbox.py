@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, func, insert, select
 
 from tripline.domain.companies import MessageTypes
 from tripline.domain.ids import CompanyId, RowNo, SensorId
@@ -24,6 +24,7 @@ _SUBSCRIPTIONS: Final = Hot(
     .order_by(company.c.master.desc()),
     "key",
 )
+_NEWEST: Final = Hot(select(func.coalesce(func.max(push_outbox.c.no), 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subs
     return found[0], found[-1]
 
 
+def newest_no(tx: ReadTx) -> int:
+    """The greatest row number; 0 when nothing waits. In a write transaction nobody else takes the next one."""
+    newest: int = tx.hot(_NEWEST)[0][0]
+    return newest
+
+
 def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:
-    """Keep messages to send."""
-    if messages:
-        tx.run(insert(push_outbox), [{name: getattr(each, name) for name in Waiting.__slots__} for each in messages])
+    """Keep messages to send, at least one."""
+    tx.run(insert(push_outbox), [{name: getattr(each, name) for name in Waiting.__slots__} for each in messages])
 
 
 def _subscription(row: tuple[Any, ...]) -> Subscription:

@@ -40,15 +40,19 @@ def network_status(tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: in
 
 
 def send(tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int) -> None:
-    """Put the message into the outbox, once for each receiver, due at once."""
-    first = ids.take(len(receivers), now_ms=now_ms) if receivers else 0
+    """Put the message into the outbox behind all that is there, once for each receiver, due at once."""
+    if not receivers:
+        return
+    first_id = ids.take(len(receivers), now_ms=now_ms)
+    # Another program on this database may have numbered rows ahead of our clock.
+    first = max(first_id, outbox.newest_no(tx) + 1)
     body = push.body(notice)
     outbox.add(
         tx,
         [
             outbox.Waiting(
-                no=(no := RowNo(first + place)),
-                id=ids.text(no),
+                no=RowNo(first + place),
+                id=ids.text(first_id + place),
                 company_id=receiver.company_id,
                 sensor_id=notice.sensor_id,
                 selector=receiver.selector,
