@@ -7,6 +7,7 @@ import pytest
 from tests.support import certificates, mail
 
 from tripline import config
+from tripline.adapters import mail_smtp
 from tripline.adapters.mail_folder import MailFolder
 from tripline.adapters.mail_smtp import SmtpMailer
 from tripline.ports import Letter, LetterRefusedError, Outage
@@ -232,3 +233,27 @@ def test_authority_that_cannot_be_read_is_said_at_once(tmp_path):
     for ca in (tmp_path / "ca.pem", tmp_path / "nothing"):
         with pytest.raises(Outage, match=r"mail\.ca"):
             SmtpMailer(config.Mail(host="x", ca=str(ca)), clock=lambda: NOW_MS)
+
+
+def test_letter_that_the_server_took_is_sent_even_when_it_never_says_goodbye(tmp_path, monkeypatch):
+    monkeypatch.setattr(mail_smtp, "_GOODBYE_S", 0.1)
+    with mail.smtp_server() as (port, kept):
+        kept.silent_at = "QUIT"
+        asyncio.run(SmtpKind(port, kept, security="none").mailer.send(KOREAN))
+
+        assert len(kept.messages) == 1
+
+
+def test_sending_that_is_given_up_ends_at_once(tmp_path):
+    async def give_up(mailer):
+        sending = asyncio.ensure_future(mailer.send(KOREAN))
+        done, _ = await asyncio.wait([sending], timeout=0.2)
+        assert not done
+        sending.cancel()
+        async with asyncio.timeout(2):
+            await asyncio.wait([sending])
+        return sending.cancelled()
+
+    with mail.smtp_server() as (port, kept):
+        kept.silent_at = "DATA"
+        assert asyncio.run(give_up(SmtpKind(port, kept, security="none").mailer))

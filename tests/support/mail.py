@@ -27,6 +27,8 @@ class Kept:
     encrypted: list[bool] = field(default_factory=list)
     logins: list[tuple[str, str]] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)
+    silent_at: str = ""
+    """`DATA` or `QUIT`: answer no more from there on."""
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -38,12 +40,20 @@ class Kept:
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         """Take the letter, or answer as told."""
+        if self.silent_at == "DATA":
+            await asyncio.Event().wait()
         if "DATA" not in self.answers:
             assert isinstance(envelope.content, bytes)
             self.messages.append(parsed(envelope.content))
             self.recipients.append(envelope.rcpt_tos)
             self.encrypted.append(session.ssl is not None)
         return self.answers.get("DATA", "250 OK")
+
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        """Say goodbye."""
+        if self.silent_at == "QUIT":
+            await asyncio.Event().wait()
+        return "221 Bye"
 
     def authenticator(
         self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any
@@ -62,8 +72,10 @@ def smtp_server(
     kept = Kept()
     loop = asyncio.new_event_loop()
 
+    spoken: list[SMTP] = []
+
     def protocol() -> SMTP:
-        return SMTP(
+        new = SMTP(
             kept,
             hostname="localhost",
             loop=loop,
@@ -74,6 +86,8 @@ def smtp_server(
             auth_require_tls=login,
             enable_SMTPUTF8=utf8,
         )
+        spoken.append(new)
+        return new
 
     server = loop.run_until_complete(loop.create_server(protocol, "127.0.0.1", 0, ssl=tls if from_start else None))
     thread = threading.Thread(target=loop.run_forever)
@@ -81,15 +95,18 @@ def smtp_server(
     try:
         yield server.sockets[0].getsockname()[1], kept
     finally:
-        asyncio.run_coroutine_threadsafe(_ended(server), loop).result()
+        asyncio.run_coroutine_threadsafe(_ended(server, spoken), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _ended(server: asyncio.Server) -> None:
-    """Close the server and end what its connections still do."""
+async def _ended(server: asyncio.Server, spoken: list[SMTP]) -> None:
+    """Close the server and whatever its connections still do."""
     server.close()
+    for each in spoken:
+        if each.transport is not None:
+            each.transport.abort()
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -172,3 +172,13 @@ def test_https_follows_the_host(flags, https):
 
 def test_plain_http_beyond_loopback_refuses():
     assert "--behind-proxy" in refusal(flags={"host": "0.0.0.0", "https": False})
+
+
+@pytest.mark.parametrize("sender", ["", "nobody", "Tripline <>", "Tripline"])
+def test_sender_of_mails_that_is_no_address_refuses_to_start(sender):
+    assert refusal(variables={"TRIPLINE_MAIL_SENDER": sender}).startswith("mail.sender: ")
+
+
+@pytest.mark.parametrize("address", ["fleet.example", "ftp://fleet.example"])
+def test_public_address_that_is_no_web_address_refuses_to_start(address):
+    assert refusal(variables={"TRIPLINE_ACCOUNTS_PUBLIC_URL": address}).startswith("accounts.public_url must begin")

@@ -7,8 +7,8 @@ Not here: what the message looks like (`mail_message.py`), trying again (`servic
 """
 
 import asyncio
+import contextlib
 import ssl
-from email.message import EmailMessage
 from typing import Final
 
 import aiosmtplib
@@ -25,6 +25,7 @@ from tripline.adapters.mail_message import message_of
 from tripline.ports import Clock, Letter, LetterRefusedError, Outage
 
 _PERMANENT: Final = 500
+_GOODBYE_S: Final = 5.0
 
 
 class SmtpMailer:
@@ -39,9 +40,14 @@ class SmtpMailer:
         """Give the letter to the server. Raises `Outage`, `LetterRefusedError`."""
         message = message_of(letter, sender=self._settings.sender, now_ms=self._clock())
         server = f"The mail server {self._settings.host}:{self._settings.port}"
+        client = self._client()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                await self._give(message, letter.recipient)
+                await client.connect()
+                await client.send_message(message, recipients=[letter.recipient])
+            # The letter is the server's now, whatever becomes of the goodbye.
+            with contextlib.suppress(SMTPException, OSError):
+                await client.quit(timeout=_GOODBYE_S)
         except (SMTPDataError, SMTPRecipientsRefused, SMTPNotSupported) as error:
             if _is_permanent(error):
                 raise LetterRefusedError(f"{server} will not take it: {_words(error)}") from error
@@ -50,10 +56,12 @@ class SmtpMailer:
             raise Outage(f"{server} did not answer within {self._settings.timeout_s:g} s.") from error
         except (SMTPException, OSError, ValueError) as error:
             raise Outage(f"{server} cannot be used: {_words(error)}") from error
+        finally:
+            client.close()
 
-    async def _give(self, message: EmailMessage, recipient: str) -> None:
+    def _client(self) -> aiosmtplib.SMTP:
         settings = self._settings
-        client = aiosmtplib.SMTP(
+        return aiosmtplib.SMTP(
             hostname=settings.host,
             port=settings.port,
             username=settings.user or None,
@@ -63,8 +71,6 @@ class SmtpMailer:
             start_tls=settings.security == "starttls",
             tls_context=self._tls,
         )
-        async with client:
-            await client.send_message(message, recipients=[recipient])
 
 
 def _context(ca: str) -> ssl.SSLContext:

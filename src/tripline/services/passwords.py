@@ -14,16 +14,15 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from tripline import config
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import TryLater
 
 T = TypeVar("T")
 
 
-class TooManyLogins(Refusal):
+class TooManyLogins(TryLater):
     """The pool's waiting room is full."""
 
     code = "login.too_many"
-    kind = Kind.TOO_MANY
 
 
 @cache
@@ -74,7 +73,7 @@ class Passwords:
 
     async def _in_pool(self, work: Callable[[], T]) -> T:
         if self._inside >= self._room:
-            raise TooManyLogins("Too many log-ins at once; try again in a moment.")
+            raise TooManyLogins("Too many log-ins at once; try again in a moment.", after_s=1)
         self._inside += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
