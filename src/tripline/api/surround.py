@@ -1,4 +1,5 @@
-"""What surrounds every request, found or not: HEAD answered as GET without its body, and the request metric.
+"""What surrounds every request, found or not: HEAD answered as GET without its body, the type that is told and
+not guessed, and the request metric.
 
 The metric knows routes by their template, so no id and no query value ever becomes a label.
 """
@@ -11,6 +12,8 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from tripline import observe
 
+_NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
+"""What is in an answer came from somebody else: no browser is to take it for a page."""
 UNMATCHED: Final = "unmatched"
 """Route label of a request that no route took."""
 
@@ -29,6 +32,7 @@ def surrounded(app: ASGIApp) -> ASGIApp:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [*message["headers"], _NOT_GUESSED]
             elif headless and message["type"] == "http.response.body":
                 message["body"] = b""
             await send(message)

@@ -1,0 +1,290 @@
+"""Every body, on every operation that takes one: lengths, characters, types; every list: `limit`.
+
+The cases are made from the declarations of the operations, so that a new field or operation is held against the same
+rules without a line here. What no rule of length or form refuses, the operation refuses later (an unknown object, a
+missing field), or does: the cases tell a refusal of the value from any other by its text, which names the field.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from litestar.handlers import HTTPRouteHandler
+from msgspec import inspect
+from tests.support import journeys, rest
+
+from tripline import config
+from tripline.api import app as api
+from tripline.api import operations
+from tripline.api.operations import Operation, PageOf
+from tripline.domain import fields
+from tripline.domain.access import RULES, Action, Authority, Gate
+from tripline.services.accounts.limits import Limits
+
+LONG = {"description", "additionalInfo", "cooperationTask", "introduction", "reason"}
+HOSTILE = {
+    "html": "<script>alert(1)</script>",
+    "formula": "=cmd|' /C calc'!A0",
+    "template": "{{7*7}}${7*7}%s",
+    "quotes": "\"'`;-- \\",
+    "path": "../../etc/passwd",
+    "right to left": "\u202ea",
+    "wide": "\U0001f69a한글é",
+}
+CONTROL = {"nul": "a\x00b", "escape": "a\x1b[2Jb", "crlf": "a\r\nSet-Cookie: x=1", "lf": "a\nb", "delete": "a\x7fb"}
+IN_PROSE = {"crlf", "lf"}
+"""Line ends belong to prose, which is never sent in a header."""
+WRONG = [[{"no": "value"}], True, 12, {"no": "value"}]
+
+
+def _all() -> list[Operation]:
+    handlers: list[HTTPRouteHandler] = [handler for family in api.FAMILIES for handler in family.handlers]
+    return [operations.of_handler(handler) for handler in handlers]
+
+
+def _fields(operation: Operation) -> dict[str, set[type]]:
+    """Each field of the request that holds plain values, with the kinds of value it takes."""
+    described = inspect.type_info(operation.request)
+    assert isinstance(described, inspect.StructType)
+    return {field.encode_name: set(_kinds(field.type)) for field in described.fields}
+
+
+def _kinds(of: inspect.Type) -> Iterator[type]:
+    if isinstance(of, inspect.Metadata):
+        yield from _kinds(of.type)
+    elif isinstance(of, inspect.UnionType):
+        for each in of.types:
+            yield from _kinds(each)
+    else:
+        yield type(of)
+
+
+BODIES = [each for each in _all() if isinstance(each.request, type) and issubclass(each.request, msgspec.Struct)]
+LISTS = [each for each in _all() if isinstance(each.answer, PageOf)]
+COMPARED = {"username", "currentPassword", "refreshToken", "token", "id", "companyId"}
+"""Fields that are looked up or compared and never kept: what does not fit is refused like what is unknown."""
+REFUSED_BEFORE = {"auth.log_in", "passwords.change", "passwords.set_with_link", "applications.reject"}
+"""Operations that refuse the examples for something else first: a wrong password, a used link, a decision made."""
+NOT_READ = {("carrier.act", "kind"), ("carrier.act", "newImei"), ("carrier.act", "newMdn")}
+"""Fields of other types of action than the example's."""
+NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword"}
+"""Fields that no answer tells as they were sent."""
+
+
+def texts(operation: Operation) -> list[str]:
+    """The fields that hold text."""
+    containers = {inspect.StructType, inspect.ListType}
+    return [name for name, kinds in _fields(operation).items() if inspect.StrType in kinds and not kinds & containers]
+
+
+def named(operation: Operation) -> str:
+    """The operation in a test's name."""
+    return operation.name
+
+
+class World:
+    """One of each thing, and who may call what."""
+
+    def __init__(self, app: rest.Rest) -> None:
+        self.app = app
+        self.logins: dict[Authority, rest.Login] = {}
+        self.ids: dict[str, str] = {}
+        self._number = itertools.count(1)
+
+    async def settle(self) -> "World":
+        """Register one of each; nobody is asked to wait."""
+        app = self.app
+        patient = config.Accounts(applications_per_hour=100_000, failures=100_000, address_failures=100_000)
+        app.rim = replace(app.rim, limits=Limits(accounts=patient, rest=config.Rest()))
+        rest.application(app.rim)
+        _, admin = await app.operator("ace")
+        _, partner = await app.partner(admin, "p@p.example")
+        self.logins = {
+            Authority.COMPANY_ADMIN: admin,
+            Authority.SYS_ADMIN: await app.account("root@x.example", Authority.SYS_ADMIN),
+            Authority.CARRIER: await app.account("net@x.example", Authority.CARRIER),
+            Authority.DIRECTOR: await app.person(admin, Authority.DIRECTOR, "director"),
+            Authority.DRIVER: await app.person(admin, Authority.DRIVER, "driver"),
+        }
+        vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "V", "mileage": 1})
+        sensor = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "c" * 20})
+        application = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "A")
+        await app.post(None, "/api/noauth/application", {**application, "email": "a@a.example"})
+        (applied,) = (await app.get(self.logins[Authority.SYS_ADMIN], "/applications", limit=1))["data"]
+        _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=1, **trip_of(admin)))
+        second = await app.post(admin, f"/company/{admin.company_id}/admin", person("second@x.example"))
+        self.ids = {
+            "companyId": str(admin.company_id),
+            "toCompanyId": str(partner.company_id),
+            "vehicleId": vehicle["id"]["id"],
+            "sensorId": sensor["id"]["id"],
+            "directorId": self.logins[Authority.DIRECTOR].user_id,
+            "driverId": self.logins[Authority.DRIVER].user_id,
+            "userId": second["id"]["id"],
+            "applicationId": applied["id"]["id"],
+            "tripId": trip_id,
+        }
+        return self
+
+    def caller(self, operation: Operation) -> rest.Login | None:
+        """Somebody whose role may call it."""
+        access = operation.access
+        if isinstance(access, Gate):
+            return None if access is Gate.ANYONE else self.logins[Authority.COMPANY_ADMIN]
+        return next(login for role, login in self.logins.items() if role in RULES[Action(access)])
+
+    def body(self, operation: Operation) -> dict[str, Any]:
+        """The declaration's own examples, made to collide with nothing that is there."""
+        described = inspect.type_info(operation.request)
+        assert isinstance(described, inspect.StructType)
+        examples = {field.encode_name: _example(field.type) for field in described.fields}
+        number = next(self._number)
+        fresh = {
+            "vehicleNo": f"V{number}",
+            "serialNo": f"S{number}",
+            "credentialsId": f"{number:020d}",
+            "email": f"e{number}@x.example",
+            "picEmail": f"p{number}@x.example",
+            "actionId": f"A{number}",
+            "mdn": f"010{number:08d}",
+            "imei": f"{number:015d}",
+            "serviceType": "ace",
+            "companyId": self.ids["companyId"],
+            "toCompanyId": {"id": self.ids["toCompanyId"]},
+            "vehicleId": {"id": self.ids["vehicleId"]},
+            "id": {"id": self.ids["companyId"]},
+        }
+        sent = {name: fresh.get(name, value) for name, value in examples.items() if value is not None}
+        passed = {"actions", "picPasswd"} if operation.method == "PUT" else {"actions"}
+        return {name: value for name, value in sent.items() if name not in passed}
+
+    async def call(self, operation: Operation, body: Any = None, **query: Any) -> Any:
+        """The answer to a call of the operation on the objects that are there."""
+        path = operation.path
+        for name, value in self.ids.items():
+            path = path.replace(f"{{{name}}}", value)
+        return await self.app.call(self.caller(operation), operation.method, path, body, **query)
+
+
+def person(email: str) -> dict[str, str]:
+    """A registration of somebody."""
+    return {"name": "N", "email": email, "password": "pass phrase"}
+
+
+def trip_of(admin: rest.Login) -> dict[str, Any]:
+    """The columns of a trip of the administrator's company."""
+    return {"company_id": admin.company_id, "vehicle_id": None, "sensor_id": None, "user_id": admin.user_id}
+
+
+def _example(of: inspect.Type) -> Any:
+    if isinstance(of, inspect.Metadata):
+        found = (of.extra_json_schema or {}).get("examples")
+        return found[0] if found else _example(of.type)
+    return next((found for each in getattr(of, "types", ()) if (found := _example(each)) is not None), None)
+
+
+def run(tmp_path: Any, scenario: Any) -> Any:
+    """Play the scenario in a fresh world."""
+
+    async def play(app: rest.Rest) -> Any:
+        return await scenario(await World(app).settle())
+
+    return rest.run(tmp_path, play)
+
+
+def judged(answer: Any) -> tuple[int, str]:
+    """Status and message of an answer that is JSON and told so, whatever it says."""
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert set(answer.headers) <= {"content-type", "content-length", "x-content-type-options", "retry-after"}
+    record = answer.json()
+    assert answer.status_code < 500
+    return answer.status_code, record.get("message", "")
+
+
+def held(record: Any, value: str) -> bool:
+    """Whether some text of the record is exactly the value."""
+    if isinstance(record, dict | list):
+        return any(held(each, value) for each in (record.values() if isinstance(record, dict) else record))
+    return record == value
+
+
+@pytest.mark.parametrize("operation", BODIES, ids=named)
+def test_g5_text_is_refused_by_name_or_comes_back_as_sent(tmp_path, operation):
+    def longest(name):
+        return fields.LONG_TEXT_MAX if name in LONG else fields.TEXT_MAX
+
+    def explained(name, message):
+        return operation.name in REFUSED_BEFORE or name in COMPARED or f"'{name}'" in message
+
+    async def scenario(world):
+        for name in (name for name in texts(operation) if (operation.name, name) not in NOT_READ):
+            bad = {kind: text for kind, text in CONTROL.items() if not (name in LONG and kind in IN_PROSE)}
+            for kind, text in {"too long": "x" * (longest(name) + 1), **bad}.items():
+                status, message = judged(await world.call(operation, {**world.body(operation), name: text}))
+                assert status in (400, 401, 404), (name, kind, status, message)
+                assert explained(name, message), (name, kind, message)
+            for kind, text in {"longest": "x" * longest(name), **HOSTILE}.items():
+                answer = await world.call(operation, {**world.body(operation), name: text})
+                status, message = judged(answer)
+                if status == 200:
+                    told = operation.answer is None or held(answer.json(), text)
+                    assert told or name in NOT_TOLD, (name, kind, answer.text)
+                else:
+                    assert explained(name, message), (name, kind, message)
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("operation", BODIES, ids=named)
+def test_value_of_the_wrong_type_is_refused_by_name(tmp_path, operation):
+    takes = {inspect.BoolType: bool, inspect.StrType: str, inspect.StructType: dict, inspect.DictType: dict}
+
+    async def scenario(world):
+        for name, kinds in _fields(operation).items():
+            allowed = {takes[kind] for kind in kinds if kind in takes}
+            allowed |= {int} if kinds & {inspect.IntType, inspect.FloatType} else set()
+            allowed |= {list} if kinds & {inspect.ListType, inspect.AnyType} else set()
+            for value in (value for value in WRONG if type(value) not in allowed):
+                status, message = judged(await world.call(operation, {**world.body(operation), name: value}))
+                assert (status, f"'{name}'" in message) == (400, True), (name, value, message)
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("operation", BODIES, ids=named)
+def test_body_is_an_object_of_at_most_a_mebibyte_and_unknown_fields_are_ignored(tmp_path, operation):
+    bodies = {"empty": b"", "list": b"[]", "text": b'"x"', "cut": b"{", "no text": b"\xff", "deep": b"[" * 100_000}
+    at = b"{}" + b" " * (api.BODY_MAX - 2)
+
+    async def scenario(world):
+        told = {kind: judged(await world.call(operation, body)) for kind, body in bodies.items()}
+        plain = judged(await world.call(operation, world.body(operation)))
+        with_more = judged(await world.call(operation, {**world.body(operation), "unknown": [{"x": 1}], "": 1}))
+        sizes = [judged(await world.call(operation, body))[0] for body in (b"{}", at, at + b" ")]
+        return told, plain, with_more, sizes
+
+    told, plain, with_more, sizes = run(tmp_path, scenario)
+
+    assert {kind: status for kind, (status, _) in told.items()} == dict.fromkeys(bodies, 400)
+    assert [message for _, message in told.values() if "object" not in message and "UTF-8" not in message] == []
+    assert sizes[1:] == [sizes[0], 413]
+    assert with_more[0] == plain[0] or plain[0] == 200
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=named)
+def test_g34_limit_is_required_and_cut_at_a_thousand(tmp_path, operation):
+    wrong = [{}, *({"limit": value} for value in ("", "0", "-1", "x", "1.5", "１", "1e3"))]
+
+    async def scenario(world):
+        for query in wrong:
+            status, message = judged(await world.call(operation, **query))
+            assert (status, "'limit'" in message) == (400, True), (query, message)
+        for limit in ("1", "1000", "1001", "9" * 18):
+            status, message = judged(await world.call(operation, limit=limit))
+            assert status == 200, (limit, message)
+
+    run(tmp_path, scenario)
