@@ -57,7 +57,7 @@ class World:
 
         def drive(tx: WriteTx) -> str:
             at = {"created_ms": rest.now_ms, "payload": {"x": _mark(mark)}}
-            no, trip_id = journeys.keep_trip(tx, rest.ids, **at, **on)
+            no, trip_id = journeys.keep_trip(tx, rest.ids, closed_ms=rest.now_ms, **at, **on)
             journeys.keep_microtrip(tx, rest.ids, no, **at)
             scores.add_score(tx, number, vehicle_id, created_ms=rest.now_ms)
             scores.add_event(tx, number, vehicle_id, created_ms=1, event_ms=1, info=f'"{_mark(mark)}"')

@@ -29,7 +29,6 @@ _REFUSALS: Final[dict[Kind, type[Refusal]]] = {
     "/api/carrier/v1/actions",
     access=Action.CARRIER_ACT,
     request=rest_lines.CarrierActions,
-    required=("actionId", "type", "mdn"),
     answer=rest_lines.ActionOutcomes,
     refuses=(
         NotFound,

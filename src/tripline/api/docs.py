@@ -18,10 +18,10 @@ from tripline.api.rim import Call
 from tripline.domain.access import Gate
 
 FILES: Final = {
-    "page.css": "text/css;charset=UTF-8",
-    "page.js": "text/javascript;charset=UTF-8",
-    "swagger-ui-bundle.js": "text/javascript;charset=UTF-8",
-    "swagger-ui.css": "text/css;charset=UTF-8",
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": "text/css",
 }
 """What the page loads, with its media type."""
 POLICY: Final = (
@@ -32,7 +32,6 @@ POLICY: Final = (
 _HEADERS: Final = {
     # The answer may be kept, but is asked for again: it changes with the program's version.
     "cache-control": "no-cache",
-    "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
 _FILE: Final = Value(name="file", type=str, meaning="name of a file of the page", example="page.js", required=True)
@@ -52,7 +51,7 @@ async def read_document(request: Call) -> Response[bytes]:
 async def read_page(request: Call) -> Response[bytes]:
     """This documentation as a page to read, which needs no other server."""
     content, etag = _file("page.html")
-    return _answer(request, content, etag, "text/html;charset=UTF-8")
+    return _answer(request, content, etag, "text/html")
 
 
 @operation(
