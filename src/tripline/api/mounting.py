@@ -26,7 +26,7 @@ from tripline.wire import rest_sensors
     refuses=(sensors.AlreadyMounted, sensors.NeedsActivation),
 )
 async def mount(request: Call) -> ASGIApp:
-    """Mount the sensor on the vehicle; any body is ignored (G11)."""
+    """Mount the sensor on the vehicle; any body is ignored."""
     rim = rim_of(request)
     actor = await guards.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))

@@ -58,7 +58,14 @@ class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
     event_dt: Annotated[
         str, Meta(description="the same instant in the service's time zone", examples=["2025-01-01 09:00:00"])
     ]
-    payload: Annotated[msgspec.Raw, Meta(description="what the device sent about it", examples=[{"bv": 11.8}])]
+    payload: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="what the device sent about it, as sent",
+            examples=[{"wbv": 11.4}],
+            extra_json_schema={"type": "object"},
+        ),
+    ]
     pos_lat: Annotated[float | None, Meta(description="latitude, degrees; null: not sent", examples=[35.1577])]
     pos_lon: Annotated[float | None, Meta(description="longitude, degrees; null: not sent", examples=[129.0591])]
 

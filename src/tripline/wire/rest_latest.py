@@ -14,7 +14,6 @@ from tripline.domain.journeys import StoredMicrotrip
 from tripline.wire import device_answers, rest_trips
 from tripline.wire.rest import Id
 
-
 _MICROTRIP: Final = {
     "id": {"id": "1a2b3c40-c802-11ef-9d5c-6b1f6f2a4c11"},
     "createdTime": 1735689600000,
@@ -45,14 +44,17 @@ class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
     ]
     last_microtrip: Annotated[
         rest_trips.MicrotripRecord | None,
-        Meta(description="its newest microtrip; null when there is none, or its vehicle is outside the caller's reach"),
+        Meta(
+            description="its newest microtrip; null when there is none, or its vehicle is outside the caller's reach",
+            examples=[_MICROTRIP],
+        ),
     ]
     attributes: Annotated[
         dict[str, msgspec.Raw],
         Meta(
             description="newest payload of each attribute event under its number, of the capability report under `cm`,"
             " and of what is not interpreted under `latest`",
-            examples=[{"104": {"bv": 11.8}, "latest": {"fw": "1.2"}}],
+            examples=[{"104": {"wbv": 11.4}, "latest": {"fw": "1.2"}}],
         ),
     ]
 
