@@ -70,7 +70,7 @@ REFUSED_BEFORE = {"auth.log_in", "passwords.change", "passwords.set_with_link", 
 """Operations that refuse the examples for something else first: a wrong password, a used link, a decision made."""
 NOT_READ = {("carrier.act", "kind"), ("carrier.act", "newImei"), ("carrier.act", "newMdn")}
 """Fields of other types of action than the example's."""
-NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword"}
+NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}
 """Fields that no answer tells as they were sent."""
 
 

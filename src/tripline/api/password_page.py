@@ -48,7 +48,6 @@ _HEADERS: Final = {
     ),
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "x-robots-tag": "noindex",
 }
