@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tripline.domain import access, companies
-from tripline.domain.access import Action, Actor, Authority, Reach
+from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.domain.companies import Company, Registration
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
 from tripline.domain.refusals import Forbidden, NotFound
@@ -115,24 +115,33 @@ def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None)
 
     Raises `Forbidden` for another one than the actor's own, whether it exists or not.
     """
-    scope = access.scope_of(actor, Action.COMPANY_LIST)
-    if Reach.ANY in scope.reaches:
-        return
-    if service_type not in (None, own(tx, actor=actor).service_type):
-        raise Forbidden("This service type is outside your reach.")
+    _listing(tx, actor, service_type)
 
 
 def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: listing.Window) -> Sequence[Company]:
-    """The companies within the actor's reach, by name; `admit_to_service_type` was asked before.
-
-    Raises `listing.UnknownOffset`.
-    """
-    return rows.listed(tx, access.scope_of(actor, Action.COMPANY_LIST), service_type, window)
+    """The companies within the actor's reach, by name. Raises `Forbidden` and `listing.UnknownOffset`."""
+    scope, within = _listing(tx, actor, service_type)
+    return rows.listed(tx, scope, within, window)
 
 
 def count_partners(tx: ReadTx, *, actor: Actor, service_type: str | None) -> int:
-    """How many partners are within the actor's reach; `admit_to_service_type` was asked before."""
-    return rows.count_partners(tx, access.scope_of(actor, Action.COMPANY_LIST), service_type)
+    """How many partners are within the actor's reach. Raises `Forbidden`."""
+    scope, within = _listing(tx, actor, service_type)
+    return rows.count_partners(tx, scope, within)
+
+
+def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope, str | None]:
+    """The scope of a list of companies and its service type; None: of all."""
+    scope = access.scope_of(actor, Action.COMPANY_LIST)
+    if Reach.ANY in scope.reaches:
+        return scope, service_type
+    company = own(tx, actor=actor)
+    if service_type not in (None, company.service_type):
+        raise Forbidden("This service type is outside your reach.")
+    if not company.master:
+        # A partner has no partners of its own; asked for them, the store would look through its whole service type.
+        scope = replace(scope, reaches=scope.reaches & {Reach.OWN_COMPANY})
+    return scope, company.service_type
 
 
 def _free_prefix(tx: ReadTx, company_id: CompanyId) -> str:
