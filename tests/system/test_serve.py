@@ -119,5 +119,6 @@ def test_doctor_beside_a_running_server_is_well(tmp_path):
         "ok    disk",
         "ok    certificate",
         "ok    scoring",
+        "ok    mail",
         "rejected messages kept",
     ]
