@@ -31,9 +31,10 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> list[LatestValue]:
     return [LatestValue(*row) for row in tx.hot(_OF_SENSOR, sensor_id)]
 
 
-def newest_rows(tx: ReadTx, sensor_id: SensorId) -> tuple[int | None, int | None]:
-    """Row numbers of the sensor's newest microtrip and newest device event; they say when these were received."""
-    return tx.hot(_NEWEST_MICROTRIP, sensor_id)[0][0], tx.hot(_NEWEST_EVENT, sensor_id)[0][0]
+def newest_rows(tx: ReadTx, sensor_id: SensorId) -> list[int]:
+    """Row numbers of the sensor's newest trip, its newest microtrip and its newest event; they tell when these came."""
+    newest = (tx.hot(each, sensor_id)[0][0] for each in (_NEWEST_TRIP, _NEWEST_MICROTRIP, _NEWEST_EVENT))
+    return [no for no in newest if no is not None]
 
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
@@ -52,12 +53,10 @@ _OF_SENSOR: Final = Hot(
     .order_by(sensor_attribute.c.name),
     "of_sensor",
 )
+_LAST_TRIP: Final = select(func.max(trip.c.no)).where(trip.c.sensor_id == bindparam("of_sensor"))
+_NEWEST_TRIP: Final = Hot(_LAST_TRIP, "of_sensor")
 _NEWEST_MICROTRIP: Final = Hot(
-    select(func.max(microtrip.c.no)).where(
-        microtrip.c.trip_no
-        == select(func.max(trip.c.no)).where(trip.c.sensor_id == bindparam("of_sensor")).scalar_subquery()
-    ),
-    "of_sensor",
+    select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == _LAST_TRIP.scalar_subquery()), "of_sensor"
 )
 _NEWEST_EVENT: Final = Hot(
     select(func.max(device_event.c.no)).where(device_event.c.sensor_id == bindparam("of_sensor")), "of_sensor"

@@ -38,7 +38,7 @@ class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
         int | None,
         Meta(
             description="when the platform last heard of the device, epoch ms: now while it is connected, else the "
-            "receipt of its newest microtrip, event or report; null: never",
+            "receipt of its newest trip, microtrip, event or report; null: never",
             examples=[1735689600000],
         ),
     ]

@@ -75,7 +75,7 @@ def test_newest_of_everything_is_shown(tmp_path):
     assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
 
 
-def test_last_seen_is_the_receipt_of_the_newest_event_or_report_and_not_a_time_the_device_gave(tmp_path):
+def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_time_the_device_gave(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         sensor_id, _ = await mounted(app, admin)
@@ -84,12 +84,13 @@ def test_last_seen_is_the_receipt_of_the_newest_event_or_report_and_not_a_time_t
         for work in (
             lambda tx: keep_event(tx, app, sensor_id, AT + 5),
             lambda tx: keep_value(tx, sensor_id, "cm", b"{}", AT + 9),
+            lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT + 10, sensor_id=sensor_id, payload={"tid": 1}),
         ):
             await app.store.write(work)
             seen.append((await app.get(admin, path))["lastSeenTime"])
         return seen
 
-    assert rest.run(tmp_path, scenario) == [AT + 5, AT + 9]
+    assert rest.run(tmp_path, scenario) == [AT + 5, AT + 9, AT + 10]
 
 
 def test_whoever_sees_a_sensor_on_a_lent_vehicle_does_not_see_where_it_was_before(tmp_path):

@@ -20,7 +20,7 @@ class Latest:
     """What the store knows of a sensor's state."""
 
     heard_ms: int | None
-    """Receipt of its newest microtrip, event or report; None: never."""
+    """Receipt of its newest trip, microtrip, event or report; None: never."""
     microtrip: StoredMicrotrip | None
     """Its newest microtrip, when that was driven within the actor's reach."""
     values: list[LatestValue]
@@ -33,7 +33,7 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
     """
     access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_READ), sensor_id), "sensor")
     values = latest_values.of_sensor(tx, sensor_id)
-    heard = [ids.ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id) if no is not None]
+    heard = [ids.ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id)]
     # An event's value carries the time that the device gave it; its receipt is that of its row.
     heard += [value.updated_ms for value in values if not value.name.isdecimal()]
     driven = access.scope_of(actor, Action.DRIVING_READ)
