@@ -163,8 +163,11 @@ def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def digest(action: dict[str, Any]) -> str:
-    """SHA-256 of all that an action says, whatever the order of its fields."""
-    return hashlib.sha256(msgspec.json.encode(action, order="sorted")).hexdigest()
+    """SHA-256 of all that an action says, whatever the order of its fields. Raises `BadParameter`."""
+    try:
+        return hashlib.sha256(msgspec.json.encode(action, order="sorted")).hexdigest()
+    except RecursionError as error:
+        raise BadParameter("The body must be a JSON object; this one is nested too deeply.") from error
 
 
 def outcome(done: Outcome, error_code: int | None) -> ActionOutcome:

@@ -378,6 +378,14 @@ def test_request_that_holds_no_actions_is_refused_whole(play, body, word):
     assert word in answer[2]
 
 
+def test_action_nested_to_any_depth_is_no_bug(play):
+    async def scenario(scene):
+        bodies = (b'{"actionId":"%d","x":%b1%b}' % (depth, b"[" * depth, b"]" * depth) for depth in range(880, 1010, 2))
+        return {(await scene.app.call(scene.carrier, "POST", ACTIONS, body)).status_code for body in bodies}
+
+    assert play(scenario) == {400}
+
+
 def test_carrier_may_do_nothing_else_and_nobody_else_may_act(play):
     async def scenario(scene):
         app = scene.app
