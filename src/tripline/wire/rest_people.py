@@ -17,7 +17,9 @@ from tripline.wire.rest import Id, id_or_unset
 class PersonRequest(msgspec.Struct, rename="camel", kw_only=True):
     """Registration of a director, driver or administrator; in a change, the fields that change."""
 
-    name: Annotated[str | None, Meta(description="name; required, at most 255 characters", examples=["Jung"])] = None
+    name: Annotated[
+        str | None, Meta(description="name of the person; required, at most 255 characters", examples=["Jung"])
+    ] = None
     email: Annotated[
         str | None,
         Meta(
@@ -49,7 +51,7 @@ class UserRecord(msgspec.Struct, rename="camel", kw_only=True):
             examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}],
         ),
     ]
-    name: Annotated[str, Meta(description="name", examples=["Jung"])]
+    name: Annotated[str, Meta(description="name of the person", examples=["Jung"])]
     phone: Annotated[str | None, Meta(description="telephone, as given", examples=["010-1234-5678"])]
     vehicle_id: Annotated[
         Id | None,
