@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from tests.support import servers
+from tests.support import answers, servers
 
 PASSWORD = "a long pass phrase"
 
@@ -38,7 +38,7 @@ class Company:
     """An operator company's administrator, logged in."""
 
     def __init__(self, api: str, data: Path, *, service_type: str = "test-fleet") -> None:
-        self.http = httpx.Client(base_url=api, timeout=20)
+        self.http = httpx.Client(base_url=api, timeout=20, event_hooks={"response": [answers.hold_read]})
         email = f"admin@{service_type}.example"
         grant(data, email)
         self._login(email, PASSWORD)

@@ -8,18 +8,33 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import tripline
 from tripline import cli, config_files, observe
 from tripline.api import app as api
-from tripline.api import errors, operations
-from tripline.domain import access
-from tripline.domain.refusals import Refusal
+from tripline.api import errors, openapi, openapi_errors, operations
+from tripline.domain import access, fields
+from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
+from tripline.services.accounts.limits import TooManyRequests
+from tripline.services.tokens import TokenExpired, TokenUnreadable
 from tripline.wire import device_reasons
 
+USUAL = {
+    BadParameter,
+    Forbidden,
+    NotFound,
+    TokenExpired,
+    TokenUnreadable,
+    TooManyRequests,
+    fields.NotAllowed,
+    fields.OutOfRange,
+    fields.TooLong,
+    fields.Unprintable,
+    fields.WrongForm,
+}
+"""Refusals that nearly every operation has."""
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
@@ -114,16 +129,38 @@ def commands() -> str:
 
 
 def rest() -> str:
-    """Every route with what it answers."""
+    """Every operation under its heading: who may call it, and what it can be refused with."""
     lines = [
         "# REST",
         NOTE,
-        "Every route is served on both HTTP doors.\n",
-        "| Method | Path | Answers |\n|---|---|---|",
+        "Every path is served on both HTTP doors. The whole of it, with fields, types and examples, is served by the "
+        "program: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`.\n",
+        "`parameter.*` (400), `token.unreadable` and `token.expired` (401), `access.denied` (403), "
+        "`object.unknown` (404) and `request.too_many` (429) are left out of the last column.",
     ]
-    for path, method, text in sorted(routes()):
-        lines.append(f"| {method} | `{path}` | {_cell(text)} |")
+    described = [each for methods in _document()["paths"].values() for each in methods.values()]
+    for heading, (about, _) in openapi.HEADINGS.items():
+        names = {each["operationId"] for each in described if heading in each["tags"]}
+        lines.append(f"\n## {heading}\n\n{about}\n")
+        lines.append("| Method | Path | What it does | Who | Refused with |\n|---|---|---|---|---|")
+        lines += [_operation(each) for each in every_operation() if each.name in names]
     return _page(lines)
+
+
+def _operation(each: operations.Operation) -> str:
+    who = _roles(each.access)
+    refused = ", ".join(f"`{refusal.code}`" for refusal in openapi_errors.refusals(each) if refusal not in USUAL)
+    text = _cell(openapi_errors.first_sentence(each.text))
+    return f"| {each.method} | `{each.path}` | {text} | {who} | {refused} |"
+
+
+def _roles(needed: access.Action | access.Gate) -> str:
+    return needed.value if isinstance(needed, access.Gate) else ", ".join(access.RULES[needed])
+
+
+@functools.cache
+def _document() -> dict:
+    return openapi.document(api.FAMILIES)
 
 
 def architecture(text: str) -> str:
@@ -188,12 +225,6 @@ def command_tree() -> list[tuple[tuple[str, ...], object]]:
 def example(command) -> str:
     """The example at the end of a command's help."""
     return (command.help_epilogue or "").removeprefix("Example: ")
-
-
-def routes() -> Iterator[tuple[str, str, str]]:
-    """Path, method and first sentence of every operation."""
-    for each in every_operation():
-        yield each.path, each.method, _first_sentence(each.text)
 
 
 def every_operation() -> list[operations.Operation]:

@@ -14,10 +14,9 @@ class BadRow(msgspec.Struct, rename="camel", kw_only=True):
     """A row that cannot be registered, and why."""
 
     row: Annotated[int, Meta(description="number of the row as a spreadsheet shows it; the header is 1", examples=[17])]
-    field: (
-        Annotated[str, Meta(description="the column that is wrong; null: the row as a whole", examples=["mileage"])]
-        | None
-    )
+    field: Annotated[
+        str | None, Meta(description="the column that is wrong; null: the row as a whole", examples=["mileage"])
+    ]
     message: Annotated[
         str, Meta(description="what to mend, for people", examples=["Parameter 'mileage' can't be empty!"])
     ]
