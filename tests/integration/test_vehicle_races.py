@@ -1,0 +1,85 @@
+"""Two servers on one database file that act on the same vehicle at once: one consistent outcome, whoever was first."""
+
+import asyncio
+from collections import Counter
+
+from tests.integration.test_registration_races import play
+from tests.support import dangling
+from tests.unit.api.test_vehicle_changes import give_right, vehicle_of
+
+from tripline.domain.access import Authority
+
+ROUNDS = 8
+
+
+def told(answers):
+    return Counter((answer.status_code, answer.json().get("errorCode")) for answer in answers)
+
+
+def test_vehicle_deleted_while_a_sensor_is_mounted_leaves_the_sensor_on_nothing(tmp_path):
+    async def scenario(servers):
+        one, other = servers
+        _, admin = await one.operator("ace")
+        outcomes = []
+        for number in range(ROUNDS):
+            vehicle_id = await vehicle_of(one, admin, str(number))
+            body = {"serialNo": f"S{number}", "type": "GPS", "credentialsId": f"{number:020d}"}
+            sensor_id = (await one.post(admin, "/sensor", body))["id"]["id"]
+            mount, delete = await asyncio.gather(
+                one.call(admin, "POST", f"/sensor/{sensor_id}/vehicle/{vehicle_id}"),
+                other.call(admin, "DELETE", f"/vehicle/{vehicle_id}"),
+            )
+            sensor = await one.get(admin, f"/sensor/{sensor_id}")
+            left = await one.store.read(
+                lambda tx, gone=vehicle_id: dangling.references(tx, gone, besides=("erasure.id",))
+            )
+            outcomes.append((mount.status_code in (200, 404), delete.status_code, sensor["status"], left))
+        return outcomes
+
+    assert play(tmp_path, scenario) == [(True, 200, "DEACTIVATED", {})] * ROUNDS
+
+
+def test_vehicle_deleted_by_several_at_once_is_deleted_once(tmp_path):
+    async def scenario(servers):
+        _, admin = await servers[0].operator("ace")
+        path = f"/vehicle/{await vehicle_of(servers[0], admin)}"
+        return told(await asyncio.gather(*(server.call(admin, "DELETE", path) for server in servers * 3)))
+
+    assert play(tmp_path, scenario) == {(200, None): 1, (404, 32): 5}
+
+
+def test_number_given_to_several_vehicles_at_once_goes_to_one(tmp_path):
+    async def scenario(servers):
+        _, admin = await servers[0].operator("ace")
+        paths = [f"/vehicle/{await vehicle_of(servers[0], admin, str(number))}" for number in range(6)]
+        return told(
+            await asyncio.gather(
+                *(servers[n % 2].call(admin, "PUT", path, {"vehicleNo": "taken"}) for n, path in enumerate(paths))
+            )
+        )
+
+    assert play(tmp_path, scenario) == {(200, None): 1, (400, 31): 5}
+
+
+def test_drivers_who_log_in_at_once_leave_one_driver(tmp_path):
+    async def scenario(servers):
+        one = servers[0]
+        _, admin = await one.operator("ace")
+        vehicle_id = await vehicle_of(one, admin)
+        await one.post(admin, f"/vehicle/{vehicle_id}/activate")
+        drivers = [await one.person(admin, Authority.DRIVER, f"driver{number}") for number in range(6)]
+        for driver in drivers:
+            await give_right(one, vehicle_id, driver, "DRIVER")
+        answers = await asyncio.gather(
+            *(
+                servers[n % 2].call(driver, "POST", f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
+                for n, driver in enumerate(drivers)
+            )
+        )
+        winner = next(
+            driver.user_id for driver, answer in zip(drivers, answers, strict=True) if answer.status_code == 200
+        )
+        set_now = (await one.get(admin, f"/vehicle/{vehicle_id}"))["currentDriverId"]["id"]
+        return told(answers), set_now == winner
+
+    assert play(tmp_path, scenario) == ({(200, None): 1, (400, 30): 5}, True)
