@@ -142,7 +142,9 @@ def _useless(refusal: LinkUnusable) -> Response[bytes]:
 
 
 def _error(refusal: Refusal) -> str:
-    return f'<p class="error" role="alert">{html.escape(str(refusal))}</p>'
+    # Refusals name the field as programs send it; people see its label.
+    told = str(refusal).replace("Parameter 'password'", "The password")
+    return f'<p class="error" role="alert">{html.escape(told)}</p>'
 
 
 def _page(title: str, content: str, refusal: Refusal | None = None) -> Response[bytes]:

@@ -101,10 +101,10 @@ def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"password": "1234567", "again": "1234567"}, "at least 8 characters"),
+        ({"password": "1234567", "again": "1234567"}, "The password must have at least 8 characters."),
         ({"password": "12345678", "again": "12345679"}, "are not the same"),
         ({"password": "12345678"}, "are not the same"),
-        ({}, "can&#x27;t be empty"),
+        ({}, "The password can&#x27;t be empty!"),
         ({"password": "12345678\x00", "again": "12345678\x00"}, "control characters"),
     ],
 )
