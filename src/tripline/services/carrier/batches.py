@@ -13,8 +13,8 @@ from tripline.services.carrier import actions, waiting
 from tripline.services.carrier.actions import Progress, Submitted
 from tripline.store.transactions import Store, WriteTx
 
-AT_ONCE: Final = 50
-"""Actions in one transaction: other writers wait for these few milliseconds."""
+AT_ONCE: Final = 10
+"""Actions in one transaction, about 2 ms each: that long do other writers wait."""
 
 
 class Batches:
