@@ -96,11 +96,11 @@ class Carrier(Section, frozen=True):
     url: Annotated[
         str,
         Meta(
-            pattern=r"^(https?://\S+)?$",
+            pattern=r"^(https?://\S+)?\Z",
             description="address of its HTTP interface; empty: a simulated carrier in the store",
         ),
     ] = ""
-    token: Annotated[str, Meta(pattern="^[!-~]*$", description="sent to it as `Authorization: Bearer ...`")] = ""
+    token: Annotated[str, Meta(pattern=r"^[!-~]*\Z", description="sent to it as `Authorization: Bearer ...`")] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for its answer, seconds")] = 10.0
 
 

@@ -182,3 +182,18 @@ def test_sender_of_mails_that_is_no_address_refuses_to_start(sender):
 @pytest.mark.parametrize("address", ["fleet.example", "ftp://fleet.example"])
 def test_public_address_that_is_no_web_address_refuses_to_start(address):
     assert refusal(variables={"TRIPLINE_ACCOUNTS_PUBLIC_URL": address}).startswith("accounts.public_url must begin")
+
+
+@pytest.mark.parametrize(("url", "fits"), [("", True), ("https://c.example/api", True), ("c.example", False)])
+def test_carriers_address_is_an_http_address_or_empty(url, fits):
+    variables = {"TRIPLINE_CARRIER_URL": url}
+
+    if fits:
+        assert load(variables=variables).carrier.url == url
+    else:
+        assert refusal(variables=variables).startswith("TRIPLINE_CARRIER_URL: ")
+
+
+@pytest.mark.parametrize("token", ["secret\n", "sec ret", "비밀"])
+def test_carriers_token_that_fits_no_header_refuses_and_is_not_shown(token):
+    assert "ret" not in refusal(variables={"TRIPLINE_CARRIER_TOKEN": token})
