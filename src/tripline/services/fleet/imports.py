@@ -3,7 +3,7 @@
 A file is read and checked outside any transaction, on a thread of its own: every row by the rules of a single
 registration, names against the rest of the file and against what is registered. Then rows are kept, by default all or
 none, in one transaction that does nothing but insert; when bad rows are to be left out, every row stands for itself and
-they are kept a thousand at a time, so that devices wait for none of it. Should a name be taken between check and
+they are kept a few hundred at a time, so that devices hardly wait. Should a name be taken between check and
 insert, nothing of that transaction stays and its rows are checked anew: one of two who want a name gets it, the other
 is told.
 
@@ -28,8 +28,8 @@ from tripline.wire import csv_files
 
 ERRORS_TOLD: Final = 1_000
 """So many bad rows are told one by one; all are counted."""
-CHUNK: Final = 1_000
-"""Rows kept in one transaction when each stands for itself: about 20 ms of the writer's time."""
+CHUNK: Final = 250
+"""Rows kept in one transaction when each stands for itself: some 10 ms of the writer's time."""
 ATTEMPTS: Final = 3
 """How often rows are checked anew because somebody registered the same names meanwhile."""
 
