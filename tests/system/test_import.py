@@ -1,5 +1,7 @@
 """`tripline import` from outside: beside a running server and without one."""
 
+import os
+
 from tests.support import servers
 from tests.support.fleet import Company
 
@@ -48,6 +50,8 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
     nobody = imported(data, file, email="nobody@a.example")
     homeless = imported(data, file, email="a@a.example")
     wrong = imported(data, file, what="cats")
+    os.mkfifo(tmp_path / "pipe")
+    pipe = imported(data, tmp_path / "pipe", email="a@a.example")
     absent = imported(data, tmp_path / "absent.csv")
 
     assert (nobody.returncode, nobody.stderr) == (
@@ -58,4 +62,5 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
         1,
         "tripline: This account belongs to no company; register the company first.\n",
     )
+    assert pipe.stderr == "tripline: The file must be a plain file: it is read more than once.\n"
     assert (wrong.returncode, absent.returncode) == (2, 2)

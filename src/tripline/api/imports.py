@@ -29,6 +29,7 @@ REFUSES: Final = (
     csv_files.BadFile,
     uploads.BadForm,
     uploads.FileTooLarge,
+    uploads.TooSlow,
     imports.TooManyRows,
     imports.Contended,
     ManyImports,

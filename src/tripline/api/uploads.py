@@ -5,6 +5,7 @@ memory beside it. More than the caller allows is refused as soon as it is known,
 has come.
 """
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from typing import IO, Final
@@ -17,6 +18,8 @@ from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 IN_MEMORY: Final = 262_144
 """Bytes up to which a file is not put on disk."""
+PATIENCE_S: Final = 120.0
+"""How long a file may be on its way; until then it holds the place of another one."""
 FORM: Final = "multipart/form-data"
 
 _FORM_OVERHEAD: Final = 65_536
@@ -32,24 +35,38 @@ class FileTooLarge(Refusal):
     kind = Kind.TOO_LARGE
 
 
+class TooSlow(Refusal):
+    """A file did not arrive in time."""
+
+    code = "upload.too_slow"
+    kind = Kind.TIMEOUT
+
+
 class BadForm(BadParameter):
     """A multipart body cannot be read, or does not hold exactly one file."""
 
     code = "upload.bad_form"
 
 
-async def receive(request: Call, *, most: int) -> IO[bytes]:
-    """The file, to be read from its beginning and closed by the caller. Raises `FileTooLarge` or `BadForm`."""
+async def receive(request: Call, *, most: int, within_s: float = PATIENCE_S) -> IO[bytes]:
+    """The file, to be read from its beginning and closed by the caller.
+
+    Raises `FileTooLarge`, `BadForm` or `TooSlow`.
+    """
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "") if media_type.lower() == FORM else None
     _check_announced(request, most if boundary is None else most + _FORM_OVERHEAD, most)
     received = _Received(most)
     try:
-        if boundary is None:
-            async for piece in _body(request):
-                received.take(piece)
-        else:
-            await _take_file_of_form(request, boundary, received)
+        async with asyncio.timeout(within_s):
+            if boundary is None:
+                async for piece in _body(request):
+                    received.take(piece)
+            else:
+                await _take_file_of_form(request, boundary, received)
+    except TimeoutError as error:
+        received.file.close()
+        raise TooSlow(f"The file did not arrive within {within_s:g} seconds.") from error
     except BaseException:
         received.file.close()
         raise

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from tests.support import rest
 
 from tripline import config
+from tripline.api import uploads
 from tripline.domain.access import Authority
 from tripline.services.fleet.import_desk import WAITING, ImportDesk
 from tripline.store.tables import sensor, vehicle, vehicle_company
@@ -313,6 +314,24 @@ def test_more_imports_than_may_wait_are_told_to_come_again(tmp_path):
         return refused.status_code, refused.headers["retry-after"], refused.json()["errorCode"], taken
 
     assert rest.run(tmp_path, scenario) == (429, "10", 2, report(rows=3, created=3))
+
+
+def test_file_that_does_not_arrive_in_time_is_refused_and_gives_its_place_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"within_s": 0.01})
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        never = asyncio.Event()
+
+        async def pieces():
+            yield VEHICLES
+            await never.wait()
+
+        headers = {"X-Authorization": f"Bearer {admin.token}"}
+        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
+        return answer.status_code, answer.json()["errorCode"], await sent(app, admin, VEHICLES)
+
+    assert rest.run(tmp_path, scenario) == (408, 2, report(rows=3, created=3))
 
 
 @pytest.mark.parametrize("query", [{"dryRun": "x"}, {"skipBadRows": "1"}])

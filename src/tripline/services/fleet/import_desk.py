@@ -36,10 +36,15 @@ class ImportDesk:
         self._here = 0
 
     def opened(self, path: Path) -> IO[bytes]:
-        """A file on this machine, to be closed by the caller. Raises `csv_files.BadFile` when it is too large."""
+        """A file on this machine, to be closed by the caller. Raises `csv_files.BadFile`: too large or no plain file."""
+        if not path.is_file():
+            raise csv_files.BadFile("The file must be a plain file: it is read more than once.")
         if path.stat().st_size > self.most_bytes:
             raise csv_files.BadFile(f"The file has more than {self.most_bytes // _MIB} MiB (setting rest.import_mib).")
-        return path.open("rb")
+        try:
+            return path.open("rb")
+        except OSError as error:
+            raise csv_files.BadFile(f"The file cannot be read: {error.strerror}.") from error
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[asyncio.Lock]:
