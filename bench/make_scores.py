@@ -79,7 +79,9 @@ def make(rows: int = ROWS) -> Path:
 
 
 def _rows(path: Path) -> int:
+    """How many scores the file has; it gets the tables that have been added since it was made."""
     engine = sqlite.open_engine(path)
+    metadata.create_all(engine)
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
         (count,) = driver.execute("SELECT count(*) FROM driving_score").fetchone()

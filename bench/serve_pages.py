@@ -45,6 +45,7 @@ async def _serve() -> None:
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
+        connected=lambda sensor_id: False,
     )
     door = socket.create_server(("127.0.0.1", 0))
     token = tokens.access(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
