@@ -36,7 +36,7 @@ class ImportDesk:
         self._here = 0
 
     def opened(self, path: Path) -> IO[bytes]:
-        """A file on this machine, to be closed by the caller. Raises `csv_files.BadFile`: too large or no plain file."""
+        """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""
         if not path.is_file():
             raise csv_files.BadFile("The file must be a plain file: it is read more than once.")
         if path.stat().st_size > self.most_bytes:
