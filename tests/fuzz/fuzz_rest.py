@@ -113,7 +113,12 @@ class World:
 
             def work(tx: WriteTx, on: Any = on, number: int = number, told: str = told) -> list[str]:
                 no, trip_id = journeys.keep_trip(
-                    tx, self.rest.ids, created_ms=self.rest.now_ms, payload={"x": told}, **on
+                    tx,
+                    self.rest.ids,
+                    created_ms=self.rest.now_ms,
+                    closed_ms=self.rest.now_ms,
+                    payload={"x": told},
+                    **on,
                 )
                 microtrip = journeys.keep_microtrip(
                     tx, self.rest.ids, no, created_ms=self.rest.now_ms, payload={"x": told}
@@ -160,7 +165,7 @@ class World:
         return login, await self.rest.http.request(method, url, headers=sent, content=self._body())
 
     def _id(self, part: str) -> str:
-        fitting = self.fitting[part.strip("{}").split(":")[0]]
+        fitting = self.fitting.get(part.strip("{}").split(":")[0], self.known)
         known = self.rng.choice(fitting if self.rng.random() < 0.7 else self.known)
         return known.upper() if self.rng.random() < 0.2 else known
 
@@ -194,6 +199,8 @@ def judge(login: Login | None, answer: httpx.Response) -> None:
     told = f"{answer.request.method} {answer.request.url} -> {answer.status_code} {answer.text[:300]}"
     assert answer.status_code < 500, told
     if answer.request.method in ("HEAD", "OPTIONS"):
+        return
+    if not answer.headers["content-type"].startswith("application/json"):
         return
     record = answer.json()
     assert isinstance(record, dict), told

@@ -11,7 +11,7 @@ from tripline.domain.access import Action, Authority, Reach
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_requests_are_answered_or_refused(tmp_path: Path, seed: int) -> None:
-    seen = fuzz_rest.run(tmp_path, seed=seed, requests=1_500)
+    seen = fuzz_rest.run(tmp_path, seed=seed, requests=3_000)
 
     # Every sort of answer occurs, or the requests are not what they should be.
     assert seen.keys() >= {200, 400, 401, 403, 404, 405}
