@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 RULES = {
     "a vehicle's director is a director of its company": """
@@ -67,8 +68,13 @@ RULES = {
 """Each statement finds the rows that break the rule."""
 
 
-def broken(data: Path) -> dict[str, list[tuple[object, ...]]]:
+def broken(data: Path) -> dict[str, list[tuple[Any, ...]]]:
     """The rules that do not hold in the database of this data folder, with the rows that break them."""
+    found = {rule: rows(data, statement) for rule, statement in RULES.items()}
+    return {rule: those for rule, those in found.items() if those}
+
+
+def rows(data: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Rows of the database in this data folder."""
     with contextlib.closing(sqlite3.connect(f"file:{data}/tripline.db?mode=ro", uri=True)) as database:
-        found = {rule: database.execute(statement).fetchall() for rule, statement in RULES.items()}
-    return {rule: rows for rule, rows in found.items() if rows}
+        return database.execute(statement, values).fetchall()

@@ -125,6 +125,7 @@ class Track:
     root: str = ""
     admin: str = ""
     operator_id: str = ""
+    carrier: str = ""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def number(self) -> int:
@@ -169,6 +170,10 @@ class Track:
     def made(self, path: str, body: Any = None, token: str | None = None) -> str:
         """The id of what a POST makes."""
         return str(self.post(path, body, token)["id"]["id"])
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of the database file, read beside the server."""
+        return consistency.rows(self.server.data, statement, *values)
 
     def vehicle(self, token: str | None = None) -> str:
         """A new vehicle's id."""
@@ -226,6 +231,7 @@ class Track:
             deleted += race.deleted
         assert consistency.broken(self.server.data) == {}
         assert self._named(deleted) == {}
+        assert [line for line in self.server.log() if "[error" in line] == []
 
     def _named(self, deleted: Sequence[str]) -> dict[str, int]:
         """Where deleted things are named once the server's eraser is through."""
@@ -285,7 +291,7 @@ def track(folder: Path) -> Iterator[Track]:
         crowd = Crowd(server.api)
         try:
             new = Track(server, crowd)
-            new.root = new.account("create")
+            new.root, new.carrier = new.account("create"), new.account("carrier")
             new.operator_id, new.admin = new.operator("races")
             yield new
         finally:

@@ -34,6 +34,10 @@ class Running:
         self.process.send_signal(with_signal)
         return self.process.wait(STOP_S)
 
+    def log(self) -> list[str]:
+        """The lines that the process has logged."""
+        return errors_of(self.data).read_text().splitlines()
+
     def kill(self) -> None:
         """End the process as a power cut would."""
         self.process.kill()
@@ -68,7 +72,7 @@ def run(
 
 def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Running:
     """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself."""
-    errors = data.parent / f"{data.name}.stderr"
+    errors = errors_of(data)
     given = {flag.partition("=")[0] for flag in flags}
     picked = [f"{port}=0" for port in ("--api-port", "--analytics-port", "--device-port") if port not in given]
     arguments = ["serve", "--data", str(data), *picked, *flags]
@@ -87,6 +91,11 @@ def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -
         raise AssertionError(f"no ready line but {line!r}; stderr: {errors.read_text()}")
     host, _, port = found["devices"].rpartition(":")
     return Running(process, data, found["api"], found["analytics"], host.strip("[]"), int(port), Path(found["ca"]))
+
+
+def errors_of(data: Path) -> Path:
+    """The file that a server on this data folder logs to."""
+    return data.parent / f"{data.name}.stderr"
 
 
 def same_doors(server: Running) -> tuple[str, str]:
