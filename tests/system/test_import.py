@@ -60,7 +60,7 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
     )
     assert (homeless.returncode, homeless.stderr) == (
         1,
-        "tripline: This account belongs to no company; register the company first.\n",
+        "tripline: This account belongs to no company; a granted account registers its company first.\n",
     )
     assert pipe.stderr == "tripline: The file must be a plain file: it is read more than once.\n"
     assert (wrong.returncode, absent.returncode) == (2, 2)

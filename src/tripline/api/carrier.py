@@ -8,7 +8,7 @@ from litestar.types import ASGIApp
 from tripline.api import answers, errors, guards, parameters
 from tripline.api.operations import operation
 from tripline.api.rim import Call, rim_of
-from tripline.domain import line_actions, lines, sensors
+from tripline.domain import access, line_actions, lines, sensors
 from tripline.domain.access import Action
 from tripline.domain.line_actions import Outcome
 from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
@@ -74,6 +74,7 @@ async def unpause(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     actor = await guards.permitted(request)
+    access.company_of(actor)
     sent = rest_reading.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
     if not sent.mdn:
         raise BadParameter.missing("mdn")

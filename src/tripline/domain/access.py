@@ -10,7 +10,7 @@ Follows client-surface 9 and the interface specification's delegation rules. The
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import Forbidden, NotFound
@@ -237,10 +237,13 @@ def scope_of(actor: Actor, action: Action) -> Scope:
     return Scope(action.value, reaches, actor.user_id, actor.company_id)
 
 
+WITHOUT_COMPANY: Final = "This account belongs to no company; a granted account registers its company first."
+
+
 def company_of(actor: Actor) -> CompanyId:
     """The actor's company. Raises `Forbidden` for an account that has none (yet)."""
     if actor.company_id is None:
-        raise Forbidden("This account belongs to no company; register the company first.")
+        raise Forbidden(WITHOUT_COMPANY)
     return actor.company_id
 
 

@@ -56,10 +56,14 @@ def add(
     account_id: UserId | None = None,
     application_id: str | None = None,
 ) -> None:
-    """Let a mail be sent as soon as this transaction is committed."""
+    """Let a mail be sent as soon as this transaction is committed, behind all that wait.
+
+    `no` is where it stands by our clock; another program on this database may have numbered mails ahead of it.
+    """
+    newest: int = tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
     tx.run(
         insert(mail_outbox).values(
-            no=no,
+            no=max(no, newest + 1),
             created_ms=now_ms,
             kind=kind,
             recipient=recipient,

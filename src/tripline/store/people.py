@@ -99,22 +99,9 @@ def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
     return tx.run(without.values(company_id=company_id)) == 1
 
 
-def introduce(
-    tx: WriteTx,
-    user_id: UserId,
-    *,
-    name: str,
-    phone: str | None,
-    division: str | None,
-    password_hash: str,
-    now_ms: int,
-) -> None:
+def introduce(tx: WriteTx, user_id: UserId, *, name: str, phone: str | None, division: str | None) -> None:
     """Write what a registration says about the actor into its own account."""
-    tx.run(
-        update(account)
-        .where(account.c.id == user_id)
-        .values(name=name, phone=phone, division=division, password_hash=password_hash, password_updated_ms=now_ms)
-    )
+    tx.run(update(account).where(account.c.id == user_id).values(name=name, phone=phone, division=division))
 
 
 def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | None, now_ms: int) -> None:

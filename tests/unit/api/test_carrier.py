@@ -460,11 +460,13 @@ def test_g15_unpause_errors_are_31_32_20_30(play):
         _, other = await app.operator("other")
         _, partner = await app.partner(scene.admin, "p@p.example")
         director = await app.person(scene.admin, Authority.DIRECTOR, "d")
+        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
         cases = [(scene.admin, {}), (scene.admin, {"mdn": ""}), (scene.admin, {"mdn": 1}), (scene.admin, {"mdn": "0"})]
-        cases += [(login, {"mdn": MDN}) for login in (other, partner, director, scene.admin)]
+        cases += [(login, {"mdn": MDN}) for login in (other, partner, director, granted, scene.admin)]
+        cases += [(login, {}) for login in (director, granted)]
         return [(await app.refused(login, "POST", lines.UNPAUSE, body))[:2] for login, body in cases]
 
-    assert play(scenario) == [(400, 31)] * 3 + [(404, 32)] + [(403, 20)] * 3 + [(400, 30)]
+    assert play(scenario) == [(400, 31)] * 3 + [(404, 32)] + [(403, 20)] * 4 + [(400, 30)] + [(403, 20)] * 2
 
 
 class Died(BaseException):

@@ -1,10 +1,13 @@
 """Registering and reading companies over REST."""
 
 import pytest
+from sqlalchemy import select
 from tests.support import rest
 
 from tripline.domain.access import Authority
+from tripline.services.accounts import links, registry
 from tripline.store import accounts
+from tripline.store.tables import password_link
 
 PASSWORD = "pass phrase"
 
@@ -47,6 +50,23 @@ def test_granted_account_that_names_itself_becomes_the_administrator(tmp_path):
 
     assert actor.company_id == company["id"]["id"] == mine["id"]["id"]
     assert status == 200
+
+
+def test_granted_account_that_names_itself_has_a_new_password_and_the_log_ins_of_the_old_one_end(tmp_path):
+    async def scenario(app):
+        old = await app.passwords.hash("the old phrase")
+        granting = {"email": "kim@ace.example", "password_hash": old, "ids": app.ids, "now_ms": app.now_ms}
+        user_id = await app.store.write(lambda tx: registry.grant_service_account(tx, **granting))
+        tokens = await app.post(None, "/api/auth/login", {"username": "kim@ace.example", "password": "the old phrase"})
+        await app.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=app.now_ms))
+        granted = app.login(user_id, "kim@ace.example", Authority.COMPANY_ADMIN, None)
+        await app.post(granted, "/company", rest.company_body("ace", "kim@ace.example"))
+        refreshed = await app.call(None, "POST", "/api/auth/token", {"refreshToken": tokens["refreshToken"]})
+        left = await app.store.read(lambda tx: tx.all(select(password_link)))
+        passwords = ("the old phrase", PASSWORD)
+        return refreshed.status_code, left, [await log_in(app, "kim@ace.example", each) for each in passwords]
+
+    assert rest.run(tmp_path, scenario) == (401, [], [401, 200])
 
 
 def test_granted_account_that_names_another_is_an_administrator_beside_it(tmp_path):

@@ -13,7 +13,7 @@ from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.domain.companies import Company, Registration
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.services.accounts import registry
+from tripline.services.accounts import links, registry
 from tripline.services.fleet import removal
 from tripline.services.tokens import TokenUnreadable
 from tripline.store import accounts, listing, people
@@ -27,9 +27,11 @@ def register(
     """The new company; its administrator logs in with picEmail and picPasswd (rule 6).
 
     A partner joins the service type and the operator of the registering company (G32, H2). A granted account becomes
-    an administrator of the operator it registers: the one that picEmail names when that is its own address, else
-    beside that one. Raises `companies.ServiceTypeTaken`, `companies.ForeignServiceType`, `companies.OneCompanyOnly`
-    and `people.EmailTaken`.
+    an administrator of the operator it registers: the one that picEmail names when that is its own address (picPasswd
+    is its password from then on, and what stood on the old one ends), else beside that one.
+
+    Raises `companies.ServiceTypeTaken`, `companies.ForeignServiceType`, `companies.OneCompanyOnly` and
+    `people.EmailTaken`.
     """
     access.scope_of(actor, Action.COMPANY_CREATE)
     company_id = CompanyId(ids.next(now_ms=now_ms))
@@ -67,7 +69,7 @@ def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
 def mine(tx: ReadTx, *, actor: Actor) -> Company:
     """The actor's company. Raises `NotFound` for an account without one."""
     if actor.company_id is None:
-        raise NotFound("This account belongs to no company.")
+        raise NotFound(access.WITHOUT_COMPANY)
     return read(tx, actor=actor, company_id=actor.company_id)
 
 
@@ -166,16 +168,10 @@ def _names_itself(tx: ReadTx, actor: Actor, registration: Registration) -> bool:
 
 
 def _introduce(tx: WriteTx, actor: Actor, registration: Registration, password_hash: str, now_ms: int) -> None:
+    """Write what the registration says of its administrator into the account that registers, its password too."""
     details = registration.details
-    people.introduce(
-        tx,
-        actor.user_id,
-        name=details.pic_name,
-        phone=details.pic_phone,
-        division=details.pic_division,
-        password_hash=password_hash,
-        now_ms=now_ms,
-    )
+    people.introduce(tx, actor.user_id, name=details.pic_name, phone=details.pic_phone, division=details.pic_division)
+    links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=now_ms)
 
 
 def _create_administrator(tx: WriteTx, company: Company, password_hash: str, ids: TimeIds, now_ms: int) -> None:

@@ -20,6 +20,7 @@ from tripline.services.accounts.sweeper import PARKED_MS, Sweeper
 from tripline.store import mail_outbox
 from tripline.store.mail_outbox import NEVER_MS
 from tripline.store.tables import account, password_link, refresh_session
+from tripline.store.transactions import WriteTx
 
 EMAIL = "kim@fleet.example"
 
@@ -85,6 +86,18 @@ def everything_in(folder: Path) -> bytes:
 
 def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
     return support.run(tmp_path, lambda rest: scenario(World(rest)))
+
+
+def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(tmp_path: Path) -> None:
+    async def scenario(world: World) -> list[int]:
+        def numbered(tx: WriteTx) -> list[int]:
+            for no in (900, 900, 20, 1_000):
+                mail_outbox.add(tx, no=no, kind=letters.Kind.RESET, recipient=EMAIL, now_ms=0)
+            return [mail.no for mail in mail_outbox.due(tx, now_ms=0, limit=9)]
+
+        return await world.rest.store.write(numbered)
+
+    assert play(tmp_path, scenario) == [900, 901, 902, 1_000]
 
 
 def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Path) -> None:
