@@ -75,7 +75,7 @@ async def remove(request: Call) -> ASGIApp:
 @operation(
     "GET",
     "/api/tre/v1/company/{companyId}/relation/companies",
-    access=Action.CANDIDATE_MANAGE,
+    access=Action.CANDIDATE_READ,
     answer=PageOf(record=rest_relations.RelationRecord, timed=False),
     query=(*pages.TEXT_PAGE, DELEGATED),
 )
@@ -85,7 +85,7 @@ async def list_companies(request: Call) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
-        service.require(tx, actor=actor, company_id=company_id)
+        service.require_reader(tx, actor=actor, company_id=company_id)
         page = pages.text_page(request)
         delegated = bool(parameters.query_flag(request.query_params, "delegated"))
         found = service.of_company(

@@ -58,7 +58,9 @@ class Action(Enum):
     COMPANY_MODIFY = "company.modify"
     COMPANY_READ = "company.read"
     CANDIDATE_MANAGE = "candidate.manage"
-    """Register, remove and list the companies that vehicles may be delegated to; the row is the delegating company."""
+    """Register and remove the companies that vehicles may be delegated to; the row is the delegating company."""
+    CANDIDATE_READ = "candidate.read"
+    """List those companies; the row is the delegating company."""
     DRIVING_READ = "driving.read"
     """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
     PERSON_CREATE = "person.create"
@@ -129,6 +131,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DRIVER: _OWN,
     },
     Action.CANDIDATE_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.CANDIDATE_READ: {Authority.COMPANY_ADMIN: _ADMIN},
     Action.DRIVING_READ: {
         Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,
         Authority.DIRECTOR: _DIRECTOR | _SELF,

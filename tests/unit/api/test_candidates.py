@@ -90,12 +90,24 @@ def test_candidates_are_the_own_companys_business_alone(tmp_path):
         calls = (
             ("POST", lending.candidates(of.owner), {"toCompanyId": of.below.company_id}),
             ("DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}", None),
-            ("GET", f"/company/{of.owner.company_id}/relation/companies?limit=1", None),
         )
         logins = [of.operator, of.borrower, of.below, of.other, *people]
         return {(await app.refused(login, *call))[:2] for login in logins for call in calls}
 
     assert rest.run(tmp_path, scenario) == {(403, 20)}
+
+
+def test_candidates_are_listed_by_the_company_and_its_operator(tmp_path):
+    async def scenario(app):
+        of = await lending.companies(app)
+        await lending.register(app, of.owner, of.borrower)
+        people = [await lending.director(app, of.owner, "director"), await lending.driver(app, of.owner, "driver")]
+        path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
+        listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
+        refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}
+        return [[each["toCompanyName"] for each in page] for page in listed], refused
+
+    assert rest.run(tmp_path, scenario) == ([["Borrower"], ["Borrower"]], {(403, 20)})
 
 
 def test_candidate_checks_come_in_the_published_order(tmp_path):

@@ -21,6 +21,12 @@ def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     access.admit(company_rows.inside(tx, scope, company_id), "company")
 
 
+def require_reader(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who may see to whom the company may lend. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.CANDIDATE_READ)
+    access.admit(company_rows.inside(tx, scope, company_id), "company")
+
+
 def register(
     tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
 ) -> Relation:
@@ -66,11 +72,11 @@ def remove(tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: C
 def of_company(
     tx: ReadTx, *, actor: Actor, company_id: CompanyId, delegated: bool, window: listing.Window
 ) -> Sequence[Relation]:
-    """The company's candidates, or its delegated companies, by name; `require` was asked before.
+    """The company's candidates, or its delegated companies, by name; `require_reader` was asked before.
 
     Raises `listing.UnknownOffset`.
     """
-    scope = access.scope_of(actor, Action.CANDIDATE_MANAGE)
+    scope = access.scope_of(actor, Action.CANDIDATE_READ)
     return rows.of_company(tx, scope, company_id, delegated=delegated, window=window)
 
 
