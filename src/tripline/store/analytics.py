@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal_column, select, tuple_
+from sqlalchemy import ColumnElement, Integer, Table, bindparam, select, tuple_
 
 from tripline.store import erasures
 from tripline.store.journeys import Span
@@ -114,8 +114,6 @@ _KEY: Final = {driving_score: driving_score.c.trip_id, gps_event: gps_event.c.id
 """What an offset names."""
 _FIELDS: Final = {driving_score: Score._fields, gps_event: Event._fields}
 _PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
-_NO_OFFSET: Final = literal_column("0", Integer)
-"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
 
 
 def _columns(table: Table) -> list[ColumnElement[Any]]:
@@ -185,6 +183,5 @@ def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
         )
         .order_by(*(order if ascending else [column.desc() for column in order]))
         .limit(bindparam("limit"))
-        .offset(_NO_OFFSET)
     )
     return Hot(statement, "owner", *names, "far", "limit")

@@ -5,7 +5,6 @@ Not here: the loans (`loans.py`).
 
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, insert, or_, select
@@ -47,9 +46,7 @@ def of_company(
 
     Raises `listing.UnknownOffset`.
     """
-    inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _name_of(scope.reaches, delegated), *inside)
-    rows = tx.hot(_of_company(scope.reaches, delegated, window.shape), *inside, *values)
+    rows = _OF_COMPANY.page(tx, window, (company_id, scope.user_id, scope.company_id), scope.reaches, delegated)
     return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
@@ -99,35 +96,26 @@ _STANDING: Final = Hot(
 )
 
 
-@cache
-def _of_company(reaches: scopes.Reaches, delegated: bool, shape: listing.Shape) -> Hot:
-    columns = (
-        company_relation.c.id,
-        company_relation.c.created_ms,
-        company.c.id,
-        company.c.name,
-        _RECEIVER.c.id,
-        _RECEIVER.c.name,
-        company.c.service_type,
-    )
-    statement = listing.windowed(
-        _registered(select(*columns), reaches, delegated), _RECEIVER.c.name, company_relation.c.id, shape
-    )
-    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _name_of(reaches: scopes.Reaches, delegated: bool) -> Hot:
-    statement = _registered(select(_RECEIVER.c.name), reaches, delegated)
-    return Hot(statement.where(company_relation.c.id == bindparam("id")), "id", "company", scopes.USER, scopes.COMPANY)
-
-
-def _registered(statement: Select[Any], reaches: scopes.Reaches, delegated: bool) -> Select[Any]:
-    """What was selected, of the relations of one kind that a company within these reaches has."""
-    relations = company_relation.join(company, company.c.id == company_relation.c.from_company_id)
+def _of_company(reaches: scopes.Reaches, delegated: bool) -> Select[Any]:
+    """The relations of one kind that a company within the reaches has; columns in the order of `_FIELDS`."""
     lends = _lends(company_relation.c.from_company_id, company_relation.c.to_company_id)
     return (
-        statement.select_from(relations.join(_RECEIVER, _RECEIVER.c.id == company_relation.c.to_company_id))
+        select(
+            company_relation.c.id,
+            company_relation.c.created_ms,
+            company.c.id,
+            company.c.name,
+            _RECEIVER.c.id,
+            _RECEIVER.c.name,
+            company.c.service_type,
+        )
+        .join_from(company_relation, company, company.c.id == company_relation.c.from_company_id)
+        .join(_RECEIVER, _RECEIVER.c.id == company_relation.c.to_company_id)
         .where(company_relation.c.from_company_id == bindparam("company"), scopes.companies(reaches))
         .where(lends if delegated else ~lends)
     )
+
+
+_OF_COMPANY: Final = listing.Listing(
+    _RECEIVER.c.name, company_relation.c.id, _of_company, ("company", scopes.USER, scopes.COMPANY)
+)

@@ -34,10 +34,8 @@ def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: listing.Window) -> Sequence[Company]:
     """The companies inside the scope, of one service type or of all, by name. Raises `listing.UnknownOffset`."""
-    inside = (service_type, scope.user_id, scope.company_id)
-    of_type = service_type is not None
-    values = window.values(tx, _name_of(scope.reaches, of_type), *inside)
-    return [_company(row) for row in tx.hot(_listed(scope.reaches, of_type, window.shape), *inside, *values)]
+    values = (service_type, scope.user_id, scope.company_id)
+    return [_company(row) for row in _LISTING.page(tx, window, values, scope.reaches, service_type is not None)]
 
 
 def count_partners(tx: ReadTx, scope: Scope, service_type: str | None) -> int:
@@ -100,27 +98,24 @@ def _inside(reaches: scopes.Reaches) -> Hot:
 
 
 @cache
-def _listed(reaches: scopes.Reaches, of_type: bool, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_inside_list(select(*_COLUMNS), reaches, of_type), company.c.name, company.c.id, shape)
-    return Hot(statement, "service_type", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _name_of(reaches: scopes.Reaches, of_type: bool) -> Hot:
-    statement = _inside_list(select(company.c.name), reaches, of_type).where(company.c.id == bindparam("id"))
-    return Hot(statement, "id", "service_type", scopes.USER, scopes.COMPANY)
-
-
-@cache
 def _count_partners(reaches: scopes.Reaches, of_type: bool) -> Hot:
     partners = select(func.count()).select_from(company).where(company.c.master.is_(False))
-    return Hot(_inside_list(partners, reaches, of_type), "service_type", scopes.USER, scopes.COMPANY)
+    return Hot(_listed(partners, reaches, of_type), *_LISTED_BY)
 
 
-def _inside_list(statement: Select[Any], reaches: scopes.Reaches, of_type: bool) -> Select[Any]:
+def _listed(statement: Select[Any], reaches: scopes.Reaches, of_type: bool) -> Select[Any]:
     if of_type:
         statement = statement.where(company.c.service_type == bindparam("service_type"))
     return statement.where(scopes.companies(reaches))
+
+
+_LISTED_BY: Final = ("service_type", scopes.USER, scopes.COMPANY)
+_LISTING: Final = listing.Listing(
+    company.c.name,
+    company.c.id,
+    lambda reaches, of_type: _listed(select(*_COLUMNS), reaches, of_type),
+    _LISTED_BY,
+)
 
 
 def _row(details: Details) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Final
 
-from sqlalchemy import ColumnElement, bindparam, literal_column, select
+from sqlalchemy import bindparam, select
 
 from tripline.domain import ids
 from tripline.domain.ids import VehicleId
@@ -21,8 +21,6 @@ from tripline.store.listing import UnknownOffset
 from tripline.store.tables import device_event
 from tripline.store.transactions import Hot, ReadTx
 
-_NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
-"""As in `journeys.py`."""
 _COLUMNS: Final = [
     erasures.mentioned(device_event.c[field.name])
     if field.name in ("sensor_id", "user_id")
@@ -61,6 +59,5 @@ def _page(ascending: bool) -> Hot:
         .where(device_event.c.vehicle_id == bindparam("vehicle"), no >= bindparam("first"), no < bindparam("end"))
         .order_by(no if ascending else no.desc())
         .limit(bindparam("limit"))
-        .offset(_NO_OFFSET)
     )
     return Hot(statement, *("vehicle", "first", "end", "limit"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, literal_column, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -114,8 +114,6 @@ _IS_THERE: Final = and_(
     erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
 )
 """Whether a trip was not left behind by its deleted vehicle, or when it has none by its deleted sensor."""
-_NO_OFFSET: Final[ColumnElement[int]] = literal_column("0")
-"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
 _JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
 
 _IS_MICROTRIP: Final = Hot(
@@ -135,8 +133,7 @@ _LATEST_MICROTRIP: Final = Hot(
     .select_from(_JOINED)
     .where(trip.c.vehicle_id == bindparam("vehicle"))
     .order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
-    .limit(literal_column("1"))
-    .offset(_NO_OFFSET),
+    .limit(1),
     "vehicle",
 )
 
@@ -151,8 +148,7 @@ def _latest_of_sensor(reaches: scopes.Reaches) -> Hot:
         .select_from(_JOINED)
         .where(trip.c.sensor_id == bindparam("sensor"))
         .order_by(trip.c.no.desc(), microtrip.c.no.desc())
-        .limit(literal_column("1"))
-        .offset(_NO_OFFSET)
+        .limit(1)
     )
     return Hot(statement, "sensor", scopes.USER, scopes.COMPANY)
 
@@ -191,7 +187,7 @@ def _trip_page(owner: str, ascending: bool, continued: bool) -> Hot:
         statement = statement.where(here > place if ascending else here < place)
     order = (trip.c.created_ms, trip.c.no) if ascending else (trip.c.created_ms.desc(), trip.c.no.desc())
     return Hot(
-        statement.order_by(*order).limit(bindparam("limit")).offset(_NO_OFFSET),
+        statement.order_by(*order).limit(bindparam("limit")),
         "owner",
         "first_ms",
         "last_ms",
@@ -220,6 +216,5 @@ def _microtrip_page(ascending: bool) -> Hot:
         )
         .order_by(order)
         .limit(bindparam("limit"))
-        .offset(_NO_OFFSET)
     )
     return Hot(statement, "trip", "first", "end", "limit")

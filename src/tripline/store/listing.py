@@ -3,18 +3,18 @@
 Not here: lists ordered by time (`journeys.py`, `analytics.py`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Column, Integer, Select, bindparam, func, literal_column, tuple_
+from sqlalchemy import Column, Select, bindparam, func, tuple_
 
 from tripline.domain.refusals import BadParameter
 from tripline.store.transactions import Hot, ReadTx
 
-VALUES: Final = ("window_search", "window_text", "window_id", "window_limit")
-"""Names of the values of a window in a hot statement, in the order of `Window.values`."""
-_NO_OFFSET: Final = literal_column("0", Integer)
-"""SQLite's LIMIT is compiled with an OFFSET; written out, it is no parameter that a hot statement would not know."""
+_VALUES: Final = ("window_search", "window_text", "window_id", "window_limit")
+"""Names of the values of a window in a hot statement."""
 
 
 class UnknownOffset(BadParameter):
@@ -26,13 +26,6 @@ class UnknownOffset(BadParameter):
     def of_list(cls) -> "UnknownOffset":
         """The refusal. An empty page instead would look like the end of the list."""
         return cls("Parameter 'idOffset' does not name an item of this list.")
-
-
-class Shape(NamedTuple):
-    """What a window asks for, without its values: statements are built once for each shape."""
-
-    searched: bool
-    continued: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,30 +40,56 @@ class Window:
     id_offset: str | None = None
     """Id of that row; alone it is enough while the row is in the list."""
 
-    @property
-    def shape(self) -> Shape:
-        """Which parts are there."""
-        return Shape(bool(self.search), self.text_offset is not None or self.id_offset is not None)
 
-    def values(self, tx: ReadTx, name_of: Hot, *inside: str | None) -> tuple[str | int, ...]:
-        """The values of `windowed`. `name_of` gives the name of an id inside the list; `inside` are its other values.
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """A list: how it is ordered, and what is selected of which rows. Statements are built once for each shape."""
+
+    name: Column[str]
+    key: Column[str]
+    rows: Callable[..., Select[Any]]
+    """The rows, in no order; takes whatever makes another statement of it, all hashable."""
+    values: tuple[str, ...]
+    """Names of the values that `rows` leaves open."""
+
+    def page(self, tx: ReadTx, window: Window, values: tuple[str | None, ...], *which: Any) -> list[tuple[Any, ...]]:
+        """The rows in the window. `values` are in the order of their names, `which` is for `rows`.
 
         Raises `UnknownOffset`.
         """
-        text = self.text_offset
-        if text is None and self.id_offset is not None:
-            rows = tx.hot(name_of, self.id_offset, *inside)
-            if not rows:
+        text = window.text_offset
+        if text is None and window.id_offset is not None:
+            found = tx.hot(_name_of(self, which), *values, window.id_offset)
+            if not found:
                 raise UnknownOffset.of_list()
-            text = rows[0][0]
-        return self.search or "", text or "", self.id_offset or "", self.limit
+            text = found[0][0]
+        shape = _Shape(bool(window.search), text is not None or window.id_offset is not None)
+        wanted = (window.search or "", text or "", window.id_offset or "", window.limit)
+        return tx.hot(_page(self, which, shape), *values, *wanted)
 
 
-def windowed(statement: Select[Any], name: Column[str], key: Column[str], shape: Shape) -> Select[Any]:
-    """The statement cut to windows of this shape, in the order of name, then key."""
+class _Shape(NamedTuple):
+    """What a window asks for, without its values."""
+
+    searched: bool
+    continued: bool
+
+
+@cache
+def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> Hot:
+    statement = listing.rows(*which)
     if shape.searched:
-        search = func.lower(bindparam("window_search", type_=name.type))
-        statement = statement.where(func.substr(func.lower(name), 1, func.length(search)) == search)
+        search = func.lower(bindparam("window_search", type_=listing.name.type))
+        statement = statement.where(func.substr(func.lower(listing.name), 1, func.length(search)) == search)
     if shape.continued:
-        statement = statement.where(tuple_(name, key) > tuple_(bindparam("window_text"), bindparam("window_id")))
-    return statement.order_by(name, key).limit(bindparam("window_limit")).offset(_NO_OFFSET)
+        place = tuple_(bindparam("window_text"), bindparam("window_id"))
+        statement = statement.where(tuple_(listing.name, listing.key) > place)
+    statement = statement.order_by(listing.name, listing.key).limit(bindparam("window_limit"))
+    return Hot(statement, *listing.values, *_VALUES)
+
+
+@cache
+def _name_of(listing: Listing, which: tuple[Any, ...]) -> Hot:
+    """The name of the row in the list with this id."""
+    statement = listing.rows(*which).with_only_columns(listing.name, maintain_column_froms=True)
+    return Hot(statement.where(listing.key == bindparam("window_id")), *listing.values, "window_id")

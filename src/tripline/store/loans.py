@@ -6,19 +6,16 @@ Not here: rights of people on vehicles, which hang on loans (`rights.py`); pages
 
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
-    Integer,
     Select,
     and_,
     bindparam,
     delete,
     exists,
     insert,
-    literal_column,
     or_,
     select,
 )
@@ -94,9 +91,7 @@ def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: listing.
 
     Raises `listing.UnknownOffset`.
     """
-    inside = (vehicle_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _name_of(scope.reaches), *inside)
-    rows = tx.hot(_of_vehicle(scope.reaches, window.shape), *inside, *values)
+    rows = _OF_VEHICLE.page(tx, window, (vehicle_id, scope.user_id, scope.company_id), scope.reaches)
     return [Loan(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
@@ -147,12 +142,7 @@ def _end_of(received: bool) -> ColumnElement[str]:
 
 
 def _more_than_many(received: bool) -> Hot:
-    past = (
-        select(_LOAN.c.id)
-        .where(_end_of(received) == bindparam("company"))
-        .limit(literal_column("1", Integer))
-        .offset(literal_column(str(MANY), Integer))
-    )
+    past = select(_LOAN.c.id).where(_end_of(received) == bindparam("company")).limit(1).offset(MANY)
     return Hot(past, "company")
 
 
@@ -160,34 +150,26 @@ _MANY_RECEIVED: Final = _more_than_many(received=True)
 _MANY_LENT: Final = _more_than_many(received=False)
 
 
-@cache
-def _of_vehicle(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    columns = (
-        _LOAN.c.id,
-        _LOAN.c.created_ms,
-        company.c.id,
-        company.c.name,
-        _RECEIVER.c.id,
-        _RECEIVER.c.name,
-        vehicle.c.id,
-        vehicle.c.vehicle_no,
-    )
-    statement = listing.windowed(_lent(columns, reaches), _RECEIVER.c.name, _LOAN.c.id, shape)
-    return Hot(statement, "vehicle", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _name_of(reaches: scopes.Reaches) -> Hot:
-    statement = _lent((_RECEIVER.c.name,), reaches).where(_LOAN.c.id == bindparam("id"))
-    return Hot(statement, "id", "vehicle", scopes.USER, scopes.COMPANY)
-
-
-def _lent(columns: Sequence[ColumnElement[Any]], reaches: scopes.Reaches) -> Select[Any]:
-    """These columns of the loans of a vehicle within the reaches."""
+def _of_vehicle(reaches: scopes.Reaches) -> Select[Any]:
+    """The loans of a vehicle within the reaches; columns in the order of `_FIELDS`."""
     return (
-        select(*columns)
+        select(
+            _LOAN.c.id,
+            _LOAN.c.created_ms,
+            company.c.id,
+            company.c.name,
+            _RECEIVER.c.id,
+            _RECEIVER.c.name,
+            vehicle.c.id,
+            vehicle.c.vehicle_no,
+        )
         .join_from(_LOAN, vehicle, vehicle.c.id == _LOAN.c.vehicle_id)
         .join(company, company.c.id == _LOAN.c.from_company_id)
         .join(_RECEIVER, _RECEIVER.c.id == _LOAN.c.to_company_id)
         .where(_LOAN.c.vehicle_id == bindparam("vehicle"), scopes.vehicles(reaches))
     )
+
+
+_OF_VEHICLE: Final = listing.Listing(
+    _RECEIVER.c.name, _LOAN.c.id, _of_vehicle, ("vehicle", scopes.USER, scopes.COMPANY)
+)

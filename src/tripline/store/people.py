@@ -65,9 +65,8 @@ def of_company(
     tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: listing.Window
 ) -> Sequence[User]:
     """The company's people with this role inside the scope, by name. Raises `listing.UnknownOffset`."""
-    inside = (company_id, role.value, scope.user_id, scope.company_id)
-    values = window.values(tx, _name_of(scope.reaches), *inside)
-    return [_user(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
+    values = (company_id, role.value, scope.user_id, scope.company_id)
+    return [_user(row) for row in _LISTING.page(tx, window, values, scope.reaches)]
 
 
 def count(tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority) -> int:
@@ -142,21 +141,8 @@ def _find_by_login(reaches: scopes.Reaches) -> Hot:
 
 
 @cache
-def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_listed(select(*_COLUMNS), reaches), account.c.name, account.c.id, shape)
-    return Hot(statement, "company", "role", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _name_of(reaches: scopes.Reaches) -> Hot:
-    statement = _listed(select(account.c.name), reaches).where(account.c.id == bindparam("id"))
-    return Hot(statement, "id", "company", "role", scopes.USER, scopes.COMPANY)
-
-
-@cache
 def _count(reaches: scopes.Reaches) -> Hot:
-    statement = _listed(select(func.count()).select_from(account), reaches)
-    return Hot(statement, "company", "role", scopes.USER, scopes.COMPANY)
+    return Hot(_listed(select(func.count()).select_from(account), reaches), *_LISTED_BY)
 
 
 def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
@@ -169,6 +155,12 @@ def _listed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
         account.c.authority == bindparam("role"),
         scopes.accounts(reaches),
     )
+
+
+_LISTED_BY: Final = ("company", "role", scopes.USER, scopes.COMPANY)
+_LISTING: Final = listing.Listing(
+    account.c.name, account.c.id, lambda reaches: _listed(select(*_COLUMNS), reaches), _LISTED_BY
+)
 
 
 def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, exists, func, insert, select, update
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Right, UserRole
@@ -59,9 +59,8 @@ def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: l
 
     Raises `listing.UnknownOffset`.
     """
-    inside = (user_id, role.value, scope.user_id, scope.company_id)
-    values = window.values(tx, _number_of(scope.reaches), *inside)
-    return [_right(row) for row in tx.hot(_of_user(scope.reaches, window.shape), *inside, *values)]
+    values = (user_id, role.value, scope.user_id, scope.company_id)
+    return [_right(row) for row in _OF_USER.page(tx, window, values, scope.reaches)]
 
 
 def insert_new(
@@ -115,48 +114,37 @@ def forget_user(tx: WriteTx, user_id: UserId) -> None:
     tx.run(_FORGET_USER, {"of_user": user_id})
 
 
-@cache
-def _find(reaches: scopes.Reaches) -> Hot:
-    statement = _granted(_COLUMNS, reaches).where(_RIGHT.c.vehicle_id == bindparam("of_vehicle"))
-    return Hot(statement, "of_vehicle", "of_user", "as_role", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _of_user(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_granted(_COLUMNS, reaches), vehicle.c.vehicle_no, _RIGHT.c.id, shape)
-    return Hot(statement, "of_user", "as_role", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _number_of(reaches: scopes.Reaches) -> Hot:
-    statement = _granted((vehicle.c.vehicle_no,), reaches).where(_RIGHT.c.id == bindparam("id"))
-    return Hot(statement, "id", "of_user", "as_role", scopes.USER, scopes.COMPANY)
-
-
-_COLUMNS: Final = (
-    _RIGHT.c.id,
-    _RIGHT.c.created_ms,
-    _RIGHT.c.company_id,
-    company.c.name,
-    _RIGHT.c.user_id,
-    account.c.name,
-    _RIGHT.c.vehicle_id,
-    vehicle.c.vehicle_no,
-    _RIGHT.c.user_role,
-)
-"""In the order of `_FIELDS`."""
-
-
-def _granted(columns: Sequence[ColumnElement[Any]], reaches: scopes.Reaches) -> Select[Any]:
-    """These columns of the rights of one role of a person within the reaches."""
+def _granted(reaches: scopes.Reaches) -> Select[Any]:
+    """The rights of one role of a person within the reaches; columns in the order of `_FIELDS`."""
     return (
-        select(*columns)
+        select(
+            _RIGHT.c.id,
+            _RIGHT.c.created_ms,
+            _RIGHT.c.company_id,
+            company.c.name,
+            _RIGHT.c.user_id,
+            account.c.name,
+            _RIGHT.c.vehicle_id,
+            vehicle.c.vehicle_no,
+            _RIGHT.c.user_role,
+        )
         .join_from(_RIGHT, account, account.c.id == _RIGHT.c.user_id)
         .join(company, company.c.id == _RIGHT.c.company_id)
         .join(vehicle, vehicle.c.id == _RIGHT.c.vehicle_id)
         .where(_RIGHT.c.user_id == bindparam("of_user"), _RIGHT.c.user_role == bindparam("as_role"))
         .where(scopes.accounts(reaches))
     )
+
+
+_OF_USER: Final = listing.Listing(
+    vehicle.c.vehicle_no, _RIGHT.c.id, _granted, ("of_user", "as_role", scopes.USER, scopes.COMPANY)
+)
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = _granted(reaches).where(_RIGHT.c.vehicle_id == bindparam("of_vehicle"))
+    return Hot(statement, "of_vehicle", "of_user", "as_role", scopes.USER, scopes.COMPANY)
 
 
 def _right(row: tuple[Any, ...]) -> Right:

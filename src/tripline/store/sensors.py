@@ -79,10 +79,8 @@ def of_company(
 
     Raises `listing.UnknownOffset`.
     """
-    inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _serial_of(scope.reaches, mounted), *inside)
-    statement = _of_company(scope.reaches, tokens.reaches, window.shape, mounted)
-    return [_sensor(row) for row in tx.hot(statement, *inside, *values)]
+    values = (company_id, scope.user_id, scope.company_id)
+    return [_sensor(row) for row in _OWNED.page(tx, window, values, scope.reaches, tokens.reaches, mounted)]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -166,24 +164,14 @@ def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
-@cache
-def _of_company(reaches: scopes.Reaches, tokens: scopes.Reaches, shape: listing.Shape, mounted: bool | None) -> Hot:
-    statement = _owned(_select(tokens), reaches, mounted)
-    windowed = listing.windowed(statement, sensor.c.serial_no, sensor.c.id, shape)
-    return Hot(windowed, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _serial_of(reaches: scopes.Reaches, mounted: bool | None) -> Hot:
-    statement = _owned(select(sensor.c.serial_no), reaches, mounted).where(sensor.c.id == bindparam("key"))
-    return Hot(statement, "key", "company", scopes.USER, scopes.COMPANY)
-
-
-def _owned(statement: Select[Any], reaches: scopes.Reaches, mounted: bool | None) -> Select[Any]:
-    owned = statement.where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+def _owned(reaches: scopes.Reaches, tokens: scopes.Reaches, mounted: bool | None) -> Select[Any]:
+    owned = _select(tokens).where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
     if mounted is None:
         return owned
     return owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
+
+
+_OWNED: Final = listing.Listing(sensor.c.serial_no, sensor.c.id, _owned, ("company", scopes.USER, scopes.COMPANY))
 
 
 def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:

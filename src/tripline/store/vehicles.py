@@ -3,7 +3,7 @@
 Not here: the companies they are lent to (`loans.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
@@ -48,9 +48,8 @@ def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: s
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
-    inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _number_of(scope.reaches), *inside)
-    return [_vehicle(row) for row in tx.hot(_of_company(scope.reaches, window.shape), *inside, *values)]
+    values = (company_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches)]
 
 
 def lent(
@@ -61,16 +60,14 @@ def lent(
     Raises `listing.UnknownOffset`.
     """
     side = loans.Side(received=received, many=loans.are_many(tx, company_id, received=received))
-    inside = (company_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _lent_number_of(scope.reaches, side), *inside)
-    return [_vehicle(row) for row in tx.hot(_lent_vehicles(scope.reaches, side, window.shape), *inside, *values)]
+    values = (company_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _LENT.page(tx, window, values, scope.reaches, side)]
 
 
 def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: listing.Window) -> Sequence[Vehicle]:
     """The vehicles inside the scope that the director manages, by number. Raises `listing.UnknownOffset`."""
-    inside = (director_id, scope.user_id, scope.company_id)
-    values = window.values(tx, _managed_number_of(scope.reaches), *inside)
-    return [_vehicle(row) for row in tx.hot(_managed_vehicles(scope.reaches, window.shape), *inside, *values)]
+    values = (director_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _MANAGED.page(tx, window, values, scope.reaches)]
 
 
 def insert_new(tx: WriteTx, new: Vehicle) -> None:
@@ -144,52 +141,20 @@ def _find_by_number(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "type", "number", scopes.USER, scopes.COMPANY)
 
 
-@cache
-def _of_company(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_owned(_select(), reaches), vehicle.c.vehicle_no, vehicle.c.id, shape)
-    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
+def _by_number(rows: Callable[..., Select[Any]], owner: str) -> listing.Listing:
+    return listing.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY))
 
 
-@cache
-def _number_of(reaches: scopes.Reaches) -> Hot:
-    statement = _owned(select(vehicle.c.vehicle_no), reaches).where(vehicle.c.id == bindparam("id"))
-    return Hot(statement, "id", "company", scopes.USER, scopes.COMPANY)
-
-
-def _owned(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
-    return statement.where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
-
-
-@cache
-def _managed_vehicles(reaches: scopes.Reaches, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_managed(_select(), reaches), vehicle.c.vehicle_no, vehicle.c.id, shape)
-    return Hot(statement, "director", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _managed_number_of(reaches: scopes.Reaches) -> Hot:
-    statement = _managed(select(vehicle.c.vehicle_no), reaches).where(vehicle.c.id == bindparam("id"))
-    return Hot(statement, "id", "director", scopes.USER, scopes.COMPANY)
-
-
-def _managed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
-    return statement.where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches))
-
-
-@cache
-def _lent_vehicles(reaches: scopes.Reaches, side: loans.Side, shape: listing.Shape) -> Hot:
-    statement = listing.windowed(_lent(_select(), reaches, side), vehicle.c.vehicle_no, vehicle.c.id, shape)
-    return Hot(statement, "company", scopes.USER, scopes.COMPANY, *listing.VALUES)
-
-
-@cache
-def _lent_number_of(reaches: scopes.Reaches, side: loans.Side) -> Hot:
-    statement = _lent(select(vehicle.c.vehicle_no), reaches, side).where(vehicle.c.id == bindparam("id"))
-    return Hot(statement, "id", "company", scopes.USER, scopes.COMPANY)
-
-
-def _lent(statement: Select[Any], reaches: scopes.Reaches, side: loans.Side) -> Select[Any]:
-    return statement.where(loans.vehicles(side), scopes.vehicles(reaches))
+_OWNED: Final = _by_number(
+    lambda reaches: _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches)), "company"
+)
+_MANAGED: Final = _by_number(
+    lambda reaches: _select().where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches)),
+    "director",
+)
+_LENT: Final = _by_number(
+    lambda reaches, side: _select().where(loans.vehicles(side), scopes.vehicles(reaches)), "company"
+)
 
 
 @cache

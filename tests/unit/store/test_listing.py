@@ -6,7 +6,6 @@ from tests.support import rows
 
 from tripline.store import listing
 from tripline.store.tables import company
-from tripline.store.transactions import Hot
 
 NAMES = {"1": "b", "2": "a", "3": "b", "4": "B%", "5": "b_x", "6": "가", "7": "É"}
 
@@ -20,13 +19,17 @@ def tx():
         yield transaction
 
 
-NAME_OF = Hot(select(company.c.name).where(company.c.id == bindparam("id"), company.c.master), "id")
+BY_NAME = listing.Listing(
+    company.c.name,
+    company.c.id,
+    lambda: select(company.c.id).where(company.c.token_prefix != bindparam("hid")),
+    ("hid",),
+)
 
 
-def keys(tx, **window):
-    asked = listing.Window(**window)
-    statement = listing.windowed(select(company.c.id), company.c.name, company.c.id, asked.shape)
-    return "".join(row[0] for row in tx.hot(Hot(statement, *listing.VALUES), *asked.values(tx, NAME_OF)))
+def keys(tx, *, hidden="", **window):
+    """The ids of a page of the companies, without the hidden one."""
+    return "".join(row[0] for row in BY_NAME.page(tx, listing.Window(**window), (hidden,)))
 
 
 def test_order_is_by_name_then_id(tx):
@@ -49,6 +52,11 @@ def test_offset_by_id_alone_starts_behind_that_row(tx):
 def test_offset_by_an_id_that_is_not_in_the_list_is_refused(tx):
     with pytest.raises(listing.UnknownOffset, match="does not name an item of this list"):
         keys(tx, limit=9, id_offset="8")
+
+
+def test_offset_that_is_a_row_of_another_list_is_refused(tx):
+    with pytest.raises(listing.UnknownOffset, match="does not name an item of this list"):
+        keys(tx, limit=9, hidden="1", id_offset="1")
 
 
 def test_offset_by_name_alone_starts_at_that_name(tx):
