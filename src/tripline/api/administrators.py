@@ -5,19 +5,18 @@ Not here: the administrator that a company is registered with (`companies.py`), 
 
 from typing import Any, Final
 
-import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading, removed
+from tripline.api import answers, guards, pages, parameters, person_bodies, reading
 from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import people
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId
+from tripline.services import hints
 from tripline.services.fleet import administrators as service
-from tripline.services.fleet import people as persons
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_people, rest_reading
+from tripline.wire import rest_people
 from tripline.wire.rest import Page
 
 
@@ -36,9 +35,7 @@ async def register(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     company_id = _company_id(request)
     await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
-    sent = rest_reading.read(await parameters.json_object(request), rest_people.PersonRequest)
-    registration = people.registration(**msgspec.structs.asdict(sent))
-    password_hash = await rim.passwords.hash(registration.password)
+    registration, password_hash = await person_bodies.registration(request)
     now_ms = rim.clock()
     new = await rim.store.write(
         lambda tx: service.register(
@@ -73,9 +70,7 @@ async def change(request: Call) -> ASGIApp:
     before = await rim.store.read_short(
         lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
     )
-    named = rest_reading.read_partial(await parameters.json_object(request), rest_people.PersonRequest)
-    password = persons.checked(before, actor=actor, named=named).password
-    password_hash = None if password is None else await rim.passwords.hash(password)
+    named, password_hash = await person_bodies.changes(request, actor, before)
     now_ms = rim.clock()
     changed = await rim.store.write(
         lambda tx: service.change(
@@ -107,7 +102,7 @@ async def delete(request: Call) -> ASGIApp:
     changed = await rim.store.write(
         lambda tx: service.delete(tx, actor=actor, company_id=company_id, user_id=user_id, now_ms=now_ms)
     )
-    removed.tell(rim, changed)
+    hints.tell(rim.signals, hints.deleted(changed))
     return answers.ok({})
 
 
@@ -125,10 +120,11 @@ async def list_administrators(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         company_id = _company_id(request)
         service.admit(tx, actor=actor, company_id=company_id)
-        page = pages.text_page(request)
-        found = service.listed(tx, actor=actor, company_id=company_id, window=reading.window(page))
-        return pages.text_answer(
-            page, found, record=rest_people.user_record, name_and_id=lambda user: (user.name, user.id)
+        return reading.by_name(
+            request,
+            lambda window: service.listed(tx, actor=actor, company_id=company_id, window=window),
+            record=rest_people.user_record,
+            name=lambda user: user.name,
         )
 
     return answers.ok(await reading.page(request, work))

@@ -142,9 +142,7 @@ async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R
         actor = guards.permitted_in(tx, request)
         owner_id = parameters.path_id(request, name)
         admit(tx, actor=actor, of=owner_id)
-        page = pages.time_page(request)
-        found = read(tx, owner, owner_id, reading.span(page))
-        return pages.time_answer(page, found, record=record, id_of=_first_field)
+        return reading.by_time(request, lambda span: read(tx, owner, owner_id, span), record=record, id_of=_first_field)
 
     return await (reading.of_person if owner is Owner.DRIVER else reading.page)(request, work)
 

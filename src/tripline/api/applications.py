@@ -63,10 +63,13 @@ async def list_all(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
-        page = pages.time_page(request)
         state = applications.state_named(parameters.query_text(request.query_params, "state"))
-        found = service.listed(tx, actor=actor, state=state, span=reading.span(page))
-        return pages.time_answer(page, found, record=rest_accounts.application_record, id_of=lambda row: row.id)
+        return reading.by_time(
+            request,
+            lambda span: service.listed(tx, actor=actor, state=state, span=span),
+            record=rest_accounts.application_record,
+            id_of=lambda application: application.id,
+        )
 
     return answers.ok(await reading.page(request, work))
 

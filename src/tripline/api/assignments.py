@@ -5,7 +5,6 @@ from typing import Any, Final, TypeAlias
 
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, parameters
 from tripline.api.operations import operation
 from tripline.api.rim import Call, rim_of
@@ -13,6 +12,7 @@ from tripline.domain import vehicles
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
+from tripline.services import hints
 from tripline.services.fleet import assignments as service
 from tripline.wire import rest_vehicles
 
@@ -92,8 +92,7 @@ async def _driven(request: Call, work: _Driven) -> ASGIApp:
     vehicle, sensors = await rim.store.write(
         lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id)
     )
-    for sensor_id in sensors:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 

@@ -86,16 +86,14 @@ async def list_companies(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         service.require_reader(tx, actor=actor, company_id=company_id)
-        page = pages.text_page(request)
         delegated = bool(parameters.query_flag(request.query_params, "delegated"))
-        found = service.of_company(
-            tx, actor=actor, company_id=company_id, delegated=delegated, window=reading.window(page)
-        )
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: service.of_company(
+                tx, actor=actor, company_id=company_id, delegated=delegated, window=window
+            ),
             record=rest_relations.relation_record,
-            name_and_id=lambda relation: (relation.to_company_name, relation.id),
+            name=lambda relation: relation.to_company_name,
         )
 
     return answers.ok(await reading.page(request, work))

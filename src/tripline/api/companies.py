@@ -8,13 +8,14 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading, removed
+from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
+from tripline.services import hints
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
@@ -143,7 +144,7 @@ async def delete(request: Call) -> ASGIApp:
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     now_ms = rim.clock()
     changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id, now_ms=now_ms))
-    removed.tell(rim, changed)
+    hints.tell(rim.signals, hints.deleted(changed))
     return answers.ok({})
 
 
@@ -159,14 +160,12 @@ async def list_companies(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor, service_type = _asked(tx, request)
-        page = pages.text_page(request)
-        found = service.listed(tx, actor=actor, service_type=service_type, window=reading.window(page))
         sees_prefix = _sees_prefix(actor)
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: service.listed(tx, actor=actor, service_type=service_type, window=window),
             record=lambda company: rest_companies.company_record(company, with_prefix=sees_prefix),
-            name_and_id=lambda company: (company.name, company.id),
+            name=lambda company: company.name,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -203,13 +202,11 @@ async def list_vehicles(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         service.require(tx, actor=actor, company_id=company_id)
-        page = pages.text_page(request)
-        found = vehicles.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page))
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: vehicles.owned_by(tx, actor=actor, company_id=company_id, window=window),
             record=rest_vehicles.vehicle_record,
-            name_and_id=lambda vehicle: (vehicle.vehicle_no, vehicle.id),
+            name=lambda vehicle: vehicle.vehicle_no,
         )
 
     return answers.ok(await reading.page(request, work))

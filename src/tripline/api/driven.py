@@ -69,10 +69,11 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         user_id = _admitted(tx, request, role)
-        page = pages.time_page(request)
-        found = journeys.trips_of_person(tx, user_id, reading.span(page))
-        return pages.time_answer(
-            page, found, record=lambda trip: rest_trips.trip_record(trip, zone), id_of=lambda trip: trip.id
+        return reading.by_time(
+            request,
+            lambda span: journeys.trips_of_person(tx, user_id, span),
+            record=lambda trip: rest_trips.trip_record(trip, zone),
+            id_of=lambda trip: trip.id,
         )
 
     return answers.ok(await reading.of_person(request, work))

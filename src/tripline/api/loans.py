@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
+from tripline.services import hints
 from tripline.services.fleet import candidates, companies
 from tripline.services.fleet import loans as service
 from tripline.store.transactions import ReadTx
@@ -55,8 +55,7 @@ async def take_back(request: Call) -> ASGIApp:
     sensors = await rim.store.write(
         lambda tx: service.take_back(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
     )
-    for sensor_id in sensors:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
     return answers.ok({})
 
 
@@ -98,13 +97,11 @@ async def list_companies(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         service.require_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        page = pages.text_page(request)
-        found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=reading.window(page))
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=window),
             record=rest_relations.loan_record,
-            name_and_id=lambda loan: (loan.to_company_name, loan.id),
+            name=lambda loan: loan.to_company_name,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -130,13 +127,11 @@ async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         companies.require(tx, actor=actor, company_id=company_id)
-        page = pages.text_page(request)
-        found = service.lent(tx, actor=actor, company_id=company_id, received=received, window=reading.window(page))
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: service.lent(tx, actor=actor, company_id=company_id, received=received, window=window),
             record=rest_vehicles.vehicle_record,
-            name_and_id=lambda vehicle: (vehicle.vehicle_no, vehicle.id),
+            name=lambda vehicle: vehicle.vehicle_no,
         )
 
     return answers.ok(await reading.page(request, work))

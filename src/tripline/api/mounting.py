@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, parameters
 from tripline.api.operations import operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, VehicleId
+from tripline.services import hints
 from tripline.services.fleet import sensors as service
 from tripline.wire import rest_sensors
 
@@ -35,7 +35,7 @@ async def mount(request: Call) -> ASGIApp:
         lambda tx: service.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     )
     if changed:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+        hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(mounted))
 
 
@@ -60,7 +60,7 @@ async def unmount(request: Call) -> ASGIApp:
     unmounted = await rim.store.write(
         lambda tx: service.unmount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     )
-    rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(unmounted))
 
 

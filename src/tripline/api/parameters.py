@@ -10,7 +10,9 @@ import msgspec
 from litestar.exceptions import InternalServerException
 
 from tripline.api.rim import Call
-from tripline.domain import ids
+from tripline.domain import access, ids
+from tripline.domain.access import Actor
+from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 
 Query: TypeAlias = Mapping[str, str]
@@ -50,6 +52,12 @@ def query_flag(query: Query, name: str, *, default: bool | None = None) -> bool 
     if known is None:
         raise BadParameter(f"Parameter '{name}' must be true or false.")
     return known
+
+
+def company_asked(query: Query, actor: Actor) -> CompanyId:
+    """The company that `companyId` names, else the actor's. Raises `BadParameter`, or `Forbidden` without either."""
+    named = query_id(query, "companyId")
+    return access.company_of(actor) if named is None else CompanyId(named)
 
 
 async def body(request: Call) -> bytes:

@@ -4,10 +4,10 @@ Handlers of lists check in the order of client-surface 3.3 inside one transactio
 query. So what is wrong with the query of a foreign list is not told, and permission and rows come from one view.
 """
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
-from tripline.api.pages import TextPage, TimePage
+from tripline.api import pages
 from tripline.api.rim import Call, rim_of
 from tripline.store import erasures
 from tripline.store.journeys import Span
@@ -16,6 +16,18 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest import Page
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Item(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+
+I = TypeVar("I", bound=Item)  # noqa: E741
 
 
 async def page(request: Call, work: Callable[[ReadTx], Page]) -> Page:
@@ -38,20 +50,29 @@ async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
     return await store.read(work)
 
 
-def window(asked: TextPage) -> Window:
-    """The rows of an entity list to fetch: one more than the page shows, to know whether more follow."""
-    return Window(limit=asked.limit + 1, search=asked.search, text_offset=asked.after_text, id_offset=asked.after_id)
+def by_name(
+    request: Call, rows: Callable[[Window], Sequence[I]], *, record: Callable[[I], Any], name: Callable[[I], str]
+) -> Page:
+    """The page of a list ordered by a name that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`."""
+    asked = pages.text_page(request)
+    # One more than the page shows, to know whether more follow.
+    window = Window(limit=asked.limit + 1, search=asked.search, text_offset=asked.after_text, id_offset=asked.after_id)
+    return pages.text_answer(asked, rows(window), record=record, name_and_id=lambda item: (name(item), item.id))
 
 
-def span(asked: TimePage) -> Span:
-    """The rows of a time-ordered list to fetch: one more than the page shows, to know whether more follow."""
-    return Span(
+def by_time(
+    request: Call, rows: Callable[[Span], Sequence[R]], *, record: Callable[[R], Any], id_of: Callable[[R], str]
+) -> Page:
+    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`."""
+    asked = pages.time_page(request)
+    span = Span(
         limit=asked.limit + 1,
         ascending=asked.ascending,
         start_ms=asked.start_ms,
         end_ms=asked.end_ms,
         after=asked.after_id,
     )
+    return pages.time_answer(asked, rows(span), record=record, id_of=id_of)
 
 
 def _is_short(request: Call) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, loans, pages, parameters, reading
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
@@ -15,6 +14,7 @@ from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.services import hints
 from tripline.services.fleet import rights as service
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_reading, rest_relations
@@ -170,8 +170,7 @@ async def _take_back(request: Call, role: UserRole) -> ASGIApp:
     sensors = await rim.store.write(
         lambda tx: service.take_back(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
     )
-    for sensor_id in sensors:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
     return answers.ok({})
 
 
@@ -180,13 +179,11 @@ async def _list(request: Call, role: UserRole) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         user_id = _person_in(request, role)
         service.require_holder(tx, actor=actor, user_id=user_id, role=role)
-        page = pages.text_page(request)
-        found = service.of_user(tx, actor=actor, user_id=user_id, role=role, window=reading.window(page))
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: service.of_user(tx, actor=actor, user_id=user_id, role=role, window=window),
             record=rest_relations.right_record,
-            name_and_id=lambda right: (right.vehicle_no, right.id),
+            name=lambda right: right.vehicle_no,
         )
 
     return answers.ok(await reading.page(request, work))

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
@@ -17,6 +16,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
+from tripline.services import hints
 from tripline.services.fleet import companies, sensor_latest, sensor_removal
 from tripline.services.fleet import sensors as service
 from tripline.store.transactions import ReadTx
@@ -123,9 +123,9 @@ async def modify(request: Call) -> ASGIApp:
         lambda tx: service.modify(tx, actor=actor, sensor_id=sensor_id, changes=changes)
     )
     if after.credentials_id != before.credentials_id:
-        rim.signals.notify(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id)
+        hints.tell(rim.signals, hints.credential_ended(sensor_id))
     if after.type != before.type:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
+        hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(after))
 
 
@@ -140,10 +140,7 @@ async def delete(request: Call) -> ASGIApp:
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     now_ms = rim.clock()
     await rim.store.write(lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, now_ms=now_ms))
-    rim.signals.notify(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id)
-    rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
-    rim.signals.notify(observe.SIGNAL_SCORING_DUE)
-    rim.signals.notify(observe.SIGNAL_ERASURE_DUE)
+    hints.tell(rim.signals, hints.sensor_deleted(sensor_id))
     return answers.ok({})
 
 
@@ -178,11 +175,12 @@ async def list_sensors(request: Call) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
         company_id = _company_asked(tx, request, actor)
-        page = pages.text_page(request)
         mounted = parameters.query_flag(request.query_params, "mounted")
-        found = service.owned_by(tx, actor=actor, company_id=company_id, window=reading.window(page), mounted=mounted)
-        return pages.text_answer(
-            page, found, record=rest_sensors.sensor_record, name_and_id=lambda sensor: (sensor.serial_no, sensor.id)
+        return reading.by_name(
+            request,
+            lambda window: service.owned_by(tx, actor=actor, company_id=company_id, window=window, mounted=mounted),
+            record=rest_sensors.sensor_record,
+            name=lambda sensor: sensor.serial_no,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -216,8 +214,7 @@ async def count(request: Call) -> ASGIApp:
 
 def _company_asked(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
     """The company of the query, or the caller's; raises unless the caller may see it."""
-    asked = parameters.query_id(request.query_params, "companyId")
-    company_id = access.company_of(actor) if asked is None else CompanyId(asked)
+    company_id = parameters.company_asked(request.query_params, actor)
     companies.require(tx, actor=actor, company_id=company_id)
     return company_id
 

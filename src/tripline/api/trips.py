@@ -33,10 +33,11 @@ async def list_trips(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        page = pages.time_page(request)
-        found = rows.trips_of_vehicle(tx, vehicle_id, reading.span(page))
-        return pages.time_answer(
-            page, found, record=lambda trip: rest_trips.trip_record(trip, zone), id_of=lambda trip: trip.id
+        return reading.by_time(
+            request,
+            lambda span: rows.trips_of_vehicle(tx, vehicle_id, span),
+            record=lambda trip: rest_trips.trip_record(trip, zone),
+            id_of=lambda trip: trip.id,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -89,10 +90,11 @@ async def list_events(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        page = pages.time_page(request)
-        found = device_events.of_vehicle(tx, vehicle_id, reading.span(page))
-        return pages.time_answer(
-            page, found, record=lambda event: rest_events.device_event_record(event, zone), id_of=lambda event: event.id
+        return reading.by_time(
+            request,
+            lambda span: device_events.of_vehicle(tx, vehicle_id, span),
+            record=lambda event: rest_events.device_event_record(event, zone),
+            id_of=lambda event: event.id,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -124,9 +126,12 @@ async def list_microtrips(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         trip_id = TripId(parameters.path_id(request, "tripId"))
         journeys.admit_to_trip(tx, actor=actor, trip_id=trip_id)
-        page = pages.time_page(request)
-        found = rows.microtrips_of_trip(tx, trip_id, reading.span(page))
-        return pages.time_answer(page, found, record=rest_trips.microtrip_record, id_of=lambda microtrip: microtrip.id)
+        return reading.by_time(
+            request,
+            lambda span: rows.microtrips_of_trip(tx, trip_id, span),
+            record=rest_trips.microtrip_record,
+            id_of=lambda microtrip: microtrip.id,
+        )
 
     return answers.ok(await reading.page(request, work))
 

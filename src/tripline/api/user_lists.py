@@ -7,7 +7,6 @@ from litestar.types import ASGIApp
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
-from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.fleet import people as service
@@ -67,13 +66,11 @@ async def list_managed(request: Call) -> ASGIApp:
         actor = guards.permitted_in(tx, request)
         user_id = UserId(parameters.path_id(request, "directorId"))
         service.find(tx, actor=actor, action=Action.USER_READ, role=Authority.DIRECTOR, user_id=user_id)
-        page = pages.text_page(request)
-        found = vehicles.managed_by(tx, actor=actor, director_id=user_id, window=reading.window(page))
-        return pages.text_answer(
-            page,
-            found,
+        return reading.by_name(
+            request,
+            lambda window: vehicles.managed_by(tx, actor=actor, director_id=user_id, window=window),
             record=rest_vehicles.vehicle_record,
-            name_and_id=lambda vehicle: (vehicle.vehicle_no, vehicle.id),
+            name=lambda vehicle: vehicle.vehicle_no,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -83,10 +80,11 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
         company_id = _company(tx, request, actor)
-        page = pages.text_page(request)
-        found = service.listed(tx, actor=actor, company_id=company_id, role=role, window=reading.window(page))
-        return pages.text_answer(
-            page, found, record=rest_people.user_record, name_and_id=lambda user: (user.name, user.id)
+        return reading.by_name(
+            request,
+            lambda window: service.listed(tx, actor=actor, company_id=company_id, role=role, window=window),
+            record=rest_people.user_record,
+            name=lambda user: user.name,
         )
 
     return answers.ok(await reading.page(request, work))
@@ -102,8 +100,7 @@ async def _count(request: Call, role: Authority) -> ASGIApp:
 
 def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
     """The company whose people are asked for, which the actor may list. Raises `NotFound`, `Forbidden`."""
-    asked = parameters.query_id(request.query_params, "companyId")
-    company_id = access.company_of(actor) if asked is None else CompanyId(asked)
+    company_id = parameters.company_asked(request.query_params, actor)
     service.admit_to_list(tx, actor=actor, company_id=company_id)
     return company_id
 

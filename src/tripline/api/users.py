@@ -6,18 +6,18 @@ Not here: their lists and numbers (`user_lists.py`), what they drove (`driven.py
 
 from typing import Any, Final
 
-import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters, removed
+from tripline.api import answers, guards, parameters, person_bodies
 from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, people
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter, NotFound
+from tripline.services import hints
 from tripline.services.fleet import people as service
-from tripline.wire import rest_people, rest_reading
+from tripline.wire import rest_people
 
 EMAIL: Final = Value(
     name="email", type=str, meaning="e-mail address, in any letter case", example="jung@ace.example", required=True
@@ -130,9 +130,7 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
     access.company_of(actor)
-    sent = rest_reading.read(await parameters.json_object(request), rest_people.PersonRequest)
-    registration = people.registration(**msgspec.structs.asdict(sent))
-    password_hash = await rim.passwords.hash(registration.password)
+    registration, password_hash = await person_bodies.registration(request)
     now_ms = rim.clock()
     new = await rim.store.write(
         lambda tx: service.register(
@@ -164,9 +162,7 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
     before = await rim.store.read_short(
         lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
     )
-    named = rest_reading.read_partial(await parameters.json_object(request), rest_people.PersonRequest)
-    password = service.checked(before, actor=actor, named=named).password
-    password_hash = None if password is None else await rim.passwords.hash(password)
+    named, password_hash = await person_bodies.changes(request, actor, before)
     now_ms = rim.clock()
     changed = await rim.store.write(
         lambda tx: service.change(
@@ -184,7 +180,7 @@ async def _delete(request: Call, role: Authority) -> ASGIApp:
     changed = await rim.store.write(
         lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, now_ms=now_ms)
     )
-    removed.tell(rim, changed)
+    hints.tell(rim.signals, hints.deleted(changed))
     return answers.ok({})
 
 

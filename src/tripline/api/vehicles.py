@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import observe
 from tripline.api import answers, guards, pages, parameters
 from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
@@ -17,6 +16,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
+from tripline.services import hints
 from tripline.services.fleet import companies
 from tripline.services.fleet import vehicles as service
 from tripline.store.transactions import ReadTx
@@ -124,9 +124,7 @@ async def delete(request: Call) -> ASGIApp:
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     now_ms = rim.clock()
     unmounted = await rim.store.write(lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, now_ms=now_ms))
-    for sensor_id in unmounted:
-        rim.signals.notify(observe.SIGNAL_SENSOR_CHANGED, sensor_id)
-    rim.signals.notify(observe.SIGNAL_ERASURE_DUE)
+    hints.tell(rim.signals, hints.deleted(unmounted))
     return answers.ok({})
 
 

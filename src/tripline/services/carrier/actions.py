@@ -13,7 +13,8 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
 from tripline.domain.refusals import Refusal
 from tripline.services.carrier import effects
-from tripline.services.carrier.effects import Desk, Hint
+from tripline.services.carrier.effects import Desk
+from tripline.services.hints import Hint
 from tripline.store import carrier_actions
 from tripline.store.transactions import WriteTx
 

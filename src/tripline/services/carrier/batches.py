@@ -9,6 +9,7 @@ from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
 from tripline.ports import Clock, Signals
+from tripline.services import hints
 from tripline.services.carrier import actions, waiting
 from tripline.services.carrier.actions import Progress, Submitted
 from tripline.store.transactions import Store, WriteTx
@@ -55,8 +56,7 @@ class Batches:
             return actions.perform(tx, actor=actor, submitted=submitted, busy=busy, ids=self._ids, now_ms=self._clock())
 
         progress = await self._store.write(work)
-        for subject, detail in progress.hints:
-            self._signals.notify(subject, detail)
+        hints.tell(self._signals, progress.hints)
         return progress
 
 

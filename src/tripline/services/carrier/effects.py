@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tripline import observe
 from tripline.domain import access, lines, sensors
 from tripline.domain.access import Scope
 from tripline.domain.companies import Company
@@ -20,8 +19,10 @@ from tripline.domain.line_actions import LineAction, Type
 from tripline.domain.lines import Event, Line, NwStatus
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.sensors import Sensor
+from tripline.services import hints
 from tripline.services.fleet import sensor_removal
 from tripline.services.fleet import sensors as fleet_sensors
+from tripline.services.hints import Hint
 from tripline.services.push import notices
 from tripline.store import companies, latest_values, line_devices
 from tripline.store import lines as rows
@@ -30,9 +31,6 @@ from tripline.store.transactions import WriteTx
 
 DEFAULT_TYPE: Final = "OBD2"
 """The type of a device that the carrier is the first to name, without saying its type."""
-
-Hint = tuple[str, str]
-"""A subject and its detail (`ports.Signals`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def _device_change(desk: Desk, action: LineAction) -> Done:
     rows.claim(desk.tx, old.id, None)
     _kept(desk, action, replace(old, vehicle_id=None), left)
     done = _kept(desk, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
-    return replace(done, hints=tuple((observe.SIGNAL_SENSOR_CHANGED, each.id) for each in (old, new)))
+    return replace(done, hints=hints.sensors_changed((old.id, new.id)))
 
 
 def _owner_change(desk: Desk, action: LineAction) -> Done:
@@ -103,8 +101,7 @@ def _owner_change(desk: Desk, action: LineAction) -> Done:
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, Event.LEAVE))
     done = _kept(desk, action, old, left)
     sensor_removal.forget(desk.tx, old.id, now_ms=desk.now_ms)
-    ended = ((observe.SIGNAL_SCORING_DUE, ""), (observe.SIGNAL_ERASURE_DUE, ""))
-    return replace(done, hints=_credential_ended(old) + ended)
+    return replace(done, hints=hints.sensor_deleted(old.id))
 
 
 def _number_change(desk: Desk, action: LineAction) -> Done:
@@ -141,7 +138,7 @@ def _termination(desk: Desk, action: LineAction) -> Done:
     rows.claim(desk.tx, device.id, None)
     line_devices.clear(desk.tx, device.id)
     latest_values.forget(desk.tx, device.id)
-    return replace(done, hints=_credential_ended(device))
+    return replace(done, hints=(*hints.credential_ended(device.id), *hints.sensors_changed([device.id])))
 
 
 _EFFECTS: Final[dict[Type, Callable[[Desk, LineAction], Done]]] = {
@@ -249,7 +246,3 @@ def _kept(desk: Desk, action: LineAction, device: Sensor, after: Line, *, vehicl
             now_ms=desk.now_ms,
         )
     return Done(device.id, after.nw_status)
-
-
-def _credential_ended(device: Sensor) -> tuple[Hint, ...]:
-    return (observe.SIGNAL_CREDENTIAL_ENDED, device.id), (observe.SIGNAL_SENSOR_CHANGED, device.id)

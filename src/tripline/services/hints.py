@@ -1,0 +1,41 @@
+"""Hints: what other parts of the program are told once a change is committed.
+
+A service answers what it changed; whoever opened the transaction tells it afterwards, never before: a listener looks at
+the rows at once. A hint that is lost costs time alone (`ports.Signals`).
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from tripline import observe
+from tripline.domain.ids import SensorId
+from tripline.ports import Signals
+
+Hint: TypeAlias = tuple[str, str]
+"""A subject and its detail."""
+
+
+def tell(signals: Signals, hints: Iterable[Hint]) -> None:
+    """Give each hint, in order."""
+    for subject, detail in hints:
+        signals.notify(subject, detail)
+
+
+def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
+    """These are on another vehicle now, have another driver or type, or are gone: the pipeline reads them again."""
+    return tuple((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensor_ids)
+
+
+def credential_ended(sensor_id: SensorId) -> tuple[Hint, ...]:
+    """The sensor's access token is good no more: the gateway disconnects who came with it."""
+    return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
+
+
+def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
+    """A vehicle, person or sensor is gone; these sensors knew it. What it left behind is to be erased."""
+    return (*sensors_changed(sensor_ids), (observe.SIGNAL_ERASURE_DUE, ""))
+
+
+def sensor_deleted(sensor_id: SensorId) -> tuple[Hint, ...]:
+    """The sensor is gone with its token; its open trip ended and is to be scored."""
+    return (*credential_ended(sensor_id), (observe.SIGNAL_SCORING_DUE, ""), *deleted([sensor_id]))
