@@ -1,76 +1,57 @@
 """How many sensors there are: of a company, or all within somebody's reach; all of them or those on no vehicle.
 
-Not here: the sensors themselves (`sensors.py`).
+Not here: the sensors themselves (`sensors.py`), which are within reach (`reached.py`).
 """
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, select, true
 
-from tripline.domain.access import Reach, Scope
-from tripline.domain.delegations import UserRole
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
-from tripline.store import scopes
-from tripline.store.tables import company, sensor, vehicle, vehicle_company, vehicle_user
+from tripline.store import reached, scopes
+from tripline.store.tables import sensor
 from tripline.store.transactions import ReadTx
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, *, mounted: bool | None = None) -> int:
     """The company's sensors inside the scope; only those on a vehicle, or on none, when asked."""
-    return _counted(tx, _of_company(scope.reaches, mounted), {"company": company_id, **scopes.values(scope)})
+    return _counted(tx, _count(scope.reaches, mounted, of_one=True), {reached.COMPANY: company_id}, scope)
 
 
 def within(tx: ReadTx, scope: Scope, *, mounted: bool | None = None) -> int:
     """Every sensor inside the scope, as `of_company`; all are of one service type, for nothing reaches beyond."""
-    return _counted(tx, _within(scope.reaches, mounted), scopes.values(scope))
+    return _counted(tx, _count(scope.reaches, mounted, of_one=False), {}, scope)
 
 
-def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None]) -> int:
-    return int(tx.all(statement, values)[0][0])
-
-
-@cache
-def _of_company(reaches: scopes.Reaches, mounted: bool | None) -> Select[Any]:
-    return _count(mounted).where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None], scope: Scope) -> int:
+    return int(tx.all(statement, {**values, **scopes.values(scope)})[0][0])
 
 
 @cache
-def _within(reaches: scopes.Reaches, mounted: bool | None) -> Select[Any]:
-    # Not by the service type with `scopes.sensors` asked of each sensor: that would look at everybody's.
-    return _count(mounted).where(or_(false(), *(_REACHED[reach]() for reach in Reach if reach in reaches)))
+def _count(reaches: scopes.Reaches, mounted: bool | None, *, of_one: bool) -> Select[Any]:
+    """Those of the companies that are inside as a whole, and those on single vehicles of others."""
+    whole, single = reached.whole(reaches, of_one=of_one), reached.single_vehicles(reaches, of_one=of_one)
+    numbers: list[ColumnElement[int]] = []
+    if whole is not None:
+        numbers.append(_of_whole(sensor.c.company_id.in_(whole), mounted))
+    if single is not None:
+        owner = reached.beside_index(sensor.c.company_id)
+        alone: list[ColumnElement[bool]] = [sensor.c.vehicle_id.in_(single)]
+        alone += [] if whole is None else [owner.not_in(whole)]
+        alone += [owner == bindparam(reached.COMPANY)] if of_one else []
+        numbers.append(_number(and_(*alone, true() if mounted is not False else false())))
+    return select(sum(numbers[1:], numbers[0]))
 
 
-def _count(mounted: bool | None) -> Select[Any]:
-    statement = select(func.count()).select_from(sensor)
+def _of_whole(inside: ColumnElement[bool], mounted: bool | None) -> ColumnElement[int]:
     if mounted is None:
-        return statement
-    return statement.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
+        return _number(inside)
+    free = _number(inside & sensor.c.vehicle_id.is_(None))
+    # Both numbers are found in indexes alone; those that are mounted have none of their own.
+    return _number(inside) - free if mounted else free
 
 
-def _on(vehicles: Select[Any]) -> ColumnElement[bool]:
-    return sensor.c.vehicle_id.in_(vehicles)
-
-
-_REACHED: Final[dict[Reach, Callable[[], ColumnElement[bool]]]] = {
-    Reach.OWN_COMPANY: lambda: sensor.c.company_id == bindparam(scopes.COMPANY),
-    Reach.PARTNERS: lambda: sensor.c.company_id.in_(
-        select(company.c.id).where(
-            company.c.master_id == bindparam(scopes.COMPANY), company.c.id != bindparam(scopes.COMPANY)
-        )
-    ),
-    Reach.DELEGATED_COMPANY: lambda: _on(
-        select(vehicle_company.c.vehicle_id).where(vehicle_company.c.to_company_id == bindparam(scopes.COMPANY))
-    ),
-    Reach.MANAGED: lambda: _on(select(vehicle.c.id).where(vehicle.c.director_id == bindparam(scopes.USER))),
-    Reach.DIRECTING_RIGHT: lambda: _on(
-        select(vehicle_user.c.vehicle_id).where(
-            and_(
-                vehicle_user.c.user_id == bindparam(scopes.USER),
-                vehicle_user.c.user_role == UserRole.DELEGATED_DIRECTOR.value,
-            )
-        )
-    ),
-}
-"""Each reach of whoever reads sensors, by an index."""
+def _number(inside: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).select_from(sensor).where(inside).scalar_subquery()

@@ -1,21 +1,19 @@
 """How many vehicles there are: of a company, or all within somebody's reach; those without sensor, those driving now.
 
-Not here: the vehicles themselves (`vehicles.py`).
+Not here: the vehicles themselves (`vehicles.py`), which are within reach (`reached.py`).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, false, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, func, literal_column, select
 
 from tripline.domain import trips
-from tripline.domain.access import Reach, Scope
-from tripline.domain.delegations import UserRole
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
-from tripline.store import scopes
-from tripline.store.tables import company, sensor, trip, vehicle, vehicle_company, vehicle_user
+from tripline.store import reached, scopes
+from tripline.store.tables import sensor, trip, vehicle
 from tripline.store.transactions import ReadTx
 
 
@@ -30,62 +28,49 @@ class Which:
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, which: Which) -> int:
     """The company's own vehicles inside the scope."""
-    return _counted(tx, _of_company(scope.reaches, which), {"company": company_id, **scopes.values(scope)})
+    return _counted(tx, _count(scope.reaches, which, of_one=True), {reached.COMPANY: company_id}, scope)
 
 
 def within(tx: ReadTx, scope: Scope, which: Which) -> int:
     """Every vehicle inside the scope; all are of one service type, for nothing reaches beyond."""
-    return _counted(tx, _within(scope.reaches, which), scopes.values(scope))
+    return _counted(tx, _count(scope.reaches, which, of_one=False), {}, scope)
 
 
-def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None]) -> int:
-    return int(tx.all(statement, values)[0][0])
-
-
-@cache
-def _of_company(reaches: scopes.Reaches, which: Which) -> Select[Any]:
-    return _count(which).where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
+def _counted(tx: ReadTx, statement: Select[Any], values: dict[str, str | None], scope: Scope) -> int:
+    return int(tx.all(statement, {**values, **scopes.values(scope)})[0][0])
 
 
 @cache
-def _within(reaches: scopes.Reaches, which: Which) -> Select[Any]:
-    # Not by the service type with `scopes.vehicles` asked of each vehicle: that would look at everybody's.
-    return _count(which).where(or_(false(), *(_REACHED[reach]() for reach in Reach if reach in reaches)))
+def _count(reaches: scopes.Reaches, which: Which, *, of_one: bool) -> Select[Any]:
+    """Those of the companies that are inside as a whole, and single ones of others."""
+    whole, single = reached.whole(reaches, of_one=of_one), reached.single_vehicles(reaches, of_one=of_one)
+    numbers: list[ColumnElement[int]] = []
+    if whole is not None:
+        numbers.append(_number(vehicle.c.company_id.in_(whole), which, trip.c.company_id.in_(whole)))
+    if single is not None:
+        owner = reached.beside_index(vehicle.c.company_id)
+        alone: list[ColumnElement[bool]] = [vehicle.c.id.in_(single)]
+        alone += [] if whole is None else [owner.not_in(whole)]
+        alone += [owner == bindparam(reached.COMPANY)] if of_one else []
+        here = (trip.c.company_id == vehicle.c.company_id) & (trip.c.vehicle_id == vehicle.c.id)
+        numbers.append(_number(and_(*alone), which, here))
+    return select(sum(numbers[1:], numbers[0]))
 
 
-def _count(which: Which) -> Select[Any]:
-    statement = select(func.count()).select_from(vehicle)
+def _number(inside: ColumnElement[bool], which: Which, driven: ColumnElement[bool]) -> ColumnElement[int]:
+    """How many vehicles are inside; `driven` finds the trips that these may drive."""
+    statement = select(func.count()).select_from(vehicle).where(inside)
     if which.with_sensor is not None:
         mounted = exists().where(sensor.c.vehicle_id == vehicle.c.id)
         statement = statement.where(mounted if which.with_sensor else ~mounted)
     if which.driving is not None:
-        driving = exists().where(
-            trip.c.company_id == vehicle.c.company_id,
-            trip.c.vehicle_id == vehicle.c.id,
-            trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
-            ~trip.c.parking,
-        )
+        driving = vehicle.c.id.in_(select(trip.c.vehicle_id).where(driven, *_DRIVING))
         statement = statement.where(driving if which.driving else ~driving)
-    return statement
+    return statement.scalar_subquery()
 
 
-def _with_right(role: UserRole) -> ColumnElement[bool]:
-    of_person = and_(vehicle_user.c.user_id == bindparam(scopes.USER), vehicle_user.c.user_role == role.value)
-    return vehicle.c.id.in_(select(vehicle_user.c.vehicle_id).where(of_person))
-
-
-_REACHED: Final[dict[Reach, Callable[[], ColumnElement[bool]]]] = {
-    Reach.OWN_COMPANY: lambda: vehicle.c.company_id == bindparam(scopes.COMPANY),
-    Reach.PARTNERS: lambda: vehicle.c.company_id.in_(
-        select(company.c.id).where(
-            company.c.master_id == bindparam(scopes.COMPANY), company.c.id != bindparam(scopes.COMPANY)
-        )
-    ),
-    Reach.DELEGATED_COMPANY: lambda: vehicle.c.id.in_(
-        select(vehicle_company.c.vehicle_id).where(vehicle_company.c.to_company_id == bindparam(scopes.COMPANY))
-    ),
-    Reach.MANAGED: lambda: vehicle.c.director_id == bindparam(scopes.USER),
-    Reach.DIRECTING_RIGHT: lambda: _with_right(UserRole.DELEGATED_DIRECTOR),
-    Reach.DRIVING_RIGHT: lambda: _with_right(UserRole.DRIVER),
-}
-"""What `scopes.vehicles` tests of a vehicle, as sets that are found by index; a test holds both equal."""
+_DRIVING: Final = (
+    trip.c.vehicle_id.is_not(None),
+    trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
+    ~trip.c.parking,
+)

@@ -1,12 +1,15 @@
 """Counting what is within reach finds by index what the scope's predicate would find one by one."""
 
+import itertools
+
 import pytest
 from sqlalchemy import func, select
 from tests.support import lending, rest
-from tests.support.rows import memory, plan
+from tests.support.rows import memory, plan, statements
 
 from tripline.domain import access
 from tripline.domain.access import RULES, Action
+from tripline.domain.ids import CompanyId, UserId
 from tripline.store import scopes, sensor_counts, tables
 
 MOUNTED = (None, True, False)
@@ -38,11 +41,34 @@ async def readers(app):
     return {**logins, "managing director": managing, "delegated director": delegated}
 
 
-def one_by_one(tx, scope, mounted):
+def one_by_one(tx, scope, mounted, company_id=None):
     statement = select(func.count()).select_from(tables.sensor).where(scopes.sensors(scope.reaches))
+    if company_id is not None:
+        statement = statement.where(tables.sensor.c.company_id == company_id)
     if mounted is not None:
         statement = statement.where(tables.sensor.c.vehicle_id.is_not(None) == mounted)
     return tx.all(statement, scopes.values(scope))[0][0]
+
+
+def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
+    async def scenario(app):
+        logins = await readers(app)
+        companies = {login.company_id for login in logins.values()}
+
+        def both(tx):
+            found = []
+            for company_id, login, mounted in itertools.product(companies, logins.values(), MOUNTED):
+                scope = access.scope_of(login.actor, Action.SENSOR_READ)
+                counted = sensor_counts.of_company(tx, scope, company_id, mounted=mounted)
+                found.append((counted, one_by_one(tx, scope, mounted, company_id)))
+            return found
+
+        return await app.store.read_short(both)
+
+    found = rest.run(tmp_path, scenario)
+
+    assert [counted for counted, _ in found] == [expected for _, expected in found]
+    assert {counted for counted, _ in found} == {0, 1, 2}
 
 
 def test_count_within_reach_is_what_the_scope_holds(tmp_path):
@@ -74,10 +100,10 @@ def test_count_within_reach_is_what_the_scope_holds(tmp_path):
 
 @pytest.mark.parametrize("role", RULES[Action.SENSOR_READ])
 def test_count_within_reach_looks_at_nobody_elses_sensors(role):
-    statement = sensor_counts._within(RULES[Action.SENSOR_READ][role], None)
+    scope = access.Scope("test", RULES[Action.SENSOR_READ][role], UserId("d"), CompanyId("o"))
 
-    with memory() as tx:
-        sql = str(statement.compile(tx.connection, compile_kwargs={"literal_binds": False}))
-        steps = [row[3] for row in plan(tx, sql.replace("?", "'x'"))]
+    with memory() as tx, statements(tx) as seen:
+        sensor_counts.within(tx, scope)
+        steps = [step for *_, step in plan(tx, seen[0])]
 
-    assert [step for step in steps if step.startswith("SCAN")] == []
+    assert [step for step in steps if step.startswith("SCAN")] == ["SCAN CONSTANT ROW"]

@@ -149,7 +149,12 @@ vehicle_company = Table(
     comment="vehicles lent to companies",
 )
 Index("uq_vehicle_company_pair", vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id, unique=True)
-Index("ix_vehicle_company_to", vehicle_company.c.to_company_id, vehicle_company.c.vehicle_id)
+Index(
+    "ix_vehicle_company_to",
+    vehicle_company.c.to_company_id,
+    vehicle_company.c.from_company_id,
+    vehicle_company.c.vehicle_id,
+)
 Index("ix_vehicle_company_from", vehicle_company.c.from_company_id, vehicle_company.c.to_company_id)
 
 

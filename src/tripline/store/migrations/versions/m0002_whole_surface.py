@@ -209,6 +209,10 @@ def upgrade() -> None:
         sqlite_where=sa.text("current_driver_id IS NOT NULL"),
         postgresql_where=sa.text("current_driver_id IS NOT NULL"),
     )
+    op.drop_index(op.f("ix_vehicle_company_to"), table_name="vehicle_company")
+    op.create_index(
+        "ix_vehicle_company_to", "vehicle_company", ["to_company_id", "from_company_id", "vehicle_id"], unique=False
+    )
     op.create_index("ix_vehicle_company_from", "vehicle_company", ["from_company_id", "to_company_id"], unique=False)
     op.create_index("ix_vehicle_score_user", "vehicle_score", ["user_id"], unique=False)
     op.create_index("ix_vehicle_user_company", "vehicle_user", ["company_id", "vehicle_id"], unique=False)
