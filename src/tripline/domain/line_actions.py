@@ -16,7 +16,6 @@ from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.lines import Event, NwStatus
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
-ACTION_ID_MAX: Final = 255
 _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999."""
 _NUMBER: Final = re.compile(r"\+?[0-9]{3,31}", re.ASCII)

@@ -14,8 +14,9 @@ from typing import Final
 
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
-from tripline.ports import Outage, Signals
+from tripline.ports import Signals
 from tripline.services.fleet import sensor_removal
+from tripline.services.rounds import Rounds
 from tripline.store import drivers, erasures, remains
 from tripline.store.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
@@ -50,22 +51,11 @@ class Eraser:
         self._store = store
         self._let_go = let_go
         self._stopwatch = stopwatch
-        self._asked = asyncio.Event()
-        signals.subscribe(SIGNAL_ERASURE_DUE, self._ask)
+        self._rounds = Rounds(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Erase what waits, until cancelled. Trouble costs a pause."""
-        while True:
-            self._asked.clear()
-            erased = 0
-            try:
-                erased = await self.erase_pending()
-            except Outage as outage:
-                log.warning("erase.failed", error=str(outage))
-            except Exception:
-                log.exception("erase.failed")
-            if not erased:
-                await self._wait()
+        await self._rounds.run(self.erase_pending, log=log, failed="erase.failed")
 
     async def erase_pending(self) -> int:
         """Erase everything of those of each kind that wait longest; how many of them. Raises `Outage`."""
@@ -97,13 +87,3 @@ class Eraser:
                 done += 1
             rows += erased
         return done, rows
-
-    def _ask(self, _: str) -> None:
-        self._asked.set()
-
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(LOOK_S):
-                await self._asked.wait()
-        except TimeoutError:
-            pass

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, 
 from tripline.domain import people
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.domain.people import DRIVING_ROLES, Change, User
+from tripline.domain.people import Change, User
 from tripline.store import erasures, listing, scopes, uniqueness
 from tripline.store.accounts import login_form
 from tripline.store.tables import account, mail_outbox, trip, vehicle
@@ -38,11 +38,6 @@ _COLUMNS: Final[list[ColumnElement[Any]]] = [
 def find(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when there is none with this id."""
     return _only(tx, _find(scope.reaches, ()), scope, user_id)
-
-
-def find_driver(tx: ReadTx, scope: Scope, user_id: UserId) -> tuple[User, bool] | None:
-    """As `find`, among those who may drive."""
-    return find_one_of(tx, scope, DRIVING_ROLES, user_id)
 
 
 def find_one_of(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:

@@ -8,13 +8,13 @@ each start of the server tries it once more.
 Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`).
 """
 
-import asyncio
 from typing import Final
 
 from tripline.domain.ids import UserId
 from tripline.observe import MAILS, SIGNAL_MAIL_DUE, logger
-from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Outage, Signals
+from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Signals
 from tripline.services.accounts import letters, links
+from tripline.services.rounds import Rounds
 from tripline.store import accounts, applications, mail_outbox
 from tripline.store.mail_outbox import NEVER_MS, Mail
 from tripline.store.transactions import Store, WriteTx
@@ -53,26 +53,12 @@ class Postman:
         self._link_hours = link_hours
         self._address = public_url.rstrip("/") + links.PATH
         self._clock = clock
-        self._asked = asyncio.Event()
-        signals.subscribe(SIGNAL_MAIL_DUE, self._ask)
+        self._rounds = Rounds(signals, SIGNAL_MAIL_DUE, look_s=LOOK_S)
+        self._woken = False
 
     async def run(self) -> None:
         """Send what is due, until cancelled; what was parked before is due once more."""
-        woken = False
-        while True:
-            self._asked.clear()
-            sent = 0
-            try:
-                if not woken:
-                    await self._store.write(lambda tx: mail_outbox.wake_parked(tx, now_ms=self._clock()))
-                    woken = True
-                sent = await self.send_due()
-            except Outage as outage:
-                log.warning("mail.failed", error=str(outage))
-            except Exception:
-                log.exception("mail.failed")
-            if not sent:
-                await self._wait()
+        await self._rounds.run(self._round, log=log, failed="mail.failed")
 
     async def send_due(self) -> int:
         """Try each mail of a batch that is due; how many. Raises `Outage` when the store is away."""
@@ -82,15 +68,11 @@ class Postman:
             await self._handle(mail)
         return len(mails)
 
-    def _ask(self, _: str) -> None:
-        self._asked.set()
-
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(LOOK_S):
-                await self._asked.wait()
-        except TimeoutError:
-            pass
+    async def _round(self) -> int:
+        if not self._woken:
+            await self._store.write(lambda tx: mail_outbox.wake_parked(tx, now_ms=self._clock()))
+            self._woken = True
+        return await self.send_due()
 
     async def _handle(self, mail: Mail) -> None:
         letter = await self._store.write(lambda tx: self._letter(tx, mail))

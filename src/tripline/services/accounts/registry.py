@@ -65,17 +65,7 @@ def create(
 
 def create_platform_admin(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
     """A platform administrator, who registers operator companies. Raises `people.EmailTaken`."""
-    return create(
-        tx,
-        company_id=None,
-        authority=Authority.SYS_ADMIN,
-        name=email,
-        email=email,
-        phone=None,
-        password_hash=password_hash,
-        ids=ids,
-        now_ms=now_ms,
-    )
+    return _create_alone(tx, Authority.SYS_ADMIN, email, password_hash, ids, now_ms)
 
 
 def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
@@ -83,25 +73,22 @@ def grant_service_account(tx: WriteTx, *, email: str, password_hash: str, ids: T
 
     Raises `people.EmailTaken`.
     """
-    return create(
-        tx,
-        company_id=None,
-        authority=Authority.COMPANY_ADMIN,
-        name=email,
-        email=email,
-        phone=None,
-        password_hash=password_hash,
-        ids=ids,
-        now_ms=now_ms,
-    )
+    return _create_alone(tx, Authority.COMPANY_ADMIN, email, password_hash, ids, now_ms)
 
 
 def create_carrier(tx: WriteTx, *, email: str, password_hash: str, ids: TimeIds, now_ms: int) -> UserId:
     """A carrier's account, which says what became of lines and may do nothing else. Raises `people.EmailTaken`."""
+    return _create_alone(tx, Authority.CARRIER, email, password_hash, ids, now_ms)
+
+
+def _create_alone(
+    tx: WriteTx, authority: Authority, email: str, password_hash: str, ids: TimeIds, now_ms: int
+) -> UserId:
+    """An account of no company, called by its address."""
     return create(
         tx,
         company_id=None,
-        authority=Authority.CARRIER,
+        authority=authority,
         name=email,
         email=email,
         phone=None,

@@ -10,7 +10,7 @@ Not here: which vehicles and persons are within reach (`access`), rights on vehi
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority, Scope
 from tripline.domain.ids import SensorId, UserId, VehicleId
-from tripline.domain.people import DRIVING_ROLES
+from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.vehicles import Vehicle
 from tripline.store import people, rights
 from tripline.store import vehicles as rows
@@ -21,26 +21,14 @@ _DIRECTORS = (Authority.DIRECTOR,)
 
 def set_director(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> Vehicle:
     """The vehicle, managed by this director of its company. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
-    found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
-    person = people.find_one_of(tx, receivers, _DIRECTORS, director_id)
-    _refuse_unknown(found, person, "director")
-    access.admitted(found, "vehicle")
-    access.admitted(person, "director")
+    scope, _ = _to_direct(tx, actor, vehicle_id, director_id)
     rows.change(tx, scope, vehicle_id, director_id=director_id)
     return _again(tx, scope, vehicle_id)
 
 
 def unset_director(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> Vehicle:
     """The vehicle without a managing director. Raises `NotFound`, `Forbidden`, `vehicles.OtherDirector`."""
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
-    found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
-    person = people.find_one_of(tx, receivers, _DIRECTORS, director_id)
-    _refuse_unknown(found, person, "director")
-    vehicle = access.admitted(found, "vehicle")
-    access.admitted(person, "director")
+    scope, vehicle = _to_direct(tx, actor, vehicle_id, director_id)
     vehicles.refuse_unset_director(vehicle, director_id)
     rows.change(tx, scope, vehicle_id, director_id=None)
     return _again(tx, scope, vehicle_id)
@@ -54,12 +42,7 @@ def set_driver(
     The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Setting who is set changes
     nothing. Raises `NotFound`, `Forbidden`; for drivers also `vehicles.NotActivated` and `vehicles.Occupied`.
     """
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
-    found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
-    person = people.find_one_of(tx, receivers, DRIVING_ROLES, driver_id)
-    _refuse_unknown(found, person, "driver")
-    vehicle = access.admitted(found, "vehicle")
+    scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER or not rights.may_drive(tx, vehicle_id, driver_id):
         access.admitted(person, "driver")
     if actor.authority is Authority.DRIVER:
@@ -78,17 +61,36 @@ def unset_driver(
 
     Raises `NotFound`, `vehicles.OtherDriver`, `Forbidden`; the latter also for a driver who is not that person.
     """
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
-    found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
-    person = people.find_one_of(tx, receivers, DRIVING_ROLES, driver_id)
-    _refuse_unknown(found, person, "driver")
-    vehicle = access.admitted(found, "vehicle")
+    scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER:
         access.admitted(person, "driver")
     vehicles.refuse_unset_driver(vehicle, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=None)
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
+
+
+def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:
+    """The vehicles that the actor assigns directors to, and this one; vehicle and director are within reach."""
+    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
+    found = rows.find(tx, scope, vehicle_id)
+    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
+    person = people.find_one_of(tx, receivers, _DIRECTORS, director_id)
+    _refuse_unknown(found, person, "director")
+    vehicle = access.admitted(found, "vehicle")
+    access.admitted(person, "director")
+    return scope, vehicle
+
+
+def _to_drive(
+    tx: ReadTx, actor: Actor, vehicle_id: VehicleId, driver_id: UserId
+) -> tuple[Scope, Vehicle, tuple[User, bool] | None]:
+    """The vehicles that the actor assigns drivers to, this one, within reach, and the person, perhaps out of reach."""
+    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
+    found = rows.find(tx, scope, vehicle_id)
+    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
+    person = people.find_one_of(tx, receivers, DRIVING_ROLES, driver_id)
+    _refuse_unknown(found, person, "driver")
+    return scope, access.admitted(found, "vehicle"), person
 
 
 def _refuse_unknown(vehicle: object | None, person: object | None, role: str) -> None:

@@ -13,6 +13,7 @@ from tripline.domain.ids import TimeIds
 from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
 from tripline.scoring.rules import Rules
+from tripline.services.rounds import Rounds
 from tripline.services.scores import arrays, judging, keeping
 from tripline.services.scores.judging import Result
 from tripline.services.scores.rules import rules
@@ -59,22 +60,11 @@ class Scorer:
         self._accumulate = scoring.accumulate
         self._ids = ids
         self._clock = clock
-        self._asked = asyncio.Event()
-        signals.subscribe(SIGNAL_SCORING_DUE, self._ask)
+        self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Score what is due, until cancelled. Trouble with the store, or with no job in particular, costs a pause."""
-        while True:
-            self._asked.clear()
-            handled = 0
-            try:
-                handled = await self.score_due()
-            except Outage as outage:
-                log.warning("score.failed", error=str(outage))
-            except Exception:
-                log.exception("score.failed")
-            if not handled:
-                await self._wait()
+        await self._rounds.run(self.score_due, log=log, failed="score.failed")
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
@@ -89,16 +79,6 @@ class Scorer:
             for one in work:
                 await self._score_alone(one)
         return len(work)
-
-    def _ask(self, _: str) -> None:
-        self._asked.set()
-
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(LOOK_S):
-                await self._asked.wait()
-        except TimeoutError:
-            pass
 
     def _due(self, tx: ReadTx) -> Work:
         """Due jobs with their samples, as many as make one batch."""
