@@ -199,7 +199,9 @@ def judged(answer: Any) -> tuple[int, str]:
     """Status and message of an answer that is JSON and told so, whatever it says."""
     assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert set(answer.headers) <= {"content-type", "content-length", "x-content-type-options", "retry-after"}
+    assert answer.headers["cache-control"] == "no-store"
+    always = {"content-type", "content-length", "x-content-type-options", "cache-control"}
+    assert set(answer.headers) <= {*always, "retry-after"}
     record = answer.json()
     assert answer.status_code < 500
     return answer.status_code, record.get("message", "")

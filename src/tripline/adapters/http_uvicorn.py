@@ -96,6 +96,7 @@ class _Connection(HttpToolsProtocol):
         body = msgspec.json.encode(ErrorBody(400, msg, BAD_REQUEST, self._clock()))
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json;charset=UTF-8\r\n"
+            b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
             b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
         )
         self.transport.close()

@@ -1,10 +1,11 @@
 """What surrounds every request, found or not: HEAD answered as GET without its body, the type that is told and
-not guessed, and the request metric.
+not guessed, nothing kept by caches unless the answer says so, and the request metric.
 
 The metric knows routes by their template, so no id and no query value ever becomes a label.
 """
 
 import time
+from collections.abc import Iterable
 from typing import Final, cast
 
 from litestar.enums import HttpMethod
@@ -14,6 +15,8 @@ from tripline import observe
 
 _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
 """What is in an answer came from somebody else: no browser is to take it for a page."""
+_NOT_KEPT: Final = (b"cache-control", b"no-store")
+"""Answers hold people and where they drove: no browser and no proxy keeps them."""
 UNMATCHED: Final = "unmatched"
 """Route label of a request that no route took."""
 
@@ -32,7 +35,7 @@ def surrounded(app: ASGIApp) -> ASGIApp:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], _NOT_GUESSED]
+                message["headers"] = _guarded(message["headers"])
             elif headless and message["type"] == "http.response.body":
                 message["body"] = b""
             await send(message)
@@ -44,3 +47,11 @@ def surrounded(app: ASGIApp) -> ASGIApp:
             observe.REQUEST_SECONDS.labels(route, status).observe(time.perf_counter() - started)
 
     return serve
+
+
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, with those that every answer has."""
+    guarded = [*headers, _NOT_GUESSED]
+    if not any(name == _NOT_KEPT[0] for name, _ in guarded):
+        guarded.append(_NOT_KEPT)
+    return guarded

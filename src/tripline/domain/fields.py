@@ -9,6 +9,7 @@ types (`wire/rest_reading.py`).
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection
 from typing import Final
 
@@ -23,6 +24,9 @@ _CONTROL_IN_PROSE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud8
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9])", re.IGNORECASE)
 """A scheme, and no host before its port."""
 _WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+([/?#]\S*)?", re.IGNORECASE)
+_INVISIBLE: Final = frozenset({"Cf", "Cn", "Co", "Zl", "Zp", "Zs"})
+_FILLERS: Final = "\u115f\u1160\u3164\uffa0"
+"""Letters by name, blank on the screen (Hangul)."""
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -75,9 +79,9 @@ def required(name: str, value: str | None) -> str:
 
 
 def email(name: str, value: str | None) -> str:
-    """A required e-mail address: one `@` with text on both sides, no blanks."""
+    """A required e-mail address: one `@` with text on both sides, no blanks, and nothing that cannot be seen."""
     checked = required(name, value)
-    if not _EMAIL.fullmatch(checked):
+    if not _EMAIL.fullmatch(checked) or (not checked.isascii() and any(map(_is_invisible, checked))):
         raise WrongForm(f"Parameter '{name}' must be an e-mail address.")
     return checked
 
@@ -113,6 +117,11 @@ def amount(name: str, value: float | None) -> float:
     if not math.isfinite(value) or value < 0:
         raise OutOfRange(f"Parameter '{name}' must be a finite number of at least 0.")
     return value
+
+
+def _is_invisible(character: str) -> bool:
+    """Whether two texts that differ in it alone look the same: zero width, direction marks, fillers."""
+    return unicodedata.category(character) in _INVISIBLE or character in _FILLERS
 
 
 def _printable(name: str, value: str | None, longest: int, control: re.Pattern[str]) -> str | None:

@@ -4,6 +4,7 @@ These look-ups happen before there is an actor, so they take no scope: they answ
 anybody but its owner. Records of people, under a scope: `store/people.py`.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -22,6 +23,8 @@ _ACTOR = Hot(
     "id",
 )
 
+_LONGEST: Final = 512
+"""Characters that are worth comparing: no account's address has more than 255, however it is written."""
 _OF_CREDENTIALS: Final = (
     account.c.id.label("user_id"),
     account.c.email,
@@ -45,8 +48,13 @@ class Credentials:
 
 
 def login_form(email: str) -> str:
-    """The e-mail address in the form in which two are compared: without blanks around it, in one letter case."""
-    return email.strip().casefold()
+    """The e-mail address in the form in which two are compared.
+
+    Without blanks around it, in one letter case, and in one of the ways to write the same letters (NFKC): `é` may be
+    one character or two, `Ａ` is a wide `A`. Of what is longer than any address only the beginning counts.
+    """
+    beginning = email.strip()[:_LONGEST]
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", beginning).casefold())
 
 
 def actor(tx: ReadTx, user_id: UserId) -> Actor | None:

@@ -4,6 +4,7 @@ import pytest
 from tests.support import dangling, rest
 
 from tripline.domain.access import Authority
+from tripline.services.accounts import links
 
 ROLES = (Authority.DIRECTOR, Authority.DRIVER)
 UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
@@ -71,6 +72,22 @@ def test_email_alone_leaves_log_ins_that_can_be_prolonged(tmp_path):
         return (await app.http.post("/api/auth/token", json={"refreshToken": tokens["refreshToken"]})).status_code
 
     assert rest.run(tmp_path, scenario) == 200
+
+
+@pytest.mark.parametrize("named", [{"email": "han@new.example"}, {"password": "another phrase"}])
+def test_link_mailed_before_a_new_email_or_password_is_good_no_more(tmp_path, named):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        person = await app.person(admin, Authority.DRIVER, "han")
+        mailed = [await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=24, now_ms=app.now_ms))]
+        path = f"/driver/{person.user_id}"
+        await app.call(admin, "PUT", path, {"name": "Han", "phone": "011", "email": "han@people.example"})
+        still = await app.http.get("/account/set-password", params={"token": mailed[0]})
+        await app.call(admin, "PUT", path, named)
+        body = {"token": mailed[0], "password": "a thief's phrase"}
+        return still.status_code, (await app.refused(None, "POST", "/api/noauth/setPassword", body))[:2]
+
+    assert rest.run(tmp_path, scenario) == (200, (400, 31))
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -57,6 +57,13 @@ def test_email_of_another_form_is_refused(value):
         fields.email("email", value)
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\u202e", "\u00ad", "\ufeff", "\u2060", "\u3164", "\ue000", "\U000e0041"])
+def test_email_with_what_cannot_be_seen_is_refused(unseen):
+    for value in (f"ki{unseen}m@b.example", f"kim@b{unseen}.example"):
+        with pytest.raises(fields.WrongForm, match="'email' must be an e-mail address"):
+            fields.email("email", value)
+
+
 def test_email_of_256_characters_is_too_long():
     with pytest.raises(fields.TooLong):
         fields.email("email", "a" * 254 + "@b")

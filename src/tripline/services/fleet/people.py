@@ -17,7 +17,7 @@ from tripline.domain.refusals import NotFound
 from tripline.services.accounts import registry
 from tripline.services.fleet import companies, removal
 from tripline.store import companies as company_rows
-from tripline.store import listing, refresh_sessions
+from tripline.store import listing, password_links, refresh_sessions
 from tripline.store import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -131,11 +131,17 @@ def change(
 def apply(
     tx: WriteTx, before: User, *, actor: Actor, named: Mapping[str, Any], password_hash: str | None, now_ms: int
 ) -> User:
-    """As `change`, of somebody found. A new password ends every log-in that could be prolonged."""
+    """As `change`, of somebody found.
+
+    A new password ends every log-in that could be prolonged. It ends a link to set another one too, and so does a new
+    e-mail address: the link lies in the mail box of before.
+    """
     new = checked(before, actor=actor, named=named)
     rows.change(tx, before.id, new, password_hash=password_hash, now_ms=now_ms)
     if password_hash is not None:
         refresh_sessions.revoke_all(tx, before.id)
+    if password_hash is not None or new.email != before.email:
+        password_links.forget_user(tx, before.id)
     updated_ms = before.password_updated_ms if password_hash is None else now_ms
     return replace(before, name=new.name, email=new.email, phone=new.phone, password_updated_ms=updated_ms)
 

@@ -61,6 +61,28 @@ def test_second_account_with_the_same_address_is_refused(second: str) -> None:
         assert len(tx.all(select(account.c.id))) == 1
 
 
+@pytest.mark.parametrize(
+    ("kept", "typed"),
+    [
+        ("jose\u0301@fleet.example", "jos\u00e9@fleet.example"),
+        ("\uc815@fleet.example", "\u110c\u1165\u11bc@fleet.example"),
+        ("kim@fleet.example", "\uff2b\uff29\uff2d@fleet.example"),
+        ("\u0130x@fleet.example", "i\u0307X@fleet.example"),
+    ],
+)
+def test_address_written_another_way_is_the_same_account(kept: str, typed: str) -> None:
+    with rows.memory() as tx:
+        _grant(tx, kept)
+
+        with pytest.raises(EmailTaken):
+            _grant(tx, typed)
+
+
+def test_name_of_a_mebibyte_is_compared_by_its_beginning() -> None:
+    # A letter that is eighteen, written in full.
+    assert len(accounts.login_form("\ufdfa" * 1_048_576)) == 512 * 18
+
+
 def test_account_is_found_by_its_address_in_any_letter_case() -> None:
     with rows.memory() as tx:
         user_id = _grant(tx, "Straße@Fleet.example")

@@ -1,0 +1,174 @@
+"""What is said of others' rows: no more by a list's offset, a body's id or a search than by their own address.
+
+Not here: who may read what (tests/properties/test_access_matrix.py).
+"""
+
+import pytest
+from tests.support import lending, rest
+from tests.support.access_world import World
+
+LISTS = {
+    # A list within P's reach, and an existing row elsewhere of the same kind.
+    "/companies": "other",
+    "/company/{P}/vehicles": "X",
+    "/company/{P}/vehicles/delegated": "X",
+    "/company/{P}/vehicles/delegating": "X",
+    "/company/{P}/admins": "admin of Q",
+    "/company/{P}/relation/companies": "other",
+    "/directors": "director of R",
+    "/drivers": "driver of R",
+    "/director/{managing director}/vehicles": "X",
+    "/director/{managing director}/relation/vehicles": "X",
+    "/driver/{delegated driver of P}/relation/vehicles": "X",
+    "/vehicle/{V}/companies": "other",
+    "/sensors": "on X",
+    "/vehicle/{W}/trips": "T",
+    "/vehicle/{W}/events": "T",
+    "/director/{managing director}/trips": "T",
+    "/driver/{was delegated driver of P}/trips": "T",
+    "/api/tre/v1_3/vehicle/{W}/analytics/drivingScore": "T",
+    "/api/tre/v1_3/vehicle/{W}/analytics/gpsEvent": "T",
+    "/api/tre/v1_2/driver/{was delegated driver of P}/analytics/drivingScore": "T",
+}
+SEARCHED = [path for path, row in LISTS.items() if row != "T"]
+
+
+def settled(tmp_path, scenario):
+    """The result of the scenario in the world of the access matrix."""
+
+    async def play(app):
+        return await scenario(app, await World(app).settle())
+
+    return rest.run(tmp_path, play)
+
+
+def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(tmp_path):
+    async def scenario(app, world):
+        told = {}
+        for path, foreign in LISTS.items():
+            address = path.format_map(world.ids)
+            answers = [
+                await app.refused(world.of("P"), "GET", address, limit=1, idOffset=offset)
+                for offset in (world.ids[foreign], world.ids["unknown"])
+            ]
+            told[path] = answers[0] == answers[1] and answers[0][:2] == (400, 31)
+        return told
+
+    assert settled(tmp_path, scenario) == dict.fromkeys(LISTS, True)
+
+
+@pytest.mark.parametrize("search", ["%", "_", "%%", "[A-Z]", "*", "?", "\\", "' OR 1=1 --"])
+def test_search_knows_no_wildcards(tmp_path, search):
+    async def scenario(app, world):
+        found = {}
+        for path in SEARCHED:
+            answer = await app.get(world.of("P"), path.format_map(world.ids), limit=10, textSearch=search)
+            found[path] = answer["data"]
+        return found
+
+    assert settled(tmp_path, scenario) == {path: [] for path in SEARCHED}
+
+
+def test_offset_text_beyond_the_own_rows_shows_no_others(tmp_path):
+    async def scenario(app, world):
+        every = {}
+        for path in SEARCHED:
+            address, own = path.format_map(world.ids), world.of("P")
+            all_of_it = await app.get(own, address, limit=1000)
+            from_the_start = await app.get(own, address, limit=1000, textOffset="\x01", idOffset=world.ids["unknown"])
+            every[path] = from_the_start["data"] == all_of_it["data"]
+        return every
+
+    assert settled(tmp_path, scenario) == dict.fromkeys(SEARCHED, True)
+
+
+def test_id_in_upper_case_is_the_same_and_reaches_no_further(tmp_path):
+    async def scenario(app, world):
+        ids = {name: text.upper() for name, text in world.ids.items()}
+        p = world.of("P")
+        own = [await app.get(p, path.format_map(ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")]
+        lower = [
+            await app.get(p, path.format_map(world.ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")
+        ]
+        bodies = (
+            ("POST", f"/company/{ids['P']}/relation/company", {"toCompanyId": {"id": ids["other"]}}),
+            ("POST", f"/driver/{ids['driver of P']}/relation/vehicle", {"vehicleId": ids["X"]}),
+            ("PUT", "/company", {"id": {"id": ids["other"]}, "name": "Mine"}),
+            ("POST", f"/sensor/{ids['free']}/vehicle/{ids['X']}", None),
+        )
+        refused = [(await app.refused(p, *call))[:2] for call in bodies]
+        return own == lower, refused
+
+    assert settled(tmp_path, scenario) == (True, [(400, 30), (403, 20), (403, 20), (403, 20)])
+
+
+FORGED = {
+    "authority": "SYS_ADMIN",
+    "Authority": "SYS_ADMIN",
+    "_authority": "SYS_ADMIN",
+    "__class__": {"__init__": {}},
+    "__proto__": {"master": True},
+    "constructor": "SYS_ADMIN",
+    "id": {"id": lending.UNKNOWN},
+    "createdTime": 1,
+    "companyId": {"id": lending.UNKNOWN},
+    "company_id": lending.UNKNOWN,
+    "master": True,
+    "masterId": {"id": lending.UNKNOWN},
+    "registeredById": lending.UNKNOWN,
+    "tokenPrefix": "AAAAA",
+    "directorId": {"id": lending.UNKNOWN},
+    "currentDriverId": {"id": lending.UNKNOWN},
+    "vehicleId": {"id": lending.UNKNOWN},
+    "latestTripId": {"id": lending.UNKNOWN},
+    "status": "ACTIVATED",
+    "sensorCount": 99,
+    "delegateUserCount": 99,
+    "lastTripMsgType": "TRIP",
+    "passwordUpdatedTime": 1,
+    "passwordHash": "$argon2id$",
+    "password_hash": "$argon2id$",
+    "login": "root@x.example",
+    "enabled": False,
+    "mdn": "01000000000",
+    "nwStatus": "01",
+    "vehicleNo2": "",
+}
+CHANGED = {
+    "/company/{P}": "P",
+    "/company/{P}/admin/{admin of P}": "P",
+    "/director/{managing director}": "P",
+    "/driver/{driver of P}": "P",
+    "/vehicle/{W}": "P",
+    "/sensor/{free}": "P",
+}
+
+
+def test_change_hears_nothing_that_a_record_only_shows(tmp_path):
+    async def scenario(app, world):
+        changed = {}
+        for path, who in CHANGED.items():
+            address, login = path.format_map(world.ids), world.of(who)
+            before = (await app.call(login, "PUT", address, {})).json()
+            after = (await app.call(login, "PUT", address, FORGED)).json()
+            changed[path] = {name: value for name, value in after.items() if before.get(name) != value}
+        return changed
+
+    assert settled(tmp_path, scenario) == {path: {} for path in CHANGED}
+
+
+def test_access_token_of_anothers_device_is_not_taken_over(tmp_path):
+    async def scenario(app, world):
+        taken = {"credentialsId": "on-X".ljust(20, "-")}
+        refused = await app.refused(world.of("P"), "PUT", f"/sensor/{world.ids['free']}", taken)
+        return refused[:2], taken["credentialsId"] in refused[2]
+
+    assert settled(tmp_path, scenario) == ((400, 31), False)
+
+
+def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(tmp_path):
+    async def scenario(app, world):
+        body = b'{"vehicleNo":"W2","vehicleNo":"V","mileage":0,"mileage":1}'
+        return (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
+
+    assert settled(tmp_path, scenario) == (400, 31)
