@@ -111,7 +111,7 @@ def refuse_own_credentials(user: User, change: Change) -> None:
     if change.password is not None:
         raise OwnCredentials("Change your own password with POST /api/auth/changePassword.")
     if change.email != user.email:
-        raise OwnCredentials("Another administrator has to change the e-mail address that you log in with.")
+        raise OwnCredentials("You log in with this e-mail address: an administrator changes it, not you yourself.")
 
 
 def email_taken(field: str, email: str) -> EmailTaken:

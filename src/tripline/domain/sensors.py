@@ -168,7 +168,7 @@ def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
     if sensor.activation_required:
         raise NeedsActivation(
             "This sensor is registered with activationRequired, and this server does not activate devices: "
-            "register it without activationRequired to mount it."
+            "set activationRequired to false to mount it."
         )
     return after
 

@@ -177,7 +177,7 @@ def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
 def refuse_log_in(vehicle: Vehicle, driver_id: UserId) -> None:
     """Raise `NotActivated` or `Occupied` when a driver may not take the vehicle now."""
     if vehicle.status is not Status.ACTIVATED:
-        raise NotActivated("The vehicle is not activated for drivers.")
+        raise NotActivated("The vehicle is not activated for drivers: its director or an administrator does that.")
     if vehicle.current_driver_id not in (None, driver_id):
         raise Occupied("Somebody else drives this vehicle and must log out first.")
 
@@ -191,6 +191,8 @@ def _mileage(value: float | None) -> float:
     """Rule 4: missing and 0 are one and the same mistake."""
     if not value:
         raise BadParameter.missing("mileage")
+    if value < 0:
+        raise fields.OutOfRange("Parameter 'mileage' must be more than 0.")
     return fields.amount("mileage", value)
 
 

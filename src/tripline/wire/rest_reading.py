@@ -17,6 +17,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _NEVER_TEXT: Final = frozenset({"mileage", "displacement", "activationRequired", "rpcNotifyPort"})
 _PLACE: Final = re.compile(r"(.*?) - at `\$\.(\w+)", re.DOTALL)
+_TYPES: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
+_WORDS: Final = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "an array",
+}
+"""JSON types as senders know them, whatever their language calls them; null is no type that anybody means to send."""
 
 
 def read(body: dict[str, Any], request: type[T]) -> T:
@@ -30,7 +40,7 @@ def read(body: dict[str, Any], request: type[T]) -> T:
     except msgspec.ValidationError as error:
         found = _PLACE.match(str(error))
         assert found is not None  # every error of a struct's field has a place
-        raise BadParameter(f"Parameter '{found[2]}' has the wrong type: {found[1]}.") from error
+        raise BadParameter(f"Parameter '{found[2]}' has the wrong type: {_in_words(found[1])}.") from error
 
 
 def read_partial(body: dict[str, Any], request: type[msgspec.Struct]) -> dict[str, Any]:
@@ -42,6 +52,15 @@ def read_partial(body: dict[str, Any], request: type[msgspec.Struct]) -> dict[st
     return {
         field.name: getattr(sent, field.name) for field in msgspec.structs.fields(request) if field.encode_name in body
     }
+
+
+def _in_words(trouble: str) -> str:
+    """What was expected and what came; anything that is not about types stays as it is."""
+    found = _TYPES.fullmatch(trouble)
+    if found is None:
+        return trouble
+    expected = (_WORDS.get(each, each) for each in found[1].split(" | ") if each != "null")
+    return f"expected {' or '.join(expected)}, got {_WORDS.get(found[2], found[2])}"
 
 
 def if_set(value: Any) -> Any:

@@ -102,7 +102,11 @@ def test_own_email_and_password_are_not_changed_here(tmp_path):
     password, email, name = rest.run(tmp_path, scenario)
 
     assert password == (400, 30, "Change your own password with POST /api/auth/changePassword.")
-    assert email == (400, 30, "Another administrator has to change the e-mail address that you log in with.")
+    assert email == (
+        400,
+        30,
+        "You log in with this e-mail address: an administrator changes it, not you yourself.",
+    )
     assert name == "Kim 2"
 
 

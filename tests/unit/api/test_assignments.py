@@ -142,7 +142,11 @@ def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(tmp_path):
     steps, first, second = rest.run(tmp_path, scenario)
 
     assert steps == {
-        "not activated": (400, 30, "The vehicle is not activated for drivers."),
+        "not activated": (
+            400,
+            30,
+            "The vehicle is not activated for drivers: its director or an administrator does that.",
+        ),
         "another person": (403, 20, "This driver is outside your reach."),
         "no right": (403, 20, "This vehicle is outside your reach."),
         "log in": first,

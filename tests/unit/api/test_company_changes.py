@@ -155,6 +155,16 @@ def test_operator_changes_and_deletes_partners_of_partners_but_they_not_each_oth
     assert (changed["name"], deleted) == ("Q 2", {})
 
 
+def test_company_that_would_delete_itself_is_told_who_does(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace")
+        _, partner = await app.partner(operator, "p@p.example")
+        return [await app.refused(each, "DELETE", f"/company/{each.company_id}") for each in (operator, partner)]
+
+    told = "No company deletes itself: a partner's operator deletes it, an operator the platform."
+    assert rest.run(tmp_path, scenario) == [(403, 20, told)] * 2
+
+
 def test_operator_never_deletes_itself_but_the_platform_does(tmp_path):
     async def scenario(app):
         _, operator = await app.operator("ace")
@@ -172,7 +182,7 @@ def test_operator_never_deletes_itself_but_the_platform_does(tmp_path):
 
     refused, deleted, gone, token, again = rest.run(tmp_path, scenario)
 
-    assert (refused, deleted) == ((403, 20, "This company is outside your reach."), {})
+    assert (refused[:2], deleted) == ((403, 20), {})
     assert gone == (404, 32, "There is no company with this id.")
     assert token[:2] == (401, 10)
     assert again == "ace"

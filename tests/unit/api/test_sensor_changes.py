@@ -104,7 +104,7 @@ def test_h5_change_into_what_another_sensor_has_is_refused(tmp_path):
         "21 characters": (400, 31, form),
         "no token": (400, 31, "Parameter 'credentialsId' can't be empty!"),
         "no serial": (400, 31, "Parameter 'serialNo' can't be empty!"),
-        "type of a type": (400, 31, "Parameter 'type' has the wrong type: Expected `str | null`, got `int`."),
+        "type of a type": (400, 31, "Parameter 'type' has the wrong type: expected text, got a whole number."),
     }
     assert after == before
 

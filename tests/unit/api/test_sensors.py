@@ -44,7 +44,7 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "flag as text": (
             400,
             31,
-            "Parameter 'activationRequired' has the wrong type: Expected `bool | null`, got `str`.",
+            "Parameter 'activationRequired' has the wrong type: expected true or false, got text.",
         ),
         "mission": (400, 31, "Parameter 'missionType' must be one of AUTO, MANUAL."),
     }
@@ -158,18 +158,37 @@ def test_mounting_refusals_come_in_order_and_change_nothing(tmp_path):
     assert len(told) == 1
 
 
-def test_mounting_a_sensor_that_needs_activation_is_refused_and_says_why(tmp_path):
+def test_mounting_a_sensor_that_needs_activation_is_refused_and_says_how_to_mount_it(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         vehicle_id, sensor_id = await vehicle_and_sensor(app, admin, activationRequired=True)
         refusal = await app.refused(admin, "POST", f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-        return refusal, await app.get(admin, f"/sensor/{sensor_id}"), app.signals.told
+        sensor, told = await app.get(admin, f"/sensor/{sensor_id}"), [*app.signals.told]
+        await app.call(admin, "PUT", f"/sensor/{sensor_id}", {"activationRequired": False})
+        mounted = await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+        return refusal, sensor, told, mounted["status"]
 
-    (status, code, message), sensor, told = rest.run(tmp_path, scenario)
+    refusal, sensor, told, status = rest.run(tmp_path, scenario)
 
-    assert (status, code) == (409, 2)
-    assert "this server does not activate devices" in message
+    assert refusal == (
+        409,
+        2,
+        "This sensor is registered with activationRequired, and this server does not activate devices: "
+        "set activationRequired to false to mount it.",
+    )
     assert (sensor["status"], sensor["activationRequired"], told) == ("DEACTIVATED", True, [])
+    assert status == "ACTIVATED"
+
+
+def test_look_up_of_what_is_not_there_names_what_was_looked_for(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        return [await app.refused(admin, "GET", "/sensor", **{name: "9"}) for name in ("serialNo", "mdn")]
+
+    assert rest.run(tmp_path, scenario) == [
+        (404, 32, "There is no sensor with this serial number."),
+        (404, 32, "There is no sensor whose line has this telephone number."),
+    ]
 
 
 def test_find_by_serial_number_looks_in_the_callers_service_type(tmp_path):

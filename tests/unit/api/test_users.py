@@ -38,7 +38,7 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "name": (400, 31, "Parameter 'name' can't be empty!"),
         "email": (400, 31, "Parameter 'email' must be an e-mail address."),
         "password": (400, 31, "Parameter 'password' can't be empty!"),
-        "phone": (400, 31, "Parameter 'phone' has the wrong type: Expected `str | null`, got `int`."),
+        "phone": (400, 31, "Parameter 'phone' has the wrong type: expected text, got a whole number."),
     }
 
 

@@ -32,7 +32,7 @@ def test_registration_refusals_name_the_parameter(tmp_path):
 
     refusals = rest.run(tmp_path, scenario)
 
-    wrong = "Parameter '{}' has the wrong type: Expected `{}`, got `{}`."
+    wrong = "Parameter '{}' has the wrong type: expected {}, got {}."
     missing = "Parameter 'mileage' can't be empty!"
     for name in ("half a surrogate", "mileage beyond doubles", "negative mileage of 400 digits"):
         assert refusals.pop(name)[:2] == (400, 31)
@@ -40,13 +40,13 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "no mileage": (400, 31, missing),
         "null mileage": (400, 31, missing),
         "mileage 0": (400, 31, missing),
-        "mileage as text": (400, 31, wrong.format("mileage", "float | null", "str")),
-        "mileage as flag": (400, 31, wrong.format("mileage", "float | null", "bool")),
-        "number as number": (400, 31, wrong.format("vehicleNo", "str | null", "int")),
-        "number as array": (400, 31, wrong.format("vehicleNo", "str | null", "array")),
+        "mileage as text": (400, 31, wrong.format("mileage", "a number", "text")),
+        "mileage as flag": (400, 31, wrong.format("mileage", "a number", "true or false")),
+        "number as number": (400, 31, wrong.format("vehicleNo", "text", "a whole number")),
+        "number as array": (400, 31, wrong.format("vehicleNo", "text", "an array")),
         "NUL in the number": (400, 31, "Parameter 'vehicleNo' must not contain control characters."),
         "fuel": (400, 31, "Parameter 'fuelType' must be one of DIESEL, GASOLINE, LPG."),
-        "year": (400, 31, wrong.format("modelYear", "float | str | null", "object")),
+        "year": (400, 31, wrong.format("modelYear", "a number or text", "an object")),
         "array": (400, 31, "The body must be a JSON object, in braces."),
         "nothing": (400, 31, "The body must be a JSON object; it is empty."),
     }

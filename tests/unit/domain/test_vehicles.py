@@ -29,9 +29,17 @@ def test_rule_4_mileage_missing_or_0_has_the_published_sentence(mileage):
         vehicles.registration(vehicle_no="1", mileage=mileage)
 
 
-@pytest.mark.parametrize("mileage", [-1, float("inf"), float("nan")])
-def test_g5_mileage_negative_or_not_finite_is_out_of_range(mileage):
-    with pytest.raises(fields.OutOfRange, match="'mileage'"):
+@pytest.mark.parametrize(
+    ("mileage", "rule"),
+    [
+        (-1, "more than 0"),
+        (float("-inf"), "more than 0"),
+        (float("inf"), "a finite number of at least 0"),
+        (float("nan"), "a finite number of at least 0"),
+    ],
+)
+def test_g5_mileage_negative_or_not_finite_is_out_of_range(mileage, rule):
+    with pytest.raises(fields.OutOfRange, match=rf"^Parameter 'mileage' must be {rule}\.$"):
         vehicles.registration(vehicle_no="1", mileage=mileage)
 
 

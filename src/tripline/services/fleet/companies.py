@@ -108,6 +108,8 @@ def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Compan
 def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> AbstractSet[SensorId]:
     """Delete the company; the sensors that changed. Raises `NotFound`, `Forbidden` or `companies.InUse`."""
     scope = access.scope_of(actor, Action.COMPANY_DELETE)
+    if company_id == actor.company_id:
+        raise Forbidden("No company deletes itself: a partner's operator deletes it, an operator the platform.")
     access.admit(rows.inside(tx, scope, company_id), "company")
     return removal.company(tx, company_id, now_ms=now_ms)
 

@@ -11,7 +11,7 @@ from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
-from tripline.domain.refusals import Forbidden
+from tripline.domain.refusals import Forbidden, NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import companies
@@ -57,13 +57,18 @@ def read_by_serial(tx: ReadTx, *, actor: Actor, serial_no: str) -> Sensor:
     scope, tokens = _reading(actor)
     service_type = companies.own(tx, actor=actor).service_type
     found = rows.find_by_serial(tx, scope, service_type=service_type, serial_no=serial_no, tokens=tokens)
+    if found is None:
+        raise NotFound("There is no sensor with this serial number.")
     return access.admitted(found, "sensor")
 
 
 def read_by_mdn(tx: ReadTx, *, actor: Actor, mdn: str) -> Sensor:
     """The sensor whose line has this telephone number. Raises `NotFound` or `Forbidden`."""
     scope, tokens = _reading(actor)
-    return access.admitted(rows.find_by_mdn(tx, scope, mdn, tokens=tokens), "sensor")
+    found = rows.find_by_mdn(tx, scope, mdn, tokens=tokens)
+    if found is None:
+        raise NotFound("There is no sensor whose line has this telephone number.")
+    return access.admitted(found, "sensor")
 
 
 def owned_by(
