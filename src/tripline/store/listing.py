@@ -1,19 +1,24 @@
 """Lists of entities by a name-like column, then id: a page starts by key, never by offset (client-surface 5.2).
 
+A search finds its rows by the index that orders the list: in a few ranges of names, one after the other, which
+`beginnings.py` makes of its first letters.
+
 Not here: lists ordered by time (`journeys.py`, `analytics.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Column, Select, bindparam, func, tuple_
 
 from tripline.domain.refusals import BadParameter
+from tripline.store import beginnings
 from tripline.store.transactions import Hot, ReadTx
 
-_VALUES: Final = ("window_search", "window_text", "window_id", "window_limit")
+_VALUES: Final = ("window_search", "window_text", "window_id", "window_limit", "window_from", "window_to")
 """Names of the values of a window in a hot statement."""
 
 
@@ -48,7 +53,7 @@ class Listing:
     name: Column[str]
     key: Column[str]
     rows: Callable[..., Select[Any]]
-    """The rows, in no order; takes whatever makes another statement of it, all hashable."""
+    """The rows, name and key among their columns, in no order; takes whatever makes another statement, all hashable."""
     values: tuple[str, ...]
     """Names of the values that `rows` leaves open."""
 
@@ -64,8 +69,11 @@ class Listing:
                 raise UnknownOffset.of_list()
             text = found[0][0]
         shape = _Shape(bool(window.search), text is not None or window.id_offset is not None)
+        page = _page(self, which, shape)
         wanted = (window.search or "", text or "", window.id_offset or "", window.limit)
-        return tx.hot(_page(self, which, shape), *values, *wanted)
+        ranges = beginnings.ranges(window.search) if window.search else _EVERY_NAME
+        found = [row for bounds in ranges for row in tx.hot(page.statement, *values, *wanted, *bounds)]
+        return found if len(ranges) == 1 else sorted(found, key=page.place)[: window.limit]
 
 
 class _Shape(NamedTuple):
@@ -75,17 +83,32 @@ class _Shape(NamedTuple):
     continued: bool
 
 
+class _Page(NamedTuple):
+    """The statement of a page, or of its rows in one range of names."""
+
+    statement: Hot
+    place: Callable[[tuple[Any, ...]], Any]
+    """Name and key of a row, by which pages are ordered."""
+
+
+_EVERY_NAME: Final = (("", ""),)
+"""The ranges of a page without search, whose statement asks for none."""
+
+
 @cache
-def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> Hot:
+def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> _Page:
     statement = listing.rows(*which)
     if shape.searched:
+        statement = statement.where(listing.name >= bindparam("window_from"), listing.name < bindparam("window_to"))
         search = func.lower(bindparam("window_search", type_=listing.name.type))
         statement = statement.where(func.substr(func.lower(listing.name), 1, func.length(search)) == search)
     if shape.continued:
         place = tuple_(bindparam("window_text"), bindparam("window_id"))
         statement = statement.where(tuple_(listing.name, listing.key) > place)
+    selected = list(statement.selected_columns)
+    at = [number for column in (listing.name, listing.key) for number, one in enumerate(selected) if one is column]
     statement = statement.order_by(listing.name, listing.key).limit(bindparam("window_limit"))
-    return Hot(statement, *listing.values, *_VALUES)
+    return _Page(Hot(statement, *listing.values, *_VALUES), itemgetter(*at))
 
 
 @cache

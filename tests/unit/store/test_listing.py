@@ -22,7 +22,7 @@ def tx():
 BY_NAME = listing.Listing(
     company.c.name,
     company.c.id,
-    lambda: select(company.c.id).where(company.c.token_prefix != bindparam("hid")),
+    lambda: select(company.c.id, company.c.name).where(company.c.token_prefix != bindparam("hid")),
     ("hid",),
 )
 
@@ -73,3 +73,16 @@ def test_offset_of_a_row_that_is_gone_still_works_with_its_name(tx):
 )
 def test_search_is_a_beginning_in_any_case_and_no_pattern(tx, search, seen):
     assert keys(tx, limit=9, search=search) == seen
+
+
+def test_search_continues_behind_its_offset_through_both_cases(tx):
+    assert keys(tx, limit=1, search="b", text_offset="B%", id_offset="4") == "1"
+    assert keys(tx, limit=9, search="b", text_offset="b", id_offset="1") == "35"
+
+
+def test_search_by_the_first_letters_looks_only_at_names_that_begin_so():
+    with rows.memory() as tx, rows.statements(tx) as seen:
+        keys(tx, limit=9, search="b")
+        plans = [step for statement in seen for *_, step in rows.plan(tx, statement)]
+
+    assert plans == ["SEARCH company USING INDEX ix_company_name (name>? AND name<?)"] * 2
