@@ -18,6 +18,8 @@ from tripline.services.tokens import TokenUnreadable
 from tripline.store import accounts
 from tripline.store.transactions import ReadTx
 
+_ASKING: Final = "tripline.actor"
+_GONE: Final = "The account of this token does not exist or is disabled."
 _HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
 
 
@@ -30,9 +32,23 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
     user_id = rim.tokens.user_of_access(_token(request), now_ms=rim.clock())
     actor = accounts.actor(tx, user_id)
     if actor is None:
-        raise TokenUnreadable("The account of this token does not exist or is disabled.")
+        raise TokenUnreadable(_GONE)
     rim.limits.count_request(user_id, now_ms=rim.clock())
+    request.scope[_ASKING] = actor  # type: ignore[typeddict-unknown-key]
     return actor
+
+
+async def require_still(request: Call) -> None:
+    """Let pass when the account that asked, if one was asked for, is still there: a body may take a minute to come.
+
+    Raises `TokenUnreadable` for one that was disabled or deleted meanwhile.
+    """
+    actor: Actor | None = request.scope.get(_ASKING)  # type: ignore[assignment]
+    if actor is None:
+        return
+    user_id = actor.user_id
+    if await rim_of(request).store.read_short(lambda tx: accounts.actor(tx, user_id)) is None:
+        raise TokenUnreadable(_GONE)
 
 
 def permitted_in(tx: ReadTx, request: Call) -> Actor:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 from litestar.exceptions import InternalServerException
 
+from tripline.api import guards
 from tripline.api.rim import Call
 from tripline.domain import access, ids
 from tripline.domain.access import Actor
@@ -61,12 +62,17 @@ def company_asked(query: Query, actor: Actor) -> CompanyId:
 
 
 async def body(request: Call) -> bytes:
-    """The body. Raises `BadParameter` when its sender went away; 413 above 1 MiB."""
+    """The body. Raises `BadParameter` when its sender went away; 413 above 1 MiB.
+
+    Raises `TokenUnreadable` when the account that sends it is not there any more when it has come.
+    """
     try:
-        return await request.body()
+        content: bytes = await request.body()
     except InternalServerException as error:
         # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
         raise BadParameter("The connection ended before the body.") from error
+    await guards.require_still(request)
+    return content
 
 
 async def json_object(request: Call) -> dict[str, Any]:
