@@ -19,7 +19,7 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
-from tripline.store import latest_values, listing, scopes, uniqueness
+from tripline.store import latest_values, listing, reached, scopes, uniqueness
 from tripline.store.tables import carrier_line, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -80,7 +80,8 @@ def of_company(
     Raises `listing.UnknownOffset`.
     """
     values = (company_id, scope.user_id, scope.company_id)
-    return [_sensor(row) for row in _OWNED.page(tx, window, values, scope.reaches, tokens.reaches, mounted)]
+    which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted)
+    return [_sensor(row) for row in _OWNED.page(tx, window, values, *which)]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -164,8 +165,13 @@ def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
-def _owned(reaches: scopes.Reaches, tokens: scopes.Reaches, mounted: bool | None) -> Select[Any]:
-    owned = _select(tokens).where(sensor.c.company_id == bindparam("company"), scopes.sensors(reaches))
+def _owned(reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: bool | None) -> Select[Any]:
+    if few:
+        owner = reached.beside_index(sensor.c.company_id)
+        inside = [sensor.c.vehicle_id.in_(reached.singles(reaches)), owner == bindparam("company")]
+    else:
+        inside = [sensor.c.company_id == bindparam("company"), scopes.sensors(reaches)]
+    owned = _select(tokens).where(*inside)
     if mounted is None:
         return owned
     return owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))

@@ -14,7 +14,7 @@ from tripline.domain import vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import listing, loans, scopes, uniqueness
+from tripline.store import listing, loans, reached, scopes, uniqueness
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -49,7 +49,7 @@ def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: s
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
     """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
     values = (company_id, scope.user_id, scope.company_id)
-    return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches)]
+    return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches, reached.few(tx, scope))]
 
 
 def lent(
@@ -145,9 +145,14 @@ def _by_number(rows: Callable[..., Select[Any]], owner: str) -> listing.Listing:
     return listing.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY))
 
 
-_OWNED: Final = _by_number(
-    lambda reaches: _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches)), "company"
-)
+def _owned(reaches: scopes.Reaches, few: bool) -> Select[Any]:
+    if few:
+        owner = reached.beside_index(vehicle.c.company_id)
+        return _select().where(vehicle.c.id.in_(reached.singles(reaches)), owner == bindparam("company"))
+    return _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
+
+
+_OWNED: Final = _by_number(_owned, "company")
 _MANAGED: Final = _by_number(
     lambda reaches: _select().where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches)),
     "director",
