@@ -74,6 +74,7 @@ def _error(answer: bytes) -> dict[str, object]:
         b"GET /x HTTP/1.1\nHost: x\n\n",
         b"NOTHING /x HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /vehicle?vehicleNo=12가3456 HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
         b"\x16\x03\x01\x02\x00\x01\x00\x01",
     ],
     ids=[
@@ -86,13 +87,14 @@ def _error(answer: bytes) -> dict[str, object]:
         "LF",
         "method",
         "path",
+        "number",
         "TLS",
     ],
 )
 def test_what_two_servers_might_read_differently_is_answered_400_and_closed(request_bytes: bytes) -> None:
     assert _error(_with_door(Bounds(), _sending(request_bytes))) == {
         "status": 400,
-        "message": "Invalid HTTP request received.",
+        "message": "This is no valid HTTP request; in an address all but ASCII must be percent-encoded.",
         "errorCode": 31,
         "timestamp": NOW_MS,
     }

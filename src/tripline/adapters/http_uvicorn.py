@@ -29,6 +29,9 @@ GOODBYE_S: Final = 0.5
 
 BAD_REQUEST: Final = 31
 """errorCode of what is no HTTP (client-surface 3.3: malformed)."""
+NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
+"""What a person most often does wrong is a vehicle's number in the address as it is written."""
+TOO_LONG: Final = "The request line and headers are too long."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class _Connection(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > self._bounds.head_bytes:
-                self.send_400_response("The request line and headers are too long.")
+                self._refuse(TOO_LONG)
         if self._waiting is (self._deadline is None):
             self._watch()
 
@@ -91,9 +94,13 @@ class _Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
+        """What the parser cannot read; its own words say less than ours."""
+        self._refuse(NOT_HTTP)
+
+    def _refuse(self, message: str) -> None:
         """Answer what never reaches the application with the body that every error has, and close."""
         self._waiting = self._in_head = False
-        body = msgspec.json.encode(ErrorBody(400, msg, BAD_REQUEST, self._clock()))
+        body = msgspec.json.encode(ErrorBody(400, message, BAD_REQUEST, self._clock()))
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json;charset=UTF-8\r\n"
             b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
