@@ -318,7 +318,7 @@ def test_action_sent_twice_is_done_once_and_answered_alike(play):
         other = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**suspension, "kind": "DORMANT"})
         return first == second, other, len(await scene.pushed())
 
-    same = "Parameter 'actionId': an action with this id was sent before."
+    same = "Parameter 'actionId': another action was sent with this id before; give this one its own."
     assert play(scenario) == (True, (400, 30, same), 2)
 
 

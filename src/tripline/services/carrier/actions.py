@@ -73,7 +73,9 @@ def _once(desk: Desk, actor: Actor, submitted: Submitted, busy: AbstractSet[str]
         content, outcome = known
         if content == submitted.content:
             return outcome, ()
-        changed = line_actions.ActionChanged("Parameter 'actionId': an action with this id was sent before.")
+        changed = line_actions.ActionChanged(
+            "Parameter 'actionId': another action was sent with this id before; give this one its own."
+        )
         return refused(submitted.action_id, changed), ()
     outcome, hints = _tried(desk, submitted, busy)
     carrier_actions.add(desk.tx, actor.user_id, content=submitted.content, outcome=outcome, now_ms=desk.now_ms)
