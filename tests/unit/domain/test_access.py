@@ -32,7 +32,7 @@ def test_role_without_a_rule_is_forbidden():
 
 def test_company_of_an_account_without_one_is_forbidden():
     assert access.company_of(ADMIN) == "c"
-    with pytest.raises(Forbidden, match="register the company first"):
+    with pytest.raises(Forbidden, match="registers its company first"):
         access.company_of(Actor(UserId("u"), Authority.COMPANY_ADMIN, None))
 
 

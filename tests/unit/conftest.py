@@ -1,0 +1,18 @@
+"""For unit tests: folders in memory, where the machine has such, so that no test waits for a disk."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder of the test's own, in place of pytest's; gone with the test."""
+    inside = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=inside, prefix="tripline-test-") as folder:
+        yield Path(folder)
