@@ -265,6 +265,8 @@ def carrier(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
+    # Whatever a command writes (accounts, mails, keys, where people drove) is its owner's alone, in any folder.
+    os.umask(0o077)
     sys.exit(run(arguments))
 
 

@@ -7,7 +7,7 @@ import stat
 
 import httpx
 import pytest
-from tests.support import servers
+from tests.support import fleet, servers
 
 
 def trusting(server: servers.Running) -> httpx.Client:
@@ -59,6 +59,16 @@ def test_serve_makes_its_data_private(tmp_path):
         }
 
     assert modes == {"data": 0, "tls": 0, "ca.key": 0}
+
+
+def test_serve_in_a_folder_open_to_all_writes_files_for_its_owner_alone(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    with servers.serving(data) as server, fleet.Company(server.api, data):
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in data.iterdir()}
+
+    assert {"tripline.db", "tripline.db-wal"} <= modes.keys()
+    assert set(modes.values()) == {0}
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
