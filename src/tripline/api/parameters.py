@@ -3,6 +3,7 @@
 Checks run in the order of client-surface 3.3: token, role, path ids, ownership, body. Content-Type is never looked at.
 """
 
+import codecs
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -81,7 +82,8 @@ async def json_object(request: Call) -> dict[str, Any]:
 
 
 def object_in(content: bytes) -> dict[str, Any]:
-    """The JSON object in these bytes. Raises `BadParameter`."""
+    """The JSON object in these bytes, with or without a byte-order mark. Raises `BadParameter`."""
+    content = content.removeprefix(codecs.BOM_UTF8)
     if not content.strip():
         raise BadParameter("The body must be a JSON object; it is empty.")
     try:

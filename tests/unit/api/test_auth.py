@@ -97,6 +97,8 @@ def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(tmp
     ("body", "message"),
     [
         ("", "The body must be a JSON object; it is empty."),
+        ("\ufeff", "The body must be a JSON object; it is empty."),
+        ('\ufeff{"username":"x"}', "Parameter 'password' can't be empty!"),
         ("[]", "The body must be a JSON object, in braces."),
         ('{"username":"x"', "The body must be a JSON object: Input data was truncated."),
         ('{"username":"x"}', "Parameter 'password' can't be empty!"),
