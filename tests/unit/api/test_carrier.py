@@ -10,6 +10,7 @@ from tripline import observe
 from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.ports import CarrierRefusedError, Outage
+from tripline.services.carrier import waiting
 
 NONE = {"id": ids.PLACEHOLDER}
 
@@ -488,8 +489,9 @@ class Carrier:
 
 
 @pytest.fixture
-def paused(tmp_path):
-    """Runs a scenario with a paused line and a carrier that answers as told."""
+def paused(tmp_path, monkeypatch):
+    """Runs a scenario with a paused line and a carrier that answers as told; nobody waits long for a busy line."""
+    monkeypatch.setattr(waiting, "PAUSES_S", (0.001, 0.001))
 
     def run(carrier, scenario, **parts):
         async def with_pause(app):

@@ -1,8 +1,5 @@
 """So many takes in a time."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tripline.services.accounts.quota import Quota
 
 
@@ -36,25 +33,3 @@ def test_memory_is_bounded_and_the_latest_are_remembered() -> None:
 
     assert [quota.take(key, now_ms=0) for key in ("a", "b", "c", "c", "a")] == [0, 0, 0, 1_000, 0]
     assert len(quota._free) == 2
-
-
-@given(st.integers(1, 50), st.integers(1, 100_000), st.lists(st.integers(0, 5_000), max_size=100))
-def test_no_rhythm_takes_more_than_the_allowance_and_the_shares_that_passed(
-    count: int, per_ms: int, pauses: list[int]
-) -> None:
-    quota = Quota(count, per_ms=per_ms)
-    now_ms = taken = 0
-    for pause_ms in pauses:
-        now_ms += pause_ms
-        wait_ms = quota.take("k", now_ms=now_ms)
-        taken += not wait_ms
-        assert 0 <= wait_ms <= per_ms
-
-    assert taken <= count + now_ms * count // per_ms
-
-
-@given(st.integers(1, 1_000), st.integers(1, 100_000))
-def test_whole_allowance_is_there_at_once_whatever_its_share(count: int, per_ms: int) -> None:
-    quota = Quota(count, per_ms=per_ms)
-
-    assert not any(quota.take("k", now_ms=10**12) for _ in range(count))

@@ -1,9 +1,6 @@
 """Waits after failed log-ins."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from tripline import config
 from tripline.services.accounts import throttle
@@ -142,71 +139,3 @@ def test_names_longer_than_any_account_take_no_more_memory_than_one() -> None:
 
     ((account, _),) = guard._pairs
     assert account == "x" * throttle.ACCOUNT_MAX
-
-
-attempts = st.tuples(st.sampled_from(["kim", "lee"]), st.sampled_from(["a", "b", "c"]), st.integers(0, 30_000))
-
-
-@given(st.lists(attempts, max_size=60))
-def test_whatever_strangers_do_an_owner_who_never_failed_gets_in(steps: list[tuple[str, str, int]]) -> None:
-    guard = Throttle(SETTINGS)
-    now_ms = 0
-    for account, address, pause_ms in steps:
-        now_ms += pause_ms
-        fail(guard, account, address, now_ms=now_ms)
-
-        assert guard.begin("kim", HOME, now_ms=now_ms) == 0
-        guard.succeeded("kim", HOME)
-
-
-@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=300))
-def test_guesses_of_one_address_at_one_account_are_few_whatever_their_rhythm(pauses: list[int]) -> None:
-    guard = Throttle(SETTINGS)
-    now_ms, made = 0, 0
-    for pause_ms in pauses:
-        now_ms += pause_ms
-        made += not fail(guard, "kim", HOME, now_ms=now_ms)
-
-    # Three, then one a wait of at least ten seconds; a pause of 5 s is too short for anything to be forgotten.
-    assert made <= 3 + now_ms // 10_000
-
-
-class Attempts(RuleBasedStateMachine):
-    """Any interleaving of attempts under way."""
-
-    begun = Bundle("begun")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.guard = Throttle(SETTINGS)
-        self.now_ms = 0
-        self.open = 0
-
-    @rule(target=begun, pause_ms=st.integers(0, 20_000))
-    def begin(self, pause_ms: int) -> bool:
-        self.now_ms += pause_ms
-        let_in = self.guard.begin("kim", HOME, now_ms=self.now_ms) == 0
-        self.open += let_in
-        return let_in
-
-    @rule(let_in=begun, outcome=st.sampled_from("fsw"))
-    def end(self, let_in: bool, outcome: str) -> None:
-        if not let_in or not self.open:
-            return
-        self.open -= 1
-        if outcome == "f":
-            self.guard.failed("kim", HOME, now_ms=self.now_ms)
-        elif outcome == "s":
-            self.guard.succeeded("kim", HOME)
-        else:
-            self.guard.withdrawn("kim", HOME)
-
-    @invariant()
-    def counts_hold(self) -> None:
-        assert self.open <= max(TOGETHER, SETTINGS.failures)
-        for count in (*self.guard._pairs.values(), *self.guard._addresses.values()):
-            assert count.under_way == self.open
-            assert 0 <= max(count.until_ms - self.now_ms, 0) <= 60_000
-
-
-TestAttempts = Attempts.TestCase
