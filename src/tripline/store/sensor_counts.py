@@ -6,7 +6,7 @@ Not here: the sensors themselves (`sensors.py`), which are within reach (`reache
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, select, true
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, func, literal_column, select
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
@@ -36,13 +36,13 @@ def _count(reaches: scopes.Reaches, mounted: bool | None, *, of_one: bool) -> Se
     numbers: list[ColumnElement[int]] = []
     if whole is not None:
         numbers.append(_of_whole(sensor.c.company_id.in_(whole), mounted))
-    if single is not None:
+    if single is not None and mounted is not False:
         owner = reached.beside_index(sensor.c.company_id)
         alone: list[ColumnElement[bool]] = [sensor.c.vehicle_id.in_(single)]
         alone += [] if whole is None else [owner.not_in(whole)]
         alone += [owner == bindparam(reached.COMPANY)] if of_one else []
-        numbers.append(_number(and_(*alone, true() if mounted is not False else false())))
-    return select(sum(numbers[1:], numbers[0]))
+        numbers.append(_number(and_(*alone)))
+    return select(sum(numbers, literal_column("0", Integer)))
 
 
 def _of_whole(inside: ColumnElement[bool], mounted: bool | None) -> ColumnElement[int]:

@@ -90,7 +90,13 @@ service_application = Table(
     Column("reason", Text, comment="told to the applicant when rejected"),
     comment="applications for a service account",
 )
-Index("ix_service_application_state", service_application.c.state, service_application.c.created_ms)
+Index("ix_service_application_created", service_application.c.created_ms, service_application.c.id)
+Index(
+    "ix_service_application_state",
+    service_application.c.state,
+    service_application.c.created_ms,
+    service_application.c.id,
+)
 Index(
     "uq_service_application_open",
     service_application.c.login,

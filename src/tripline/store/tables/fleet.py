@@ -113,7 +113,13 @@ sensor = Table(
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
-Index("ix_sensor_vehicle_id", sensor.c.vehicle_id)
+# Without those on no vehicle: they are found by their company, not among everybody's.
+Index(
+    "ix_sensor_vehicle_id",
+    sensor.c.vehicle_id,
+    sqlite_where=text("vehicle_id IS NOT NULL"),
+    postgresql_where=text("vehicle_id IS NOT NULL"),
+)
 Index(
     "ix_sensor_unmounted",
     sensor.c.company_id,

@@ -90,7 +90,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_service_application")),
         comment="applications for a service account",
     )
-    op.create_index("ix_service_application_state", "service_application", ["state", "created_ms"], unique=False)
+    op.create_index("ix_service_application_created", "service_application", ["created_ms", "id"], unique=False)
+    op.create_index("ix_service_application_state", "service_application", ["state", "created_ms", "id"], unique=False)
     op.create_index(
         "uq_service_application_open",
         "service_application",
@@ -182,6 +183,15 @@ def upgrade() -> None:
         unique=False,
         sqlite_where=sa.text("user_id IS NOT NULL"),
         postgresql_where=sa.text("user_id IS NOT NULL"),
+    )
+    op.drop_index(op.f("ix_sensor_vehicle_id"), table_name="sensor")
+    op.create_index(
+        "ix_sensor_vehicle_id",
+        "sensor",
+        ["vehicle_id"],
+        unique=False,
+        sqlite_where=sa.text("vehicle_id IS NOT NULL"),
+        postgresql_where=sa.text("vehicle_id IS NOT NULL"),
     )
     op.create_index(
         "ix_sensor_unmounted",
