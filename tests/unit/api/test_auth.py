@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,21 @@ def test_form_login_is_tried_again_with_the_five_characters_decoded(
         return await _log_in(rest, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind)
 
     assert support.run(tmp_path, scenario) == expected
+
+
+def test_form_login_of_a_mebibyte_of_escapes_holds_nobody_up(tmp_path: Path) -> None:
+    body = b'{"username":"kim@fleet.example","password":"%b"}' % (b"%21%2a" * 170_000)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    async def scenario(rest: Rest) -> tuple[int, float]:
+        begun = time.process_time()
+        answer = await rest.http.post("/api/auth/login", headers=form, content=body)
+        return answer.status_code, time.process_time() - begun
+
+    status, seconds = support.run(tmp_path, scenario)
+
+    assert status == 401
+    assert seconds < 0.2  # a quarter of a second and more when each escape was a call of its own
 
 
 def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -139,3 +140,16 @@ def test_body_that_is_no_form_is_refused_in_a_page(tmp_path: Path, body: bytes) 
         return answer.status_code, answer.headers["content-type"]
 
     assert support.run(tmp_path, scenario) == (400, "text/html; charset=utf-8")
+
+
+@pytest.mark.parametrize(("beside", "status"), [(0, 200), (16_384, 200), (16_385, 400)])
+def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
+    tmp_path: Path, beside: int, status: int
+) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        password = "\U0001f69a" * 255
+        form = urlencode({"token": await link(rest), "password": password, "again": password, "x": ""}).encode()
+        answer = await rest.http.post(PATH, content=form.ljust(beside, b"x"))
+        return answer.status_code, "too long" in answer.text
+
+    assert support.run(tmp_path, scenario) == (status, status == 400)
