@@ -3,24 +3,9 @@
 import asyncio
 from collections import Counter
 
-from tests.support import lending, rest, stores
+from tests.support import lending, rest
 
 ROUNDS = 6
-
-
-def play(tmp_path, scenario):
-    """The scenario with two servers over one file."""
-
-    async def run():
-        database = stores.fresh_file(tmp_path)
-        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
-        try:
-            return await scenario(servers)
-        finally:
-            for server in servers:
-                await server.close()
-
-    return asyncio.run(run())
 
 
 def test_equal_delegations_at_two_servers_have_one_winner_each(tmp_path):
@@ -45,7 +30,7 @@ def test_equal_delegations_at_two_servers_have_one_winner_each(tmp_path):
 
     made, gone = {(200, None): 1, (400, 31): 5}, {(200, None): 1, (404, 32): 5}
 
-    assert play(tmp_path, scenario) == [made, made, made, gone, gone, gone] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [made, made, made, gone, gone, gone] * ROUNDS
 
 
 def test_rights_given_at_one_server_while_the_other_takes_the_vehicle_back_are_not_left_over(tmp_path):
@@ -67,4 +52,4 @@ def test_rights_given_at_one_server_while_the_other_takes_the_vehicle_back_are_n
             seen.append((rights["data"], vehicle.status_code))
         return seen
 
-    assert play(tmp_path, scenario) == [([], 403)] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [([], 403)] * ROUNDS

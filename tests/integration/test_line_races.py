@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 
-from tests.support import lines, rest, stores
+from tests.support import lines, rest
 from tests.support.lines import ACTIONS, IMEI, MDN
 
 
@@ -25,19 +25,14 @@ class Gate:
 def play(tmp_path, scenario):
     """The scenario with a scene at the first of two servers over one file, both, and the carrier they ask."""
 
-    async def run():
-        database = stores.fresh_file(tmp_path)
-        gate = Gate()
-        servers = [rest.Rest(database, node=node, own_routes=True, carrier=gate) for node in (1, 2)]
-        try:
-            scene = await lines.scene(servers[0])
-            await scene.opened()
-            return await scenario(scene, servers, gate)
-        finally:
-            for server in servers:
-                await server.close()
+    gate = Gate()
 
-    return asyncio.run(run())
+    async def with_scene(servers):
+        scene = await lines.scene(servers[0])
+        await scene.opened()
+        return await scenario(scene, servers, gate)
+
+    return rest.run_two(tmp_path, with_scene, carrier=gate)
 
 
 async def at_once(scene, servers, actions):

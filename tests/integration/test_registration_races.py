@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from tests.support import rest, stores
+from tests.support import rest
 
 from tripline.domain.access import Authority
 
@@ -24,28 +24,13 @@ async def collide(servers, login, path, body):
     return Counter((answer.status_code, answer.json().get("errorCode")) for answer in answers)
 
 
-def play(tmp_path, scenario):
-    """The scenario with two servers over one file."""
-
-    async def run():
-        database = stores.fresh_file(tmp_path)
-        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
-        try:
-            return await scenario(servers)
-        finally:
-            for server in servers:
-                await server.close()
-
-    return asyncio.run(run())
-
-
 @pytest.mark.parametrize("path", RACES)
 def test_same_registration_at_two_servers_has_one_winner(path, tmp_path):
     async def scenario(servers):
         _, admin = await servers[0].operator("ace")
         return [await collide(servers, admin, path, RACES[path](number)) for number in range(ROUNDS)]
 
-    assert play(tmp_path, scenario) == [{(200, None): 1, (400, 31): 5}] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [{(200, None): 1, (400, 31): 5}] * ROUNDS
 
 
 def test_same_token_under_different_serials_has_one_winner(tmp_path):
@@ -58,7 +43,7 @@ def test_same_token_under_different_serials_has_one_winner(tmp_path):
         return Counter(answer.json().get("message", "registered") for answer in answers)
 
     taken = "Parameter 'credentialsId': a sensor with this access token is already registered."
-    assert play(tmp_path, scenario) == {"registered": 1, taken: 5}
+    assert rest.run_two(tmp_path, scenario) == {"registered": 1, taken: 5}
 
 
 def test_same_service_type_at_two_servers_has_one_operator(tmp_path):
@@ -71,7 +56,7 @@ def test_same_service_type_at_two_servers_has_one_operator(tmp_path):
         return Counter(answer.json().get("message", "registered") for answer in answers)
 
     taken = "Parameter 'serviceType': ace already has an operator company."
-    assert play(tmp_path, scenario) == {"registered": 1, taken: 5}
+    assert rest.run_two(tmp_path, scenario) == {"registered": 1, taken: 5}
 
 
 def test_granted_account_that_asks_twice_at_once_registers_one_company(tmp_path):
@@ -85,4 +70,4 @@ def test_granted_account_that_asks_twice_at_once_registers_one_company(tmp_path)
             )
         )
 
-    assert play(tmp_path, scenario) == [200, 400]
+    assert rest.run_two(tmp_path, scenario) == [200, 400]

@@ -4,26 +4,11 @@ import asyncio
 from collections import Counter
 
 import pytest
-from tests.support import dangling, rest, stores
+from tests.support import dangling, rest
 
 from tripline.domain.access import Authority
 
 ROUNDS = 6
-
-
-def play(tmp_path, scenario):
-    """The scenario with two servers over one file."""
-
-    async def run():
-        database = stores.fresh_file(tmp_path)
-        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
-        try:
-            return await scenario(servers)
-        finally:
-            for server in servers:
-                await server.close()
-
-    return asyncio.run(run())
 
 
 def outcome(answer):
@@ -46,7 +31,7 @@ def test_h5_same_new_email_of_two_people_has_one_winner(tmp_path):
             seen.append(Counter(outcome(answer) for answer in answers))
         return seen
 
-    assert play(tmp_path, scenario) == [{(200, None): 1, (400, 31): 1}] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [{(200, None): 1, (400, 31): 1}] * ROUNDS
 
 
 def test_administrators_who_delete_each_other_leave_one(tmp_path):
@@ -65,7 +50,7 @@ def test_administrators_who_delete_each_other_leave_one(tmp_path):
             seen.append((min(answer.status_code for answer in answers), len(left["data"])))
         return seen
 
-    assert play(tmp_path, scenario) == [(200, 1)] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [(200, 1)] * ROUNDS
 
 
 REGISTRATIONS = {
@@ -100,7 +85,7 @@ def test_company_that_is_deleted_while_it_registers_something_leaves_nothing_wit
         (deleted, 401, False),
         (refused if what in ("vehicle", "sensor") else deleted, 200, False),
     }
-    assert play(tmp_path, scenario) <= allowed
+    assert rest.run_two(tmp_path, scenario) <= allowed
 
 
 def test_director_that_is_deleted_while_it_registers_a_vehicle_is_named_nowhere(tmp_path):
@@ -118,4 +103,4 @@ def test_director_that_is_deleted_while_it_registers_a_vehicle_is_named_nowhere(
             seen.add((outcome(deleted), registered.status_code in (200, 401), left == {}))
         return seen
 
-    assert play(tmp_path, scenario) == {((200, None), True, True)}
+    assert rest.run_two(tmp_path, scenario) == {((200, None), True, True)}

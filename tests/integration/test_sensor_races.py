@@ -4,27 +4,12 @@ import asyncio
 from collections import Counter
 
 import pytest
-from tests.support import rest, stores
+from tests.support import rest
 
 from tripline.domain import ids
 
 ROUNDS = 6
 UNSET = {"id": ids.PLACEHOLDER}
-
-
-def play(tmp_path, scenario):
-    """The scenario with two servers over one file."""
-
-    async def run():
-        database = stores.fresh_file(tmp_path)
-        servers = [rest.Rest(database, node=node, own_routes=True) for node in (1, 2)]
-        try:
-            return await scenario(servers)
-        finally:
-            for server in servers:
-                await server.close()
-
-    return asyncio.run(run())
 
 
 async def fleet(server, admin, number):
@@ -56,7 +41,7 @@ def test_one_sensor_is_mounted_on_one_of_two_vehicles(tmp_path):
             outcomes.append((Counter(answers), record["vehicleId"] == {"id": winner}, sorted(counts)))
         return outcomes
 
-    assert play(tmp_path, scenario) == [({(200, None): 1, (400, 31): 1}, True, [0, 1])] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [({(200, None): 1, (400, 31): 1}, True, [0, 1])] * ROUNDS
 
 
 def test_one_vehicle_carries_two_sensors_mounted_at_once(tmp_path):
@@ -67,7 +52,7 @@ def test_one_vehicle_carries_two_sensors_mounted_at_once(tmp_path):
         answers = await at_once(servers, admin, *(("POST", f"/sensor/{each}/vehicle/{vehicle}") for each in (one, two)))
         return answers, (await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"]
 
-    assert play(tmp_path, scenario) == ([(200, None), (200, None)], 2)
+    assert rest.run_two(tmp_path, scenario) == ([(200, None), (200, None)], 2)
 
 
 @pytest.mark.parametrize("what", ["/vehicle/{vehicle}", "/sensor/{sensor}"])
@@ -89,7 +74,7 @@ def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(tmp_pa
             outcomes.add((mounted in ((200, None), (404, 32)), deleted, left == (UNSET, 0)))
         return outcomes
 
-    assert play(tmp_path, scenario) == {(True, (200, None), True)}
+    assert rest.run_two(tmp_path, scenario) == {(True, (200, None), True)}
 
 
 def test_sensor_is_deleted_and_unmounted_once(tmp_path):
@@ -105,7 +90,7 @@ def test_sensor_is_deleted_and_unmounted_once(tmp_path):
         return outcomes
 
     once = ({(200, None): 1, (400, 30): 3}, {(200, None): 1, (404, 32): 3})
-    assert play(tmp_path, scenario) == [once] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [once] * ROUNDS
 
 
 def test_two_sensors_that_take_one_token_have_one_winner(tmp_path):
@@ -117,7 +102,7 @@ def test_two_sensors_that_take_one_token_have_one_winner(tmp_path):
         listed = (await servers[1].get(admin, "/sensors", limit=9))["data"]
         return Counter(answers), sum(record["credentialsId"] == "w" * 20 for record in listed)
 
-    assert play(tmp_path, scenario) == ({(200, None): 1, (400, 31): 3}, 1)
+    assert rest.run_two(tmp_path, scenario) == ({(200, None): 1, (400, 31): 3}, 1)
 
 
 def test_changes_of_different_fields_at_once_are_all_kept(tmp_path):
@@ -129,4 +114,4 @@ def test_changes_of_different_fields_at_once_are_all_kept(tmp_path):
         record = await servers[1].get(admin, f"/sensor/{sensor_id}")
         return {name: record[name] for name in changes} == changes
 
-    assert play(tmp_path, scenario)
+    assert rest.run_two(tmp_path, scenario)

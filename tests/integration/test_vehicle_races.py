@@ -3,8 +3,7 @@
 import asyncio
 from collections import Counter
 
-from tests.integration.test_registration_races import play
-from tests.support import dangling
+from tests.support import dangling, rest
 from tests.unit.api.test_vehicle_changes import give_right, vehicle_of
 
 from tripline.domain.access import Authority
@@ -36,7 +35,7 @@ def test_vehicle_deleted_while_a_sensor_is_mounted_leaves_the_sensor_on_nothing(
             outcomes.append((mount.status_code in (200, 404), delete.status_code, sensor["status"], left))
         return outcomes
 
-    assert play(tmp_path, scenario) == [(True, 200, "DEACTIVATED", {})] * ROUNDS
+    assert rest.run_two(tmp_path, scenario) == [(True, 200, "DEACTIVATED", {})] * ROUNDS
 
 
 def test_vehicle_deleted_by_several_at_once_is_deleted_once(tmp_path):
@@ -45,7 +44,7 @@ def test_vehicle_deleted_by_several_at_once_is_deleted_once(tmp_path):
         path = f"/vehicle/{await vehicle_of(servers[0], admin)}"
         return told(await asyncio.gather(*(server.call(admin, "DELETE", path) for server in servers * 3)))
 
-    assert play(tmp_path, scenario) == {(200, None): 1, (404, 32): 5}
+    assert rest.run_two(tmp_path, scenario) == {(200, None): 1, (404, 32): 5}
 
 
 def test_number_given_to_several_vehicles_at_once_goes_to_one(tmp_path):
@@ -58,7 +57,7 @@ def test_number_given_to_several_vehicles_at_once_goes_to_one(tmp_path):
             )
         )
 
-    assert play(tmp_path, scenario) == {(200, None): 1, (400, 31): 5}
+    assert rest.run_two(tmp_path, scenario) == {(200, None): 1, (400, 31): 5}
 
 
 def test_drivers_who_log_in_at_once_leave_one_driver(tmp_path):
@@ -82,4 +81,4 @@ def test_drivers_who_log_in_at_once_leave_one_driver(tmp_path):
         set_now = (await one.get(admin, f"/vehicle/{vehicle_id}"))["currentDriverId"]["id"]
         return told(answers), set_now == winner
 
-    assert play(tmp_path, scenario) == ({(200, None): 1, (400, 30): 5}, True)
+    assert rest.run_two(tmp_path, scenario) == ({(200, None): 1, (400, 30): 5}, True)

@@ -225,6 +225,21 @@ def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) ->
     return asyncio.run(play())
 
 
+def run_two(folder: Path, scenario: Callable[[list[Rest]], Awaitable[T]], **parts: Any) -> T:
+    """Play the scenario against two servers over one database file; `parts` are given to both."""
+
+    async def play() -> T:
+        database = stores.fresh_file(folder)
+        servers = [Rest(database, node=node, own_routes=True, **parts) for node in (1, 2)]
+        try:
+            return await scenario(servers)
+        finally:
+            for server in servers:
+                await server.close()
+
+    return asyncio.run(play())
+
+
 def _success(answer: httpx.Response) -> dict[str, Any]:
     record: dict[str, Any] = answer.json()
     assert answer.status_code == 200, record
