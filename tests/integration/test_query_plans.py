@@ -1,0 +1,203 @@
+"""How SQLite finds what the operations ask for: never by looking at a whole table, and what it sorts is one owner's.
+
+Every reading operation is played by everybody of the access matrix's world, with each value of its query by itself and
+with the offsets of a second page; what changes something is played by its owners. The statements are those that really
+ran. Plans do not depend on how many rows there are, for there are no statistics.
+
+Not here: how long it takes (`bench/surface.py`).
+"""
+
+import asyncio
+import re
+from collections import defaultdict
+
+import pytest
+from tests.support import rest, stores
+from tests.support.access_world import ACTORS, World
+
+from tripline.api import app as api
+from tripline.api import operations
+from tripline.store import sqlite
+
+SORTED = "USE TEMP B-TREE FOR ORDER BY"
+DISTINCT = "USE TEMP B-TREE FOR DISTINCT"
+LOOKS_FOR_ONE = "SCAN erasure USING COVERING INDEX sqlite_autoindex_erasure_1"
+MAILS = "SCAN mail_outbox"
+PERMITTED = {
+    # The platform administrator's, who reaches every company: the number of them all; and their list, in its order.
+    "companies.count_partners": {"SCAN company"},
+    "companies.list_companies": {"SCAN company USING INDEX ix_company_name"},
+    # Asks for one row, whichever it is: whether anything waits to be erased.
+    "driven.list_of_director": {LOOKS_FOR_ONE},
+    "driven.list_of_driver": {LOOKS_FOR_ONE},
+    "driven.read_latest_of_director": {LOOKS_FOR_ONE},
+    "driven.read_latest_of_driver": {LOOKS_FOR_ONE},
+    "analytics.driver_scores": {LOOKS_FOR_ONE},
+    "analytics.driver_events": {LOOKS_FOR_ONE},
+    # One company's relations, one vehicle's loans, one person's rights.
+    "candidates.list_companies": {SORTED},
+    "loans.list_companies": {SORTED},
+    "rights.list_director": {SORTED},
+    "rights.list_driver": {SORTED},
+    # Up to a thousand vehicles (`reached.MANY`, `loans.MANY`); of more, in the order of an index.
+    "companies.list_vehicles": {SORTED},
+    "sensors.list_sensors": {SORTED},
+    "loans.list_lent": {SORTED},
+    "loans.list_received": {SORTED},
+    # The sensors of one vehicle, or of those that one person drives now.
+    "DELETE /vehicle/…/driver/…": {SORTED},
+    "DELETE /vehicle/…": {SORTED},
+    # And the mails of one person, among those that wait to be sent, which are soon gone.
+    "DELETE /director/…": {SORTED, DISTINCT, MAILS},
+    "DELETE /driver/…": {SORTED, DISTINCT, MAILS},
+    "DELETE /company/…": {SORTED, DISTINCT, MAILS},
+    # A company and its operator, of which the operator's address comes first.
+    "settling": {SORTED},
+}
+"""What each operation may do beside looking things up by index, and why that does not grow with others."""
+NO_SCAN = re.compile(r"SCAN (CONSTANT ROW|\(?subquery|managed$)")
+IN_PATH = {
+    "companyId": "P",
+    "vehicleId": "V",
+    "sensorId": "on V",
+    "directorId": "managing director",
+    "driverId": "driver of P",
+    "tripId": "T",
+    "applicationId": "application",
+    "userId": "admin of P",
+}
+VALUES = {
+    "limit": "2",
+    "textSearch": "a",
+    "textOffset": "A",
+    "serviceType": "ace",
+    "vehicleNo": "V",
+    "serialNo": "on-V",
+    "email": "p@admins.example",
+    "state": "SUBMITTED",
+}
+FLAGS = ("true", "false")
+
+
+def reading():
+    """Every operation that reads rows, by name; a sample file is none."""
+    of_rows = [operations.of_handler(handler) for family in api.FAMILIES for handler in family.handlers]
+    return {
+        each.name: each
+        for each in of_rows
+        if each.method == "GET" and each.path.startswith("/api/tre/") and each.answer_type == operations.JSON
+    }
+
+
+def queries(operation, ids, first):
+    """The query with its required values alone, with each other one, and with both offsets of a second page."""
+    values = {**VALUES, "companyId": ids["P"], "mdn": ids["mdn"], "idOffset": first}
+    required = {each.name: values[each.name] for each in operation.query if each.required}
+    yield required
+    for each in operation.query:
+        for value in FLAGS if each.type is bool else (values.get(each.name, str(each.example)),):
+            yield {**required, each.name: value}
+            if operation.name.endswith(".count") and each.name != "serviceType":
+                yield {**required, "serviceType": "ace", each.name: value}
+    if first is not None and "textOffset" in {each.name for each in operation.query}:
+        yield {**required, "idOffset": first, "textOffset": "A", "textSearch": "ab1"}
+
+
+async def read(app, world, operation, note):
+    """Ask for everything that the operation answers, as everybody."""
+    path = operation.path.format(**{name: world.ids[IN_PATH[name]] for name in operation.path_ids})
+    note(operation.name)
+    for actor in ACTORS[1:]:
+        page = (await app.call(world.of(actor), "GET", path, limit=1)).json()
+        first = next((each["id"]["id"] for each in page.get("data", ()) if "id" in each), None)
+        for query in queries(operation, world.ids, first):
+            asked = {name: value for name, value in query.items() if value is not None}
+            await app.call(world.of(actor), "GET", path, **asked)
+
+
+async def change(app, world, note):
+    """Change, then delete what there is, from the leaves on."""
+    ids, p, operator = world.ids, world.of("P"), world.of("operator")
+    routes = [
+        ("PUT", p, f"/vehicle/{ids['V']}", {"vendor": "A"}),
+        ("PUT", p, f"/sensor/{ids['on V']}", {"vendor": "A"}),
+        ("PUT", p, f"/director/{ids['managing director']}", {"phone": "1"}),
+        ("PUT", p, f"/driver/{ids['driver of P']}", {"phone": "1"}),
+        ("PUT", operator, f"/company/{ids['Q']}", {"region": "A"}),
+        ("POST", p, f"/vehicle/{ids['W']}/activate", None),
+        ("POST", p, f"/vehicle/{ids['W']}/deactivate", None),
+        ("DELETE", p, f"/vehicle/{ids['V']}/driver/{ids['delegated driver of P']}", None),
+        ("DELETE", p, f"/vehicle/{ids['V']}/director/{ids['managing director']}", None),
+        ("POST", p, "/vehicles/bulk", b"vehicleNo,mileage\nnew,1\n"),
+        ("POST", p, "/sensors/bulk", b"serialNo,type,credentialsId\nnew,GPS,%s\n" % (b"n" * 20)),
+        ("DELETE", p, f"/vehicle/{ids['V']}", None),
+        ("DELETE", p, f"/sensor/{ids['on V']}", None),
+        ("DELETE", p, f"/director/{ids['managing director']}", None),
+        ("DELETE", p, f"/driver/{ids['driver of P']}", None),
+        ("DELETE", operator, f"/company/{ids['Q']}", None),
+    ]
+    for method, login, path, body in routes:
+        note(f"{method} {re.sub(r'/[0-9a-f-]{36}', '/…', path)}")
+        answer = await app.call(login, method, path, body)
+        assert answer.status_code == 200, (method, path, answer.text)
+
+
+def played(folder):
+    """The statements of each operation, as they ran, and how SQLite finds the rows of each."""
+    seen, now = defaultdict(set), ["settling"]
+
+    def opened(path, *, read_only=False):
+        engine = open_engine(path, read_only=read_only)
+        driver = engine.raw_connection().driver_connection
+        driver.set_trace_callback(kept)
+        return engine
+
+    def kept(statement):
+        seen[now[0]].add(statement)
+
+    async def scenario():
+        app = rest.Rest(file)
+        try:
+            world = await World(app).settle()
+            for operation in reading().values():
+                await read(app, world, operation, lambda name: now.__setitem__(0, name))
+            await change(app, world, lambda name: now.__setitem__(0, name))
+        finally:
+            await app.close()
+
+    file = stores.fresh_file(folder)
+    open_engine = sqlite.open_engine
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite, "open_engine", opened)
+        asyncio.run(scenario())
+    return {name: plans(file, statements) for name, statements in seen.items()}
+
+
+def plans(file, statements):
+    """The steps of each statement that reads."""
+    driver = sqlite.open_engine(file).raw_connection().driver_connection
+    asked = [each for each in statements if each.startswith(("SELECT", "UPDATE", "DELETE", "WITH"))]
+    found = {each: [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {each}")] for each in asked}
+    driver.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """The steps of each operation that may cost more than a look-up."""
+    found = played(tmp_path_factory.mktemp("plans"))
+    assert reading().keys() <= found.keys()
+    assert all(found[name] for name in reading())
+    return {
+        name: {
+            step
+            for steps in by_statement.values()
+            for step in steps
+            if (step.startswith("SCAN") and not NO_SCAN.match(step)) or step.startswith("USE TEMP B-TREE")
+        }
+        for name, by_statement in found.items()
+    }
+
+
+def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):
+    assert {name: found for name, found in steps.items() if found} == PERMITTED
