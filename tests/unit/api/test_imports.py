@@ -10,6 +10,7 @@ from tests.support import rest
 from tripline import config
 from tripline.api import uploads
 from tripline.domain.access import Authority
+from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import WAITING, ImportDesk
 from tripline.store.tables import sensor, vehicle, vehicle_company
 from tripline.wire import csv_registrations
@@ -406,6 +407,29 @@ def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_p
     taken = bad(3, "vehicleNo", "Parameter 'vehicleNo': a vehicle with the number B is already registered.")
     assert answer == report(rows=3, errors=[taken], errorCount=1)
     assert kept == ["B"]
+
+
+def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(tmp_path, monkeypatch):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        waiting = [*"HGFEDCBA"]
+        write = app.store.write
+
+        async def late(work):
+            if waiting and work.__module__ == imports.__name__:
+                answer = await app.call(admin, "POST", "/vehicle", {"vehicleNo": waiting.pop(0), "mileage": 1})
+                assert answer.status_code in (200, 400)
+            return await write(work)
+
+        monkeypatch.setattr(app.store, "write", late)
+        content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in b"ABCDEFGH")
+        return await sent(app, admin, content, skipBadRows="true"), await numbers(app)
+
+    answer, kept = rest.run(tmp_path, scenario)
+
+    assert kept == [*"ABCDEFGH"]
+    assert answer["created"] + answer["errorCount"] == 8
+    assert answer["errorCount"] > imports.ATTEMPTS
 
 
 def test_formula_cells_are_kept_as_text_and_told_harmlessly(tmp_path):

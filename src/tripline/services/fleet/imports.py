@@ -217,7 +217,11 @@ class _Keeping:
     report: Report
 
     async def keep(self, rows: Sequence[_Good], *, all_or_none: bool) -> None:
-        """Keep the rows in one transaction; the report gets how many, and those whose names were taken meanwhile."""
+        """Keep the rows in one transaction; the report gets how many, and those whose names were taken meanwhile.
+
+        Rows of which each stands for itself are halved when somebody else is in the way again and again: of a row
+        alone it is known at once whether its name is taken.
+        """
         for _ in range(ATTEMPTS):
             insert = await asyncio.to_thread(self._prepared, rows)
             try:
@@ -229,6 +233,10 @@ class _Keeping:
             else:
                 self.report.created += len(rows)
                 return
+        if len(rows) > 1 and not all_or_none:
+            for part in _parts(rows, (len(rows) + 1) // 2):
+                await self.keep(part, all_or_none=False)
+            return
         raise Contended("Others are registering the same names at this moment; send the file again.")
 
     def _prepared(self, rows: Sequence[_Good]) -> Callable[[WriteTx], bool]:
