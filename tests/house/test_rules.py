@@ -111,3 +111,11 @@ def test_constraints_pin_every_line_without_an_address():
     pins = [line for line in lines if line and not line.startswith("#")]
 
     assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.+!-]+", line)] == []
+
+
+def test_every_decision_is_listed_with_its_title():
+    folder = reference.ROOT / "docs" / "decisions"
+    listed = re.findall(r"^- \[(\d{3})\]\((.+)\): (.+)$", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
+    titles = {path.name: path.read_text("utf-8").splitlines()[0] for path in sorted(folder.glob("[0-9]*.md"))}
+
+    assert [(name, f"# {number}. {title}") for number, name, title in listed] == list(titles.items())
