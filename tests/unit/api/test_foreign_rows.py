@@ -172,3 +172,62 @@ def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(tmp_pa
         return (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
 
     assert settled(tmp_path, scenario) == (400, 31)
+
+
+def test_what_was_lent_is_neither_lent_on_nor_deleted_nor_moved(tmp_path):
+    async def scenario(app, world):
+        r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
+        lent_on = {"vehicleId": {"id": v}}
+        await lending.register(app, r, world.of("S"))
+        await lending.register(app, operator, world.of("S"))
+        calls = (
+            ("POST", f"/company/{world.ids['S']}/relation/vehicle", lent_on),
+            ("DELETE", f"/company/{world.ids['R']}/relation/vehicle/{v}", None),
+            ("DELETE", f"/vehicle/{v}", None),
+            ("POST", f"/vehicle/{v}/director/{world.ids['director of R']}", None),
+        )
+        refused = [(await app.refused(login, *call))[:2] for login in (r, operator) for call in calls]
+        kept = (await app.call(r, "PUT", f"/vehicle/{v}", FORGED)).json()
+        return refused, kept["companyId"]["id"] == world.ids["P"]
+
+    assert settled(tmp_path, scenario) == ([(403, 20)] * 8, True)
+
+
+def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(tmp_path):
+    async def scenario(app, world):
+        body = {"serviceType": "other", "picEmail": "admin@other.example", "masterId": {"id": world.ids["other"]}}
+        refused = (await app.refused(world.of("operator"), "PUT", f"/company/{world.ids['P']}", body))[:2]
+        # How to reach somebody is text: it makes nobody's account an administrator's.
+        del body["serviceType"]
+        changed = (await app.call(world.of("operator"), "PUT", f"/company/{world.ids['P']}", body)).json()
+        listed = await app.get(world.of("P"), f"/company/{world.ids['P']}/admins", limit=9)
+        return refused, changed["masterId"]["id"] == world.ids["operator"], [each["email"] for each in listed["data"]]
+
+    assert settled(tmp_path, scenario) == ((400, 31), True, ["p@admins.example"])
+
+
+def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(tmp_path):
+    forged = {
+        "authority": "SYS_ADMIN",
+        "scopes": ["SYS_ADMIN"],
+        "role": "CARRIER",
+        "name": "N",
+        "password": "pass phrase",
+    }
+
+    async def scenario(app, world):
+        made = []
+        for number, (who, path) in enumerate(
+            (
+                ("P", "/director"),
+                ("P", "/driver"),
+                ("P", "/company/{P}/admin"),
+                ("operator", "/company/{P}/admin"),
+                ("platform administrator", "/company/{P}/admin"),
+            )
+        ):
+            body = {**forged, "email": f"forged{number}@x.example"}
+            made.append((await app.post(world.of(who), path.format_map(world.ids), body))["authority"])
+        return made
+
+    assert settled(tmp_path, scenario) == ["DIRECTOR", "DRIVER", "COMPANY_ADMIN", "COMPANY_ADMIN", "COMPANY_ADMIN"]
