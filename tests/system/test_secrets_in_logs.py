@@ -116,3 +116,47 @@ def test_log_of_accounts_in_trouble_holds_no_secret(tmp_path):
     kept = b"".join(path.read_bytes() for path in server.data.glob("tripline.*"))
     assert kept
     assert [secret for secret in secrets if secret.encode() in kept] == []
+
+
+def _provoke_fleet(server: servers.Running, company: fleet.Company) -> list[str]:
+    """Passwords and device tokens in every body that takes one, good and bad; the texts that must not be in the log."""
+    http, base = company.http, "/api/tre/v1"
+    own = f"{base}/company/{company.record['id']['id']}"
+    passwords = [f"pass phrase number {number}" for number in range(8)]
+    device, bulk, bad = fleet.device_token(), fleet.device_token(), fleet.device_token() + "/"
+    person = {"name": "N", "email": "n@people.example", "password": passwords[0]}
+    made = http.post(f"{base}/driver", json=person).json()["id"]["id"]
+    http.post(f"{base}/driver", json=person)
+    http.post(f"{base}/director", json={**person, "email": [passwords[1]]})
+    http.put(f"{base}/driver/{made}", json={"password": passwords[2]})
+    http.put(f"{base}/driver/{made}", json={"password": [passwords[3]]})
+    admin = http.post(f"{own}/admin", json={**person, "email": "a@people.example", "password": passwords[4]}).json()
+    http.put(f"{own}/admin/{admin['id']['id']}", json={"password": passwords[5], "email": "no address"})
+    http.put(own, json={"picPasswd": passwords[6]})
+    http.post(f"{base}/company", json={"name": "N", "picName": "N", "picEmail": "x", "picPasswd": passwords[7]})
+    sensor = http.post(f"{base}/sensor", json={"serialNo": "s", "type": "GPS", "credentialsId": device}).json()
+    http.put(f"{base}/sensor/{sensor['id']['id']}", json={"credentialsId": bad})
+    rows = f"serialNo,type,credentialsId\nb,GPS,{bulk}\nc,GPS,{bad}\nd,GPS,{device}\n"
+    http.post(f"{base}/sensors/bulk?skipBadRows=true", content=rows.encode())
+    http.post(f"{base}/sensors/bulk", content=rows.encode()[:-1] + b'"\0')
+    http.post("/api/carrier/v1/actions", json={"actionId": device, "mdn": "01055558888"})
+    http.post("/api/tre/v1_4/carrier/unpause", json={"mdn": "01055558888"})
+    http.get(f"{base}/user", params={"email": "secret@people.example"})
+    http.delete(f"{base}/sensor/{sensor['id']['id']}")
+    http.delete(f"{base}/driver/{made}")
+    return [*passwords, device, bulk, bad, "01055558888", "@people.example"]
+
+
+def test_log_of_a_fleet_in_trouble_holds_no_secret_and_nobodys_address(tmp_path):
+    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
+    with (
+        servers.serving(tmp_path / "data", variables=talkative) as server,
+        fleet.Company(server.api, server.data) as company,
+    ):
+        secrets = _provoke_fleet(server, company)
+        metrics = company.http.get("/metrics").text
+        document = company.http.get("/api/openapi.json").text
+    log = _log(server)
+
+    assert log
+    assert [secret for secret in secrets if secret in log or secret in metrics or secret in document] == []
