@@ -117,5 +117,5 @@ def _of_company(reaches: scopes.Reaches, delegated: bool) -> Select[Any]:
 
 
 _OF_COMPANY: Final = listing.Listing(
-    _RECEIVER.c.name, company_relation.c.id, _of_company, ("company", scopes.USER, scopes.COMPANY)
+    _RECEIVER.c.name, company_relation.c.id, _of_company, ("company", scopes.USER, scopes.COMPANY), listing.sorting
 )

@@ -46,6 +46,16 @@ class Window:
     """Id of that row; alone it is enough while the row is in the list."""
 
 
+def sorting(*_: object) -> bool:
+    """For `Listing.sorts`: it always does."""
+    return True
+
+
+def in_index_order(*_: object) -> bool:
+    """For `Listing.sorts`: it never does."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
     """A list: how it is ordered, and what is selected of which rows. Statements are built once for each shape."""
@@ -56,6 +66,8 @@ class Listing:
     """The rows, name and key among their columns, in no order; takes whatever makes another statement, all hashable."""
     values: tuple[str, ...]
     """Names of the values that `rows` leaves open."""
+    sorts: Callable[..., bool] = in_index_order
+    """Whether a page sorts all rows, as no index has them in order: then one wide range finds what a search finds."""
 
     def page(self, tx: ReadTx, window: Window, values: tuple[str | None, ...], *which: Any) -> list[tuple[Any, ...]]:
         """The rows in the window. `values` are in the order of their names, `which` is for `rows`.
@@ -72,6 +84,8 @@ class Listing:
         page = _page(self, which, shape)
         wanted = (window.search or "", text or "", window.id_offset or "", window.limit)
         ranges = beginnings.ranges(window.search) if window.search else _EVERY_NAME
+        if self.sorts(*which):
+            ranges = ((ranges[0][0], ranges[-1][1]),)
         found = [row for bounds in ranges for row in tx.hot(page.statement, *values, *wanted, *bounds)]
         return found if len(ranges) == 1 else sorted(found, key=page.place)[: window.limit]
 

@@ -171,5 +171,5 @@ def _of_vehicle(reaches: scopes.Reaches) -> Select[Any]:
 
 
 _OF_VEHICLE: Final = listing.Listing(
-    _RECEIVER.c.name, _LOAN.c.id, _of_vehicle, ("vehicle", scopes.USER, scopes.COMPANY)
+    _RECEIVER.c.name, _LOAN.c.id, _of_vehicle, ("vehicle", scopes.USER, scopes.COMPANY), listing.sorting
 )

@@ -137,7 +137,7 @@ def _granted(reaches: scopes.Reaches) -> Select[Any]:
 
 
 _OF_USER: Final = listing.Listing(
-    vehicle.c.vehicle_no, _RIGHT.c.id, _granted, ("of_user", "as_role", scopes.USER, scopes.COMPANY)
+    vehicle.c.vehicle_no, _RIGHT.c.id, _granted, ("of_user", "as_role", scopes.USER, scopes.COMPANY), listing.sorting
 )
 
 

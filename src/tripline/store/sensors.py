@@ -177,7 +177,13 @@ def _owned(reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: 
     return owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
 
 
-_OWNED: Final = listing.Listing(sensor.c.serial_no, sensor.c.id, _owned, ("company", scopes.USER, scopes.COMPANY))
+_OWNED: Final = listing.Listing(
+    sensor.c.serial_no,
+    sensor.c.id,
+    _owned,
+    ("company", scopes.USER, scopes.COMPANY),
+    lambda _reaches, few, *_: few,
+)
 
 
 def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:

@@ -141,8 +141,10 @@ def _find_by_number(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "type", "number", scopes.USER, scopes.COMPANY)
 
 
-def _by_number(rows: Callable[..., Select[Any]], owner: str) -> listing.Listing:
-    return listing.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY))
+def _by_number(
+    rows: Callable[..., Select[Any]], owner: str, sorts: Callable[..., bool] = listing.in_index_order
+) -> listing.Listing:
+    return listing.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY), sorts)
 
 
 def _owned(reaches: scopes.Reaches, few: bool) -> Select[Any]:
@@ -152,13 +154,15 @@ def _owned(reaches: scopes.Reaches, few: bool) -> Select[Any]:
     return _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
 
 
-_OWNED: Final = _by_number(_owned, "company")
+_OWNED: Final = _by_number(_owned, "company", lambda _, few: few)
 _MANAGED: Final = _by_number(
     lambda reaches: _select().where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches)),
     "director",
 )
 _LENT: Final = _by_number(
-    lambda reaches, side: _select().where(loans.vehicles(side), scopes.vehicles(reaches)), "company"
+    lambda reaches, side: _select().where(loans.vehicles(side), scopes.vehicles(reaches)),
+    "company",
+    lambda _, side: not side.many,
 )
 
 

@@ -1,5 +1,7 @@
 """Lists by name, then id."""
 
+import dataclasses
+
 import pytest
 from sqlalchemy import bindparam, insert, select
 from tests.support import rows
@@ -86,3 +88,12 @@ def test_search_by_the_first_letters_looks_only_at_names_that_begin_so():
         plans = [step for statement in seen for *_, step in rows.plan(tx, statement)]
 
     assert plans == ["SEARCH company USING INDEX ix_company_name (name>? AND name<?)"] * 2
+
+
+def test_search_of_a_list_that_sorts_is_one_statement_in_the_same_order(tx):
+    sorting = dataclasses.replace(BY_NAME, sorts=listing.sorting)
+    with rows.statements(tx) as seen:
+        found = [row[0] for row in sorting.page(tx, listing.Window(limit=9, search="b"), ("",))]
+
+    assert "".join(found) == keys(tx, limit=9, search="b") == "4135"
+    assert len(seen) == 1
