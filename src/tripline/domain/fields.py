@@ -83,7 +83,17 @@ def email(name: str, value: str | None) -> str:
     checked = required(name, value)
     if not _EMAIL.fullmatch(checked) or (not checked.isascii() and any(map(_is_invisible, checked))):
         raise WrongForm(f"Parameter '{name}' must be an e-mail address.")
+    if len(compared(checked)) > TEXT_MAX:
+        raise TooLong(f"Parameter '{name}' must have at most {TEXT_MAX} characters, each counted as written in full.")
     return checked
+
+
+def compared(text: str) -> str:
+    """The form in which two names are compared: one letter case, one of the ways to write the same letters (NFKC).
+
+    `é` may be one character or two, `Ａ` is a wide `A`; one letter may be up to 18 when it is written in full.
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def web_address(name: str, value: str | None) -> str | None:

@@ -4,13 +4,13 @@ These look-ups happen before there is an actor, so they take no scope: they answ
 anybody but its owner. Records of people, under a scope: `store/people.py`.
 """
 
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import bindparam, insert, select, update
 
+from tripline.domain import fields
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import EmailTaken
@@ -50,11 +50,9 @@ class Credentials:
 def login_form(email: str) -> str:
     """The e-mail address in the form in which two are compared.
 
-    Without blanks around it, in one letter case, and in one of the ways to write the same letters (NFKC): `é` may be
-    one character or two, `Ａ` is a wide `A`. Of what is longer than any address only the beginning counts.
+    Without blanks around it and as `fields.compared` says. Of what is longer than any address the beginning counts.
     """
-    beginning = email.strip()[:_LONGEST]
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", beginning).casefold())
+    return fields.compared(email.strip()[:_LONGEST])
 
 
 def actor(tx: ReadTx, user_id: UserId) -> Actor | None:

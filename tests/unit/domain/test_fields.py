@@ -64,6 +64,17 @@ def test_email_with_what_cannot_be_seen_is_refused(unseen):
             fields.email("email", value)
 
 
+@pytest.mark.parametrize(("letters", "fits"), [(14, True), (15, False)])
+def test_email_is_as_long_as_what_it_is_compared_by(letters, fits):
+    value = "\ufdfa" * letters + "@b"  # each of them is eighteen letters, written in full
+
+    if fits:
+        assert fields.email("email", value) == value
+    else:
+        with pytest.raises(fields.TooLong, match="'email' must have at most 255 characters"):
+            fields.email("email", value)
+
+
 def test_email_of_256_characters_is_too_long():
     with pytest.raises(fields.TooLong):
         fields.email("email", "a" * 254 + "@b")
