@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api import answers, counts, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
 from tripline.services import hints
@@ -29,12 +29,6 @@ _ONE_OF: Final = (
 )
 _MOUNTED: Final = Value(
     name="mounted", type=bool, meaning="true: only those on a vehicle, false: only those on none", example=False
-)
-_OF_SERVICE_TYPE: Final = Value(
-    name="serviceType",
-    type=str,
-    meaning="all sensors of the caller's service type that the caller may see, not only a company's",
-    example="ace",
 )
 
 
@@ -174,7 +168,8 @@ async def list_sensors(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor = guards.permitted_in(tx, request)
-        company_id = _company_asked(tx, request, actor)
+        company_id = parameters.company_asked(request.query_params, actor)
+        companies.require(tx, actor=actor, company_id=company_id)
         mounted = parameters.query_flag(request.query_params, "mounted")
         return reading.by_name(
             request,
@@ -191,32 +186,24 @@ async def list_sensors(request: Call) -> ASGIApp:
     "/api/tre/v1/sensors/count",
     access=Action.SENSOR_READ,
     answer=Count,
-    query=(_OF_SERVICE_TYPE, pages.OF_COMPANY, _MOUNTED),
+    query=(*counts.OF_WHOM, _MOUNTED),
 )
 async def count(request: Call) -> ASGIApp:
     """How many sensors a company has (the caller's when none is named), or how many the caller sees in all."""
 
-    def work(tx: ReadTx) -> int:
-        actor = guards.permitted_in(tx, request)
-        query = request.query_params
-        service_type = parameters.query_text(query, "serviceType")
-        if service_type is None:
-            company_id = _company_asked(tx, request, actor)
-            mounted = parameters.query_flag(query, "mounted")
-            return service.count_owned(tx, actor=actor, company_id=company_id, mounted=mounted)
-        if parameters.query_text(query, "companyId") is not None:
-            raise BadParameter("Parameters 'serviceType' and 'companyId' cannot be given together.")
-        mounted = parameters.query_flag(query, "mounted")
-        return service.count_in_service_type(tx, actor=actor, service_type=service_type, mounted=mounted)
+    def mounted() -> bool | None:
+        return parameters.query_flag(request.query_params, "mounted")
 
-    return answers.ok(Count(await rim_of(request).store.read(work)))
-
-
-def _company_asked(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
-    """The company of the query, or the caller's; raises unless the caller may see it."""
-    company_id = parameters.company_asked(request.query_params, actor)
-    companies.require(tx, actor=actor, company_id=company_id)
-    return company_id
+    counted = await counts.of_whom_asked(
+        request,
+        owned=lambda tx, actor, company_id: service.count_owned(
+            tx, actor=actor, company_id=company_id, mounted=mounted()
+        ),
+        within=lambda tx, actor, service_type: service.count_in_service_type(
+            tx, actor=actor, service_type=service_type, mounted=mounted()
+        ),
+    )
+    return answers.ok(counted)
 
 
 handlers: Final[list[Any]] = [register, find, read, modify, delete, read_latest, list_sensors, count]

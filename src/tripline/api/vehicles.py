@@ -8,16 +8,15 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters
+from tripline.api import answers, counts, guards, parameters
 from tripline.api.operations import Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
 from tripline.services import hints
-from tripline.services.fleet import companies
 from tripline.services.fleet import vehicles as service
 from tripline.store.transactions import ReadTx
 from tripline.store.vehicle_counts import Which
@@ -28,13 +27,7 @@ _NUMBER: Final = Value(
     name="vehicleNo", type=str, meaning="registration number, in full", example="12가3456", required=True
 )
 _COUNTED: Final = (
-    Value(
-        name="serviceType",
-        type=str,
-        meaning="all vehicles of the caller's service type that the caller may see, not only a company's",
-        example="ace",
-    ),
-    pages.OF_COMPANY,
+    *counts.OF_WHOM,
     Value(name="sensor", type=bool, meaning="true: only those with a sensor, false: only those without", example=False),
     Value(name="driving", type=bool, meaning="true: only those driving now, false: only the others", example=True),
 )
@@ -157,21 +150,20 @@ async def count(request: Call) -> ASGIApp:
     A vehicle is driving while it has an open trip that is no parking record.
     """
 
-    def work(tx: ReadTx) -> int:
-        actor = guards.permitted_in(tx, request)
+    def which() -> Which:
         query = request.query_params
-        which = Which(
+        return Which(
             with_sensor=parameters.query_flag(query, "sensor"), driving=parameters.query_flag(query, "driving")
         )
-        service_type = parameters.query_text(query, "serviceType")
-        company_id = parameters.query_id(query, "companyId")
-        if service_type is not None and company_id is None:
-            return service.count_in_service_type(tx, actor=actor, service_type=service_type, which=which)
-        owner = access.company_of(actor) if company_id is None else CompanyId(company_id)
-        companies.require(tx, actor=actor, company_id=owner)
-        return service.count_owned(tx, actor=actor, company_id=owner, which=which)
 
-    return answers.ok(Count(await rim_of(request).store.read(work)))
+    counted = await counts.of_whom_asked(
+        request,
+        owned=lambda tx, actor, company_id: service.count_owned(tx, actor=actor, company_id=company_id, which=which()),
+        within=lambda tx, actor, service_type: service.count_in_service_type(
+            tx, actor=actor, service_type=service_type, which=which()
+        ),
+    )
+    return answers.ok(counted)
 
 
 async def _moved(request: Call, event: vehicles.Event) -> ASGIApp:

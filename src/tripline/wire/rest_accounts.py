@@ -18,16 +18,16 @@ from tripline.wire.rest import Id, id_or_unset
 _ID: dict[str, object] = {"examples": [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]}
 
 ServiceName: TypeAlias = Annotated[
-    str, Meta(description="Name of the service, up to 255 characters", examples=["Seoul Taxi Safety"])
+    str, Meta(description="name of the service, up to 255 characters", examples=["Seoul Taxi Safety"])
 ]
 CompanyName: TypeAlias = Annotated[
-    str, Meta(description="Name of the company that offers it, up to 255 characters", examples=["Hanbit Mobility"])
+    str, Meta(description="name of the company that offers it, up to 255 characters", examples=["Hanbit Mobility"])
 ]
 ContactName: TypeAlias = Annotated[
-    str, Meta(description="Who answers for the application, up to 255 characters", examples=["김하늘"])
+    str, Meta(description="who answers for the application, up to 255 characters", examples=["김하늘"])
 ]
 Mobile: TypeAlias = Annotated[
-    str, Meta(description="Mobile number of that person, up to 255 characters", examples=["010-1234-5678"])
+    str, Meta(description="mobile number of that person, up to 255 characters", examples=["010-1234-5678"])
 ]
 Email: TypeAlias = Annotated[
     str, Meta(description="E-mail address; becomes the login id when approved", examples=["ops@hanbit.example"])
@@ -35,35 +35,35 @@ Email: TypeAlias = Annotated[
 Introduction: TypeAlias = Annotated[
     str,
     Meta(
-        description="What the service does, up to 4096 characters",
+        description="what the service does, up to 4096 characters",
         examples=["Driving scores for 200 taxis in Seoul, shown to their drivers after each shift."],
     ),
 ]
 Department: TypeAlias = Annotated[
-    str | None, Meta(description="Department of that person; null: none", examples=["Fleet operations"])
+    str | None, Meta(description="department of that person; null: none", examples=["Fleet operations"])
 ]
 ManagerName: TypeAlias = Annotated[
-    str | None, Meta(description="Manager on the provider's side; null: none", examples=["Lee Sora"])
+    str | None, Meta(description="manager on the provider's side; null: none", examples=["Lee Sora"])
 ]
 ManagerEmail: TypeAlias = Annotated[
     str | None, Meta(description="E-mail address of that manager; null: none", examples=["sora@provider.example"])
 ]
 NotifyHost: TypeAlias = Annotated[
     str | None,
-    Meta(description="Address of the server for push messages; null: none", examples=["https://push.hanbit.example"]),
+    Meta(description="address of the server for push messages; null: none", examples=["https://push.hanbit.example"]),
 ]
 Token: TypeAlias = Annotated[
     str,
     Meta(
-        description="Access token for the header X-Authorization, after `Bearer `", examples=["eyJhbGciOiJIUzUxMiJ9…"]
+        description="access token for the header X-Authorization, after `Bearer `", examples=["eyJhbGciOiJIUzUxMiJ9…"]
     ),
 ]
 RefreshToken: TypeAlias = Annotated[
     str,
-    Meta(description="Token that is exchanged for the next pair, once", examples=["eyJhbGciOiJIUzUxMiJ9…"]),
+    Meta(description="token that is exchanged for the next pair, once", examples=["eyJhbGciOiJIUzUxMiJ9…"]),
 ]
 NewPassword: TypeAlias = Annotated[
-    str | None, Meta(description="The new password, 8 to 255 characters", examples=["correct horse battery"])
+    str | None, Meta(description="the new password, 8 to 255 characters", examples=["correct horse battery"])
 ]
 
 
@@ -71,7 +71,7 @@ class Login(msgspec.Struct):
     """Who logs in."""
 
     username: Annotated[str, Meta(description="E-mail address of the account", examples=["ops@hanbit.example"])]
-    password: Annotated[str, Meta(description="Its password", examples=["correct horse battery"])]
+    password: Annotated[str, Meta(description="its password", examples=["correct horse battery"])]
 
 
 class Refresh(msgspec.Struct, rename="camel"):
@@ -91,7 +91,7 @@ class ChangePassword(msgspec.Struct, rename="camel", kw_only=True):
     """A new password for the caller's own account."""
 
     current_password: Annotated[
-        str | None, Meta(description="The password so far", examples=["a first pass phrase"])
+        str | None, Meta(description="the password so far", examples=["a first pass phrase"])
     ] = None
     new_password: NewPassword = None
 
@@ -110,7 +110,7 @@ class SetPassword(msgspec.Struct, kw_only=True):
     token: Annotated[
         str | None,
         Meta(
-            description="The `token` in the link's address; good once",
+            description="the `token` in the link's address; good once",
             examples=["0b2oZr7Qw5m3kq1yJ9v8s6u4t2x0c1e3g5i7k9m1o3Q"],
         ),
     ] = None
@@ -138,7 +138,7 @@ class Rejection(msgspec.Struct, kw_only=True):
     reason: Annotated[
         str | None,
         Meta(
-            description="Told to the applicant by mail, up to 4096 characters",
+            description="told to the applicant by mail, up to 4096 characters",
             examples=["We could not reach the number you gave."],
         ),
     ] = None
@@ -147,8 +147,8 @@ class Rejection(msgspec.Struct, kw_only=True):
 class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
     """An application and what became of it."""
 
-    id: Annotated[Id, Meta(description="Id of the application", extra_json_schema=_ID)]
-    created_time: Annotated[int, Meta(description="When it was sent in, epoch ms", examples=[1735689600000])]
+    id: Annotated[Id, Meta(description="id of the application", extra_json_schema=_ID)]
+    created_time: Annotated[int, Meta(description="when it was sent in, epoch ms", examples=[1735689600000])]
     service_name: ServiceName
     company_name: CompanyName
     contact_name: ContactName
@@ -161,14 +161,14 @@ class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
     notify_host: NotifyHost
     state: Annotated[str, Meta(description="SUBMITTED, APPROVED or REJECTED", examples=["SUBMITTED"])]
     decided_time: Annotated[
-        int | None, Meta(description="When it was decided, epoch ms; null: not yet", examples=[1735776000000])
+        int | None, Meta(description="when it was decided, epoch ms; null: not yet", examples=[1735776000000])
     ]
     decided_by: Annotated[
-        Id, Meta(description="User id of who decided it; the placeholder: nobody yet", extra_json_schema=_ID)
+        Id, Meta(description="user id of who decided it; the placeholder: nobody yet", extra_json_schema=_ID)
     ]
     reason: Annotated[
         str | None,
-        Meta(description="Why it was rejected; null: it was not", examples=["We could not reach the number you gave."]),
+        Meta(description="why it was rejected; null: it was not", examples=["We could not reach the number you gave."]),
     ]
 
 

@@ -245,13 +245,14 @@ def test_counts_hold_what_the_caller_may_see(tmp_path):
         await give_right(app, first, director, "DELEGATED_DIRECTOR")
         await give_right(app, first, driver, "DRIVER")
         logins = (operator, owner, borrower, other, director, driver, idle)
-        queries = ({}, {"companyId": owner.company_id}, {"serviceType": "ace"}, {"companyId": UNKNOWN})
+        both = {"companyId": owner.company_id, "serviceType": "ace"}
+        queries = ({}, {"companyId": owner.company_id}, both, {"serviceType": "ace"}, {"companyId": UNKNOWN})
         return [[await counted(app, login, **query) for login in logins] for query in queries]
 
-    own, of_owner, of_type, unknown = rest.run(tmp_path, scenario)
+    own, of_owner, of_both, of_type, unknown = rest.run(tmp_path, scenario)
 
     assert own == [1, 3, 0, 1, 2, 1, 0]
-    assert of_owner == [3, 3, 403, 403, 2, 1, 0]
+    assert of_owner == of_both == [3, 3, 403, 403, 2, 1, 0]
     assert of_type == [4, 3, 1, 403, 2, 1, 0]
     assert unknown == [404] * 7
 

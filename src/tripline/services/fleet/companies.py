@@ -91,6 +91,11 @@ def own(tx: ReadTx, *, actor: Actor) -> Company:
     return read(tx, actor=actor, company_id=company_id)
 
 
+def require_service_type(tx: ReadTx, *, actor: Actor, service_type: str) -> None:
+    """Let pass an actor of the service type. Raises `Forbidden` for another one, whether it exists or not."""
+    _refuse_other(own(tx, actor=actor), service_type)
+
+
 def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any]) -> Company:
     """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`."""
     before = find_to_change(tx, actor=actor, company_id=company_id)
@@ -140,12 +145,16 @@ def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope,
     if Reach.ANY in scope.reaches:
         return scope, service_type
     company = own(tx, actor=actor)
-    if service_type not in (None, company.service_type):
-        raise Forbidden("This service type is outside your reach.")
+    _refuse_other(company, service_type)
     if not company.master:
         # A partner has no partners of its own; asked for them, the store would look through its whole service type.
         scope = replace(scope, reaches=scope.reaches & {Reach.OWN_COMPANY})
     return scope, company.service_type
+
+
+def _refuse_other(company: Company, service_type: str | None) -> None:
+    if service_type not in (None, company.service_type):
+        raise Forbidden("This service type is outside your reach.")
 
 
 def _free_prefix(tx: ReadTx, company_id: CompanyId) -> str:

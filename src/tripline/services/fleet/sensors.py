@@ -11,7 +11,7 @@ from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
-from tripline.domain.refusals import Forbidden, NotFound
+from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.services.fleet import companies
@@ -90,8 +90,7 @@ def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: boo
 def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounted: bool | None) -> int:
     """How many sensors of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.SENSOR_READ)
-    if companies.own(tx, actor=actor).service_type != service_type:
-        raise Forbidden("This service type is outside your reach.")
+    companies.require_service_type(tx, actor=actor, service_type=service_type)
     return sensor_counts.within(tx, scope, mounted=mounted)
 
 

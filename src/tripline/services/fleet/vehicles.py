@@ -11,7 +11,7 @@ from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
-from tripline.domain.refusals import Forbidden, NotFound
+from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services.fleet import companies
 from tripline.store import erasures, listing, loans, rights, sensors, vehicle_counts
@@ -145,6 +145,5 @@ def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Which
 def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which: Which) -> int:
     """How many vehicles of the actor's service type the actor may see. Raises `Forbidden` for another one."""
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    if companies.own(tx, actor=actor).service_type != service_type:
-        raise Forbidden("This service type is outside your reach.")
+    companies.require_service_type(tx, actor=actor, service_type=service_type)
     return vehicle_counts.within(tx, scope, which)
