@@ -109,9 +109,11 @@ class Postman:
         named = {"name": application.contact_name, "service": application.service_name}
         if mail.kind == letters.Kind.REJECTED:
             return letters.rejected(recipient=mail.recipient, reason=application.reason or "", **named)
-        if mail.account_id is None or accounts.actor(tx, mail.account_id) is None:
+        # It may have waited for long, and the account have another address by now: the link is for no other's mail box.
+        found = accounts.credentials(tx, mail.recipient)
+        if found is None or not found.enabled or found.user_id != mail.account_id:
             return None
-        link = self._link(tx, mail.account_id)
+        link = self._link(tx, found.user_id)
         return letters.approved(recipient=mail.recipient, link=link, hours=self._link_hours, **named)
 
     def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from tests.support import rest as support
 from tests.support.rest import Rest
 
 from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
+from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.ports import Letter, LetterRefusedError, Outage
 from tripline.services.accounts import letters, postman, registry
@@ -135,6 +136,25 @@ def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(tmp_p
         return world.box.letters, await world.rows()
 
     assert play(tmp_path, scenario) == ([], [])
+
+
+@pytest.mark.parametrize(("moved", "sent"), [(False, 1), (True, 0)])
+def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(tmp_path: Path, moved: bool, sent: int) -> None:
+    form = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "A")
+
+    async def scenario(world: World) -> tuple[int, int]:
+        rest = world.rest
+        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
+        await rest.post(None, "/api/noauth/application", {**form, "email": EMAIL})
+        (applied,) = (await rest.get(root, "/applications", limit=1))["data"]
+        await rest.post(root, f"/application/{applied['id']['id']}/approve")
+        new = {"email": "new@fleet.example", "login": "new@fleet.example"}
+        if moved:
+            await rest.store.write(lambda tx: tx.run(update(account).where(account.c.email == EMAIL).values(**new)))
+        await world.postman.send_due()
+        return len(world.box.letters), await world.links()
+
+    assert play(tmp_path, scenario) == (sent, sent)
 
 
 def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(tmp_path: Path) -> None:
