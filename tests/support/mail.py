@@ -139,8 +139,8 @@ def parsed(content: bytes) -> EmailMessage:
 
 
 def in_folder(folder: Path) -> list[EmailMessage]:
-    """The messages of a mail folder, oldest first."""
-    return [parsed(path.read_bytes()) for path in sorted(folder.glob("*.eml"))]
+    """The messages of a mail folder, oldest first; one that is being written has a name that begins with a dot."""
+    return [parsed(path.read_bytes()) for path in sorted(folder.glob("[!.]*.eml"))]
 
 
 def text_of(message: EmailMessage) -> str:
