@@ -1,32 +1,31 @@
-"""Row 9: a CSV file of 100,000 vehicles over REST, and what devices notice of it.
+"""Row 9: CSV files of 100,000 vehicles and of 100,000 sensors over REST, and what devices notice of them.
 
 A real server, TLS, SQLite with `synchronous=FULL` on the disk that holds this folder. The company is a partner, whose
-vehicles are each lent to the operator as well. Meanwhile one device publishes every 10 ms, or as soon as the message
-before is acknowledged, and the time from each to its PUBACK is measured.
+vehicles are each lent to the operator as well. Meanwhile fifty devices publish 200 messages a second (`probe.py`). The
+peer keeps the same rows by one `executemany` of Python's sqlite3 in a file of the same schema, and checks nothing.
 """
 
-import asyncio
-import json
 import random
 import re
-import ssl
+import sqlite3
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+from bench import probe
 from bench.device_channel import disk
 from bench.table import Figure
 from tests.support import fleet, servers
-from tests.support.device import connect_packet, publish_packet
+
+from tripline.store import migrate
 
 ROWS, QUICK_ROWS = 100_000, 20_000
-EVERY_S = 0.01
 PARTNER = "admin@partner.example"
 _NUMBER = re.compile(r"^(RssAnon|RssFile):\s+(\d+) kB", re.MULTILINE)
+_IDLE_S = 3
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -37,11 +36,17 @@ def measure(quick: bool) -> list[Figure]:
         servers.serving(Path(made) / "data") as server,
         fleet.Company(server.api, server.data) as company,
     ):
-        device = company.vehicle_with_sensor(1).token
+        devices = [company.vehicle_with_sensor(number).token for number in range(probe.DEVICES)]
         partner = _partner(company)
-        figures = _idle(server, device)
-        for number, query in enumerate(({}, {"skipBadRows": "true"})):
-            figures += _import(server, partner, device, _file(rows, number), query)
+        with probe.publishing(server, devices) as idle:
+            time.sleep(_IDLE_S)
+        figures = idle.figures("9 no import", {})
+        for noun, content, query in (
+            ("vehicles", _vehicles(rows, 0), {}),
+            ("vehicles", _vehicles(rows, 1), {"skipBadRows": "true"}),
+            ("sensors", _sensors(rows), {}),
+        ):
+            figures += _import(server, partner, devices, noun, content, query)
     return figures
 
 
@@ -53,88 +58,78 @@ def _partner(company: fleet.Company) -> dict[str, str]:
     return {"X-Authorization": f"Bearer {pair['token']}", "Content-Type": "text/csv"}
 
 
-def _file(rows: int, number: int) -> bytes:
-    """So many vehicles, with every column, in no order."""
+def _shuffled(rows: int, number: int) -> list[int]:
     numbers = list(range(rows))
     random.Random(number).shuffle(numbers)
+    return numbers
+
+
+def _vehicles(rows: int, number: int) -> bytes:
+    """So many vehicles, with every column, in no order."""
     head = "vehicleNo,vendor,modelCode,modelName,modelYear,missionType,fuelType,mileage,category,usage,displacement"
     line = "Hyundai,AE,Ioniq,2018,AUTO,GASOLINE,{}.5,PERSONAL,sales,1580"
-    return "\n".join([head, *(f"{number}가{each:06d},{line.format(each)}" for each in numbers)]).encode()
+    lines = (f"{number}가{each:06d},{line.format(each)}" for each in _shuffled(rows, number))
+    return "\n".join([head, *lines]).encode()
 
 
-@dataclass
-class Probe:
-    """A device that publishes all the time, and what it waited for each PUBACK, ms."""
-
-    server: servers.Running
-    token: str
-    waited_ms: list[float] = field(default_factory=list)
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    def run(self) -> None:
-        """Until told to stop."""
-        asyncio.run(self._run())
-
-    async def _run(self) -> None:
-        tls = ssl.create_default_context(cafile=str(self.server.ca))
-        reader, writer = await asyncio.open_connection(
-            self.server.device_host, self.server.device_port, ssl=tls, server_hostname="localhost"
-        )
-        writer.write(connect_packet(self.token))
-        await reader.readexactly(4)
-        while not self.stop.is_set():
-            now_ms = time.time_ns() // 1_000_000
-            item = {"tid": 1, "clt": now_ms, "lat": 37.5, "lon": 127.0, "sp": 50}
-            body = json.dumps({"ty": 2, "ts": now_ms, "pld": item}).encode()
-            sent = time.perf_counter()
-            writer.write(publish_packet("v1/sensors/me/tre", body, 1))
-            await reader.readexactly(4)
-            self.waited_ms.append((time.perf_counter() - sent) * 1000)
-            await asyncio.sleep(max(0.0, sent + EVERY_S - time.perf_counter()))
-        writer.close()
-        await writer.wait_closed()
-
-
-def _idle(server: servers.Running, device: str) -> list[Figure]:
-    probe = Probe(server, device)
-    thread = threading.Thread(target=probe.run)
-    thread.start()
-    time.sleep(3)
-    probe.stop.set()
-    thread.join()
-    return _waits("9 no import", probe, {})
+def _sensors(rows: int) -> bytes:
+    """So many sensors, each with an access token, in no order."""
+    lines = (f"S-{each:06d},GPS,T{each:019d},Maker" for each in _shuffled(rows, 2))
+    return "\n".join(["serialNo,type,credentialsId,vendor", *lines]).encode()
 
 
 def _import(
-    server: servers.Running, headers: dict[str, str], device: str, content: bytes, query: dict[str, str]
+    server: servers.Running,
+    headers: dict[str, str],
+    devices: list[str],
+    noun: str,
+    content: bytes,
+    query: dict[str, str],
 ) -> list[Figure]:
-    row = f"9 {content.count(10):,} vehicles, {'row by row' if query else 'all or none'}"
-    probe, before, peak = Probe(server, device), _memory(server), [0.0]
-    threads = [threading.Thread(target=probe.run), threading.Thread(target=_watch, args=(server, probe.stop, peak))]
-    for thread in threads:
-        thread.start()
-    started = time.perf_counter()
-    url = f"{server.api}/api/tre/v1/vehicles/bulk"
-    report = httpx.post(url, content=content, headers=headers, params=query, timeout=120).json()
-    took = time.perf_counter() - started
-    probe.stop.set()
-    for thread in threads:
-        thread.join()
+    row = f"9 {content.count(10):,} {noun}, {'row by row' if query else 'all or none'}"
+    stop, before, peak = threading.Event(), _memory(server), [0.0]
+    watching = threading.Thread(target=_watch, args=(server, stop, peak))
+    watching.start()
+    with probe.publishing(server, devices) as probed:
+        started = time.perf_counter()
+        url = f"{server.api}/api/tre/v1/{noun}/bulk"
+        report = httpx.post(url, content=content, headers=headers, params=query, timeout=120).json()
+        took = time.perf_counter() - started
+    stop.set()
+    watching.join()
     assert report["created"] == report["rows"], report
+    alone = _peer(server.data, noun, report["rows"])
     return [
         Figure(row=row, name="seconds", value=took, gate=30, stretch=10, at_least=False, detail=report),
+        Figure(row=row, name="x executemany of the same rows", value=took / alone, at_least=False),
         Figure(row=row, name="memory beside the file, MiB", value=peak[0] - before, gate=200, at_least=False),
-        *_waits(row, probe, report),
+        *probed.figures(row, report),
     ]
 
 
-def _waits(row: str, probe: Probe, detail: dict[str, Any]) -> list[Figure]:
-    waited = sorted(probe.waited_ms)
-    p99 = waited[int(len(waited) * 0.99)]
-    return [
-        Figure(row=row, name="PUBACK p99, ms", value=p99, at_least=False, detail=detail),
-        Figure(row=row, name="longest PUBACK, ms", value=waited[-1], at_least=False),
-    ]
+def _peer(data: Path, noun: str, rows: int) -> float:
+    """Seconds in which sqlite3 keeps the newest rows of the kind again, in a fresh file of the same schema."""
+    tables = {"vehicles": ("vehicle", "vehicle_company"), "sensors": ("sensor",)}[noun]
+    with tempfile.TemporaryDirectory(dir=disk()) as folder:
+        path = Path(folder) / "peer.db"
+        migrate.upgrade(path)
+        with sqlite3.connect(data / "tripline.db") as ours:
+            kept: dict[str, list[Any]] = {
+                table: ours.execute(f"SELECT * FROM {table} ORDER BY rowid DESC LIMIT ?", (rows,)).fetchall()
+                for table in tables
+            }
+        ours.close()
+        peer = sqlite3.connect(path, isolation_level=None)
+        peer.execute("PRAGMA synchronous=FULL")
+        started = time.perf_counter()
+        peer.execute("BEGIN")
+        for table, of_table in kept.items():
+            values = ", ".join("?" * len(of_table[0]))
+            peer.executemany(f"INSERT INTO {table} VALUES ({values})", reversed(of_table))
+        peer.execute("COMMIT")
+        took = time.perf_counter() - started
+        peer.close()
+    return took
 
 
 def _watch(server: servers.Running, stop: threading.Event, peak: list[float]) -> None:

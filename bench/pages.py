@@ -82,13 +82,13 @@ def measure(quick: bool) -> list[Figure]:
         assert process.stdout is not None
         port, token = process.stdout.readline().split()
         server = Server(process, int(port), token)
-        scripts = {name: _script(Path(folder) / name, paths, server) for name, paths in _paths(server).items()}
+        scripts = {name: script(Path(folder) / name, listed, server) for name, listed in paths(server).items()}
         results: dict[str, list[Round]] = {name: [] for name in scripts}
-        for script in scripts.values():
-            _wrk(server, script, 1)
+        for each in scripts.values():
+            load(server, each, 1)
         for _ in range(rounds):
-            for name, script in scripts.items():
-                results[name].append(_wrk(server, script, seconds))
+            for name, each in scripts.items():
+                results[name].append(load(server, each, seconds))
         process.terminate()
     first, far = results["first"], results["far"]
     row = "page of 20 scores, 10 million rows"
@@ -118,7 +118,7 @@ def _served() -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _paths(server: Server) -> dict[str, list[str]]:
+def paths(server: Server) -> dict[str, list[str]]:
     """Addresses of the first and of the thousandth page of every vehicle."""
     first, far = [], []
     for number in range(make_scores.VEHICLES):
@@ -130,16 +130,18 @@ def _paths(server: Server) -> dict[str, list[str]]:
     return {"first": first, "far": far}
 
 
-def _script(path: Path, paths: list[str], server: Server) -> Path:
+def script(path: Path, addresses: list[str], server: Server) -> Path:
+    """A script for wrk that asks for these addresses in turn."""
     listing = path.with_suffix(".txt")
-    listing.write_text("\n".join(paths) + "\n")
-    script = path.with_suffix(".lua")
-    script.write_text(_WRK_SCRIPT % (listing, server.token))
-    return script
+    listing.write_text("\n".join(addresses) + "\n")
+    written = path.with_suffix(".lua")
+    written.write_text(_WRK_SCRIPT % (listing, server.token))
+    return written
 
 
-def _wrk(server: Server, script: Path, seconds: int) -> Round:
-    command = ["taskset", "-c", str(GENERATOR_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
+def load(server: Server, script: Path, seconds: int, *, connections: int = CONNECTIONS) -> Round:
+    """What wrk finds in so many seconds. Raises `RuntimeError` when an answer was none of success."""
+    command = ["taskset", "-c", str(GENERATOR_CORE), "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"]
     server_before, own_before = server.cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [*command, "-s", str(script), f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, check=True

@@ -1,10 +1,14 @@
-"""Serves REST over `bench/data/scores.db` on one port, as `tripline serve` does, and nothing else.
+"""Serves REST over a database on one port, as `tripline serve` does, and nothing else.
 
-python -m bench.serve_pages      prints `PORT TOKEN`, then serves until it is stopped
+python -m bench.serve_pages [FILE ACCOUNT_ID]     prints `PORT TOKEN`, then serves until it is stopped
+
+Without a file: `bench/data/scores.db` (`make_scores.py`).
 """
 
 import socket
+import sys
 import time
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import uvloop
@@ -29,9 +33,9 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-async def _serve() -> None:
+async def _serve(database: Path, user_id: str) -> None:
     tokens = Tokens(key=b"bench" * 16, settings=config.Tokens())
-    store, maker, signals = SqliteStore(make_scores.FILE), ids.TimeIds(node=1), LocalSignals()
+    store, maker, signals = SqliteStore(database), ids.TimeIds(node=1), LocalSignals()
     carrier = SimulatedCarrier(store=store, clock=_now_ms)
     rim = Rim(
         store=store,
@@ -48,10 +52,11 @@ async def _serve() -> None:
         connected=lambda sensor_id: False,
     )
     door = socket.create_server(("127.0.0.1", 0))
-    token = tokens.access(user_id=make_scores.ADMIN_ID, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
+    token = tokens.access(user_id=user_id, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
     print(door.getsockname()[1], token, flush=True)
     await HttpDoors(create_app(rim), [door], tls=None, clock=_now_ms).run()
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve())
+    file, account_id = sys.argv[1:] or (make_scores.FILE, make_scores.ADMIN_ID)
+    uvloop.run(_serve(Path(file), account_id))
