@@ -7,16 +7,14 @@ acknowledged, the scorer ends after its batch, the store closes.
 
 import asyncio
 import contextlib
-import datetime
 import gc
 import os
 import secrets
-import shutil
 import signal
 import socket
 import time
 import zoneinfo
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,21 +33,19 @@ from tripline.adapters import (
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.config import Config
-from tripline.domain import fields, ids
+from tripline.domain import ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
 from tripline.gateway.roster import CREDENTIAL_ENDED
 from tripline.ports import CarrierLines, Mailer, Outage
-from tripline.services import doctor, passwords, tokens
-from tripline.services.accounts import limits, registry
+from tripline.services import passwords, tokens
+from tripline.services.accounts import limits
 from tripline.services.accounts.postman import Postman
 from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser
-from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
-from tripline.services.fleet.import_kinds import ImportKind
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
@@ -74,16 +70,6 @@ _log = observe.logger("app")
 def now_ms() -> int:
     """The clock: epoch ms."""
     return time.time_ns() // 1_000_000
-
-
-def utc_text(at_ms: int) -> str:
-    """The instant for people, UTC to the second."""
-    return f"{datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC):%Y-%m-%d %H:%M:%S}"
-
-
-def migrated(config: Config) -> str:
-    """Bring the database to the present schema, making folder and file when missing; the schema version."""
-    return migrate.upgrade(data_folder.prepare(config.data) / data_folder.DATABASE)
 
 
 async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
@@ -155,7 +141,7 @@ async def _run(
     tls = tls_local.context(material)
     stop = _stop_signal()
     hints = signals_local.LocalSignals()
-    maker = await _ids_of(store)
+    maker = await ids_of(store)
     hasher = passwords.Passwords(config.passwords)
     ready = asyncio.Event()
     rim = Rim(
@@ -301,87 +287,7 @@ async def _signing_key(store: sqlite.SqliteStore) -> bytes:
     return await store.write(lambda tx: kept_secrets.made_once(tx, "token-key", fresh))
 
 
-async def examined(config: Config) -> doctor.Report:
-    """What `tripline doctor` finds; changes nothing."""
-    folder = data_folder.existing(config.data)
-    database = folder / data_folder.DATABASE
-    damage = migrate.damage(database)
-    seen = doctor.Surroundings(
-        schema=None if damage else migrate.version_of(database),
-        newest_schema=migrate.newest(),
-        damage=damage,
-        free_bytes=shutil.disk_usage(folder).free,
-        certificate_end_ms=_certificate_end(config, folder),
-    )
-    if damage or seen.schema != seen.newest_schema:
-        return doctor.Report(doctor.about(seen, now_ms=now_ms()), {}, [])
-    store = sqlite.SqliteStore(database)
-    try:
-        return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=now_ms()))
-    finally:
-        await store.close()
-
-
-def _certificate_end(config: Config, folder: Path) -> int | None:
-    certificate = Path(config.tls.cert) if config.tls.cert else folder / "tls" / "server.crt"
-    return tls_local.ends_ms(certificate) if certificate.exists() else None
-
-
-async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a platform administrator; its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.create_platform_admin, email, password)
-
-
-async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a granted service account; its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.grant_service_account, email, password)
-
-
-async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
-    """Make a carrier's account; its id. Raises `people.EmailTaken`."""
-    return await _account_made(config, registry.create_carrier, email, password)
-
-
-async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:
-    fields.email("email", email)
-    fields.required("password", password)
-    hasher = passwords.Passwords(config.passwords)
-    try:
-        password_hash = hasher.hash_now(password)
-    finally:
-        hasher.close()
-    async with _store_of(config) as store:
-        maker = await _ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
-        return await store.write(
-            lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=now_ms())
-        )
-
-
-async def imported(
-    config: Config, file: Path, *, kind: ImportKind, email: str, order: imports.Order, progress: imports.Progress
-) -> imports.Report:
-    """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
-    async with _store_of(config) as store:
-        actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
-        maker = await _ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
-        with ImportDesk(config.rest).opened(file) as content:
-            return await imports.run(
-                store, content, actor=actor, kind=kind, order=order, ids=maker, now_ms=now_ms(), progress=progress
-            )
-
-
-@contextlib.asynccontextmanager
-async def _store_of(config: Config) -> AsyncIterator[sqlite.SqliteStore]:
-    """The store of the data folder at the present schema; beside a running server as well as without one."""
-    migrated(config)
-    store = sqlite.SqliteStore(config.data / data_folder.DATABASE, readers=config.store.readers)
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def _ids_of(store: sqlite.SqliteStore, *, clock_sequence: int = 0) -> ids.TimeIds:
+async def ids_of(store: sqlite.SqliteStore, *, clock_sequence: int = 0) -> ids.TimeIds:
     """The id maker of this installation. A command beside the server takes a clock sequence of its own."""
     fresh = secrets.token_bytes(6)
     node = await store.write(lambda tx: kept_secrets.made_once(tx, "node", fresh))

@@ -1,8 +1,11 @@
-"""The commands: what each one takes, prints and exits with. What they do is elsewhere (`app.py`, `demo.py`, services).
+"""The commands: what each one takes, prints and exits with.
 
 Exit codes: 0 done, 1 failed (one line on stderr), 2 wrong use (unknown flag, setting or value).
+
+Not here: what they do (`app.py`, `chores.py`, `demo/`, `simulator/`).
 """
 
+import datetime
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +21,7 @@ from cyclopts.exceptions import CycloptsError
 from rich.console import Console
 
 from tripline import app as program
-from tripline import config_files
+from tripline import chores, config_files
 from tripline import demo as demos
 from tripline.config import Config
 from tripline.services import doctor as doctors
@@ -175,14 +178,14 @@ def show_config() -> int:
 @commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
 def migrate(*, place: Place | None = None) -> int:
     """Bring the database to this version's schema; `serve` does the same when it starts."""
-    _line(f"schema {program.migrated(_settings(place, {}))}")
+    _line(f"schema {chores.migrated(_settings(place, {}))}")
     return OK
 
 
 @commands.command(help_epilogue="Example: tripline doctor --data /srv/tripline")
 def doctor(*, place: Place | None = None) -> int:
     """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
-    report = uvloop.run(program.examined(_settings(place, {})))
+    report = uvloop.run(chores.examined(_settings(place, {})))
     for finding in report.findings:
         _line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
     _print_rejected(report)
@@ -198,7 +201,7 @@ def create(
 ) -> int:
     """Make a platform administrator, who registers operator companies."""
     password = _password(password_stdin)
-    user = uvloop.run(program.administrator_made(_settings(place, {}), email=email, password=password))
+    user = uvloop.run(chores.administrator_made(_settings(place, {}), email=email, password=password))
     _line(f"platform administrator {email} created, id {user}")
     return OK
 
@@ -212,7 +215,7 @@ def grant(
 ) -> int:
     """Make a granted service account, which registers its own operator company."""
     password = _password(password_stdin)
-    user = uvloop.run(program.grant_made(_settings(place, {}), email=email, password=password))
+    user = uvloop.run(chores.grant_made(_settings(place, {}), email=email, password=password))
     _line(f"service account {email} granted, id {user}")
     return OK
 
@@ -237,7 +240,7 @@ def import_csv(
     order = imports.Order(dry_run=dry_run, skip_bad_rows=skip_bad_rows, most_rows=config.rest.import_rows)
     kind = import_kinds.KINDS[what]
     with _counting(Console(highlight=False)) as progress:
-        work = program.imported(config, file, kind=kind, email=email, order=order, progress=progress)
+        work = chores.imported(config, file, kind=kind, email=email, order=order, progress=progress)
         report = uvloop.run(work)
     for bad in report.errors:
         _line(_printable(f"row {bad.number}: {bad.message}"))
@@ -258,7 +261,7 @@ def carrier(
 ) -> int:
     """Make a carrier's account, which says what became of its lines."""
     password = _password(password_stdin)
-    user = uvloop.run(program.carrier_made(_settings(place, {}), email=email, password=password))
+    user = uvloop.run(chores.carrier_made(_settings(place, {}), email=email, password=password))
     _line(f"carrier account {email} created, id {user}")
     return OK
 
@@ -337,9 +340,7 @@ def _print_rejected(report: doctors.Report) -> None:
     for message in report.newest:
         detail = f" ({message.detail})" if message.detail else ""
         who = f"sensor {message.sensor_id}" if message.sensor_id else "no sensor"
-        text = (
-            f"{program.utc_text(message.received_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
-        )
+        text = f"{_utc_text(message.received_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
         _line(_printable(f"  {text}"))
 
 
@@ -350,3 +351,8 @@ def _printable(text: str) -> str:
 
 def _line(text: str) -> None:
     print(text, flush=True)
+
+
+def _utc_text(at_ms: int) -> str:
+    """The instant for people, UTC to the second."""
+    return f"{datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC):%Y-%m-%d %H:%M:%S}"

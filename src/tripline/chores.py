@@ -1,0 +1,108 @@
+"""What commands do in a data folder: bring it to the present schema, examine it, make accounts, import files.
+
+Each works beside a running server as well as without one.
+
+Not here: what commands print (`cli.py`), the server (`app.py`).
+"""
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from tripline import app
+from tripline.adapters import data_folder, tls_local
+from tripline.config import Config
+from tripline.domain import fields, ids
+from tripline.services import doctor, passwords
+from tripline.services.accounts import registry
+from tripline.services.fleet import imports
+from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.store import migrate, sqlite
+
+
+def migrated(config: Config) -> str:
+    """Bring the database to the present schema, making folder and file when missing; the schema version."""
+    return migrate.upgrade(data_folder.prepare(config.data) / data_folder.DATABASE)
+
+
+async def examined(config: Config) -> doctor.Report:
+    """What `tripline doctor` finds; changes nothing."""
+    folder = data_folder.existing(config.data)
+    database = folder / data_folder.DATABASE
+    damage = migrate.damage(database)
+    seen = doctor.Surroundings(
+        schema=None if damage else migrate.version_of(database),
+        newest_schema=migrate.newest(),
+        damage=damage,
+        free_bytes=shutil.disk_usage(folder).free,
+        certificate_end_ms=_certificate_end(config, folder),
+    )
+    if damage or seen.schema != seen.newest_schema:
+        return doctor.Report(doctor.about(seen, now_ms=app.now_ms()), {}, [])
+    store = sqlite.SqliteStore(database)
+    try:
+        return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=app.now_ms()))
+    finally:
+        await store.close()
+
+
+def _certificate_end(config: Config, folder: Path) -> int | None:
+    certificate = Path(config.tls.cert) if config.tls.cert else folder / "tls" / "server.crt"
+    return tls_local.ends_ms(certificate) if certificate.exists() else None
+
+
+async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a platform administrator; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.create_platform_admin, email, password)
+
+
+async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a granted service account; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.grant_service_account, email, password)
+
+
+async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a carrier's account; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.create_carrier, email, password)
+
+
+async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:
+    fields.email("email", email)
+    fields.required("password", password)
+    hasher = passwords.Passwords(config.passwords)
+    try:
+        password_hash = hasher.hash_now(password)
+    finally:
+        hasher.close()
+    async with _store_of(config) as store:
+        maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        return await store.write(
+            lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=app.now_ms())
+        )
+
+
+async def imported(
+    config: Config, file: Path, *, kind: ImportKind, email: str, order: imports.Order, progress: imports.Progress
+) -> imports.Report:
+    """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
+    async with _store_of(config) as store:
+        actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
+        maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        with ImportDesk(config.rest).opened(file) as content:
+            return await imports.run(
+                store, content, actor=actor, kind=kind, order=order, ids=maker, now_ms=app.now_ms(), progress=progress
+            )
+
+
+@contextlib.asynccontextmanager
+async def _store_of(config: Config) -> AsyncIterator[sqlite.SqliteStore]:
+    """The store of the data folder at the present schema; beside a running server as well as without one."""
+    migrated(config)
+    store = sqlite.SqliteStore(config.data / data_folder.DATABASE, readers=config.store.readers)
+    try:
+        yield store
+    finally:
+        await store.close()
