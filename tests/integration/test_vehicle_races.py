@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 from tests.support import dangling, rest
-from tests.unit.api.test_vehicle_changes import give_right, vehicle_of
+from tests.support.vehicles import give_right, vehicle_of
 
 from tripline.domain.access import Authority
 

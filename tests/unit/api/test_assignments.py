@@ -1,7 +1,7 @@
 """Who manages and who drives a vehicle, over REST (client-surface 7.3 and 9)."""
 
 from tests.support import rest
-from tests.unit.api.test_vehicle_changes import UNKNOWN, give_right, lend, vehicle_of
+from tests.support.vehicles import UNKNOWN, give_right, lend, vehicle_of
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import PLACEHOLDER

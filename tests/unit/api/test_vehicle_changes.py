@@ -1,28 +1,9 @@
 """Changing, activating, finding and counting vehicles over REST (client-surface 7.3)."""
 
-from sqlalchemy import insert
 from tests.support import journeys, rest
+from tests.support.vehicles import UNKNOWN, give_right, lend, vehicle_of
 
 from tripline.domain.access import Authority
-from tripline.store.tables import vehicle_company, vehicle_user
-
-UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
-
-
-async def vehicle_of(app, login, number="1", **more):
-    return (await app.post(login, "/vehicle", {"vehicleNo": number, "mileage": 1, **more}))["id"]["id"]
-
-
-async def lend(app, vehicle_id, owner, holder):
-    row = {"id": f"loan {vehicle_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "automatic": False}
-    companies = {"from_company_id": owner.company_id, "to_company_id": holder.company_id}
-    await app.store.write(lambda tx: tx.run(insert(vehicle_company), {**row, **companies}))
-
-
-async def give_right(app, vehicle_id, person, role):
-    row = {"id": f"{role} {person.user_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "user_role": role}
-    who = {"company_id": person.company_id, "user_id": person.user_id}
-    await app.store.write(lambda tx: tx.run(insert(vehicle_user), {**row, **who}))
 
 
 def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
