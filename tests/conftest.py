@@ -1,6 +1,5 @@
 """For every test: plain log lines, the long files first, and no process left behind."""
 
-import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return item.path not in slow, LONG_FIRST.index(folder) if folder in LONG_FIRST else len(LONG_FIRST)
 
     items.sort(key=rank)
-
-
-def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what was collected, thousands of tests and their modules: a tenth faster."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="module", autouse=True)
