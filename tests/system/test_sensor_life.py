@@ -122,6 +122,7 @@ def test_deleting_a_sensor_leaves_nothing_that_names_it_and_one_decision_on_its_
         device = await Box.connected(world, box.token)
         await device.drive(range(3))
         ask(world, "DELETE", f"/sensor/{box.sensor_id}")
+        await device.ended()
         statement = """SELECT state, sensor_id, not_scored FROM trip WHERE vehicle_id = ? AND not_scored IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM scoring_job WHERE trip_no = trip.no)
             AND NOT EXISTS (SELECT 1 FROM erasure WHERE id = ?)"""
