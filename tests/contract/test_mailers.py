@@ -21,6 +21,19 @@ KOREAN = Letter(
 )
 
 
+def whole(sending):
+    """Play the sending, then let the loop turn until all is closed, as a program does."""
+
+    async def played():
+        try:
+            return await sending
+        finally:
+            for _ in range(10):
+                await asyncio.sleep(0)
+
+    return asyncio.run(played())
+
+
 class FolderKind:
     """Letters in a folder."""
 
@@ -61,7 +74,7 @@ every = pytest.mark.parametrize("kind", ["folder", "none", "starttls", "tls"])
 @every
 def test_letter_arrives_whole_with_its_headers(tmp_path, kind):
     with opened(kind, tmp_path) as here:
-        asyncio.run(here.mailer.send(KOREAN))
+        whole(here.mailer.send(KOREAN))
         (message,) = here.received()
 
     assert (message["From"], message["To"], message["Subject"]) == (SENDER, KOREAN.recipient, KOREAN.subject)
@@ -93,7 +106,7 @@ def test_letter_arrives_whole_with_its_headers(tmp_path, kind):
 def test_letter_that_would_break_a_header_is_refused_and_nothing_is_sent(tmp_path, kind, recipient, subject):
     with opened(kind, tmp_path) as here:
         with pytest.raises(LetterRefusedError):
-            asyncio.run(here.mailer.send(Letter(recipient, subject, "text")))
+            whole(here.mailer.send(Letter(recipient, subject, "text")))
 
         assert here.received() == []
 
@@ -103,7 +116,7 @@ def test_letter_that_would_break_a_header_is_refused_and_nothing_is_sent(tmp_pat
 def test_special_characters_of_a_subject_and_text_survive(tmp_path, kind, name):
     letter = Letter("kim@fleet.example", name, f"Hello {name},\n.\n..\nFrom here on\n")
     with opened(kind, tmp_path) as here:
-        asyncio.run(here.mailer.send(letter))
+        whole(here.mailer.send(letter))
         (message,) = here.received()
 
     assert message["Subject"] == letter.subject
@@ -116,7 +129,7 @@ def test_letters_sent_at_once_arrive_each_by_itself(tmp_path, kind):
         await asyncio.gather(*(mailer.send(Letter(f"k{n}@x.example", "Hello", "text")) for n in range(5)))
 
     with opened(kind, tmp_path) as here:
-        asyncio.run(send_all(here.mailer))
+        whole(send_all(here.mailer))
 
         assert sorted(message["To"] for message in here.received()) == [f"k{n}@x.example" for n in range(5)]
 
@@ -124,7 +137,7 @@ def test_letters_sent_at_once_arrive_each_by_itself(tmp_path, kind):
 def test_folder_and_its_files_are_the_owners_alone(tmp_path):
     here = FolderKind(tmp_path)
 
-    asyncio.run(here.mailer.send(KOREAN))
+    whole(here.mailer.send(KOREAN))
 
     (file,) = here.folder.iterdir()
     assert file.name.startswith(f"{NOW_MS}-")
@@ -136,12 +149,12 @@ def test_folder_that_cannot_be_written_is_an_outage(tmp_path):
     (tmp_path / "mail").write_text("a file where the folder should be")
 
     with pytest.raises(Outage, match="cannot be written"):
-        asyncio.run(FolderKind(tmp_path).mailer.send(KOREAN))
+        whole(FolderKind(tmp_path).mailer.send(KOREAN))
 
 
 def test_starttls_encrypts_before_the_letter(tmp_path):
     with opened("starttls", tmp_path) as here:
-        asyncio.run(here.mailer.send(KOREAN))
+        whole(here.mailer.send(KOREAN))
 
         assert here.kept.encrypted == [True]
 
@@ -152,7 +165,7 @@ def test_server_of_an_unknown_authority_gets_nothing(tmp_path, kind):
     with mail.smtp_server(tls=files.server_context(), from_start=kind == "tls") as (port, kept):
         here = SmtpKind(port, kept, security=kind)
         with pytest.raises(Outage):
-            asyncio.run(here.mailer.send(KOREAN))
+            whole(here.mailer.send(KOREAN))
 
         assert kept.messages == []
 
@@ -160,7 +173,7 @@ def test_server_of_an_unknown_authority_gets_nothing(tmp_path, kind):
 def test_server_without_starttls_gets_nothing(tmp_path):
     with mail.smtp_server() as (port, kept):
         with pytest.raises(Outage, match="STARTTLS"):
-            asyncio.run(SmtpKind(port, kept, security="starttls").mailer.send(KOREAN))
+            whole(SmtpKind(port, kept, security="starttls").mailer.send(KOREAN))
 
         assert kept.messages == []
 
@@ -171,10 +184,10 @@ def test_log_in_is_done_with_the_settings(tmp_path, password, logged_in):
     with mail.smtp_server(tls=files.server_context(), login=True) as (port, kept):
         here = SmtpKind(port, kept, security="starttls", ca=str(files.ca), user="post", password=password)
         if logged_in:
-            asyncio.run(here.mailer.send(KOREAN))
+            whole(here.mailer.send(KOREAN))
         else:
             with pytest.raises(Outage) as outage:
-                asyncio.run(here.mailer.send(KOREAN))
+                whole(here.mailer.send(KOREAN))
             assert password not in str(outage.value)
 
         assert kept.logins[:1] == [("post", password)]
@@ -195,18 +208,18 @@ def test_answers_from_500_on_are_for_ever_and_those_below_are_not(tmp_path, comm
     with mail.smtp_server() as (port, kept):
         kept.answers[command] = answer
         with pytest.raises(trouble, match=answer[4:]):
-            asyncio.run(SmtpKind(port, kept, security="none").mailer.send(KOREAN))
+            whole(SmtpKind(port, kept, security="none").mailer.send(KOREAN))
 
 
 def test_address_in_korean_is_sent_to_where_the_server_can_and_refused_where_not(tmp_path):
     letter = Letter("김하늘@도메인.example", "Hello", "text")
     with mail.smtp_server() as (port, kept):
-        asyncio.run(SmtpKind(port, kept, security="none").mailer.send(letter))
+        whole(SmtpKind(port, kept, security="none").mailer.send(letter))
         assert kept.recipients == [[letter.recipient]]
 
     with mail.smtp_server(utf8=False) as (port, kept):
         with pytest.raises(LetterRefusedError):
-            asyncio.run(SmtpKind(port, kept, security="none").mailer.send(letter))
+            whole(SmtpKind(port, kept, security="none").mailer.send(letter))
         assert kept.messages == []
 
 
@@ -217,14 +230,14 @@ def test_server_that_says_nothing_is_an_outage_after_the_time_set():
             await SmtpMailer(settings, clock=lambda: NOW_MS).send(KOREAN)
 
     with pytest.raises(Outage, match=r"did not answer within 0\.2 s"):
-        asyncio.run(send())
+        whole(send())
 
 
 def test_server_that_is_not_there_is_an_outage():
     settings = config.Mail(host="127.0.0.1", port=1, security="none")
 
     with pytest.raises(Outage, match=r"127\.0\.0\.1:1 cannot be used"):
-        asyncio.run(SmtpMailer(settings, clock=lambda: NOW_MS).send(KOREAN))
+        whole(SmtpMailer(settings, clock=lambda: NOW_MS).send(KOREAN))
 
 
 def test_authority_that_cannot_be_read_is_said_at_once(tmp_path):
@@ -239,7 +252,7 @@ def test_letter_that_the_server_took_is_sent_even_when_it_never_says_goodbye(tmp
     monkeypatch.setattr(mail_smtp, "_GOODBYE_S", 0.1)
     with mail.smtp_server() as (port, kept):
         kept.silent_at = "QUIT"
-        asyncio.run(SmtpKind(port, kept, security="none").mailer.send(KOREAN))
+        whole(SmtpKind(port, kept, security="none").mailer.send(KOREAN))
 
         assert len(kept.messages) == 1
 
@@ -256,4 +269,4 @@ def test_sending_that_is_given_up_ends_at_once(tmp_path):
 
     with mail.smtp_server() as (port, kept):
         kept.silent_at = "DATA"
-        assert asyncio.run(give_up(SmtpKind(port, kept, security="none").mailer))
+        assert whole(give_up(SmtpKind(port, kept, security="none").mailer))

@@ -41,9 +41,13 @@ class SmtpMailer:
         message = message_of(letter, sender=self._settings.sender, now_ms=self._clock())
         server = f"The mail server {self._settings.host}:{self._settings.port}"
         client = self._client()
+        transport: asyncio.BaseTransport | None = None
         try:
             async with asyncio.timeout(self._settings.timeout_s):
                 await client.connect()
+                transport = client.transport
+                if self._settings.user:
+                    await client.login(self._settings.user, self._settings.password)
                 await client.send_message(message, recipients=[letter.recipient])
             # The letter is the server's now, whatever becomes of the goodbye.
             with contextlib.suppress(SMTPException, OSError):
@@ -58,14 +62,15 @@ class SmtpMailer:
             raise Outage(f"{server} cannot be used: {_words(error)}") from error
         finally:
             client.close()
+            if isinstance(transport, asyncio.WriteTransport):
+                # Closing waits for the server's own end of TLS; all has been said.
+                transport.abort()
 
     def _client(self) -> aiosmtplib.SMTP:
         settings = self._settings
         return aiosmtplib.SMTP(
             hostname=settings.host,
             port=settings.port,
-            username=settings.user or None,
-            password=settings.password if settings.user else None,
             timeout=settings.timeout_s,
             use_tls=settings.security == "tls",
             start_tls=settings.security == "starttls",
