@@ -29,11 +29,12 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
     Raises refusals of errorCode 10 and 11, and `TooManyRequests`.
     """
     rim = rim_of(request)
-    user_id = rim.tokens.user_of_access(_token(request), now_ms=rim.clock())
+    now_ms = rim.clock()
+    user_id = rim.tokens.user_of_access(_token(request), now_ms=now_ms)
     actor = accounts.actor(tx, user_id)
     if actor is None:
         raise TokenUnreadable(_GONE)
-    rim.limits.count_request(user_id, now_ms=rim.clock())
+    rim.limits.count_request(user_id, now_ms=now_ms)
     request.scope[_ASKING] = actor  # type: ignore[typeddict-unknown-key]
     return actor
 

@@ -52,6 +52,8 @@ def surrounded(app: ASGIApp) -> ASGIApp:
 def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """The headers of an answer, with those that every answer has."""
     guarded = [*headers, _NOT_GUESSED]
-    if not any(name == _NOT_KEPT[0] for name, _ in guarded):
-        guarded.append(_NOT_KEPT)
+    for name, _ in guarded:
+        if name == b"cache-control":
+            return guarded
+    guarded.append(_NOT_KEPT)
     return guarded
