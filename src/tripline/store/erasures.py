@@ -11,7 +11,7 @@ Not here: erasing the rows (`remains.py`, `sensor_remains.py`, `drivers.py`), wh
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
 
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.store.tables import erasure
@@ -37,13 +37,9 @@ _PENDING: Final = Hot(
 )
 
 
-_NOTHING_WAITS: Final = ~exists(select(erasure.c.id).correlate(None))
-"""Mostly so; asked once a statement, where looking for each row's own id would be asked at every row."""
-
-
 def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
     """Whether a row of driving data with this vehicle or sensor (or none) was not left behind by a deleted one."""
-    return or_(_NOTHING_WAITS, ~exists().where(erasure.c.id == owner_id))
+    return ~exists().where(erasure.c.id == owner_id)
 
 
 def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
