@@ -1,11 +1,13 @@
 """Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (client-surface 7.3, 7.5)."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, operation
+from tripline.api.reading import I
 from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
@@ -13,6 +15,7 @@ from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.services.fleet import journeys
 from tripline.store import device_events
 from tripline.store import journeys as rows
+from tripline.store.journeys import Span
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_events, rest_trips
 from tripline.wire.rest import Page
@@ -28,19 +31,7 @@ from tripline.wire.rest import Page
 async def list_trips(request: Call) -> ASGIApp:
     """The vehicle's trips, newest first unless asked otherwise."""
     zone = rim_of(request).time_zone
-
-    def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        return reading.by_time(
-            request,
-            lambda span: rows.trips_of_vehicle(tx, vehicle_id, span),
-            record=lambda trip: rest_trips.trip_record(trip, zone),
-            id_of=lambda trip: trip.id,
-        )
-
-    return answers.ok(await reading.page(request, work))
+    return await _page_of_vehicle(request, rows.trips_of_vehicle, lambda trip: rest_trips.trip_record(trip, zone))
 
 
 @operation(
@@ -85,19 +76,9 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
 async def list_events(request: Call) -> ASGIApp:
     """What devices on the vehicle reported once: faults, shocks, warnings; newest first unless asked otherwise."""
     zone = rim_of(request).time_zone
-
-    def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
-        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        return reading.by_time(
-            request,
-            lambda span: device_events.of_vehicle(tx, vehicle_id, span),
-            record=lambda event: rest_events.device_event_record(event, zone),
-            id_of=lambda event: event.id,
-        )
-
-    return answers.ok(await reading.page(request, work))
+    return await _page_of_vehicle(
+        request, device_events.of_vehicle, lambda event: rest_events.device_event_record(event, zone)
+    )
 
 
 @operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.TripRecord)
@@ -131,6 +112,22 @@ async def list_microtrips(request: Call) -> ASGIApp:
             lambda span: rows.microtrips_of_trip(tx, trip_id, span),
             record=rest_trips.microtrip_record,
             id_of=lambda microtrip: microtrip.id,
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+async def _page_of_vehicle(
+    request: Call, read_rows: Callable[[ReadTx, VehicleId, Span], Sequence[I]], record: Callable[[I], Any]
+) -> ASGIApp:
+    """A page of what the vehicle in the path left behind, by time; refusals in the order of client-surface 3.3."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = guards.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        return reading.by_time(
+            request, lambda span: read_rows(tx, vehicle_id, span), record=record, id_of=lambda item: item.id
         )
 
     return answers.ok(await reading.page(request, work))
