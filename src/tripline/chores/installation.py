@@ -2,7 +2,7 @@
 
 Each works beside a running server as well as without one.
 
-Not here: what commands print (`cli.py`), the server (`app.py`).
+Not here: what commands print (`cli/`), the server (`app.py`).
 """
 
 import contextlib
@@ -77,7 +77,7 @@ async def _account_made(config: Config, make: Callable[..., ids.UserId], email: 
         password_hash = hasher.hash_now(password)
     finally:
         hasher.close()
-    async with _store_of(config) as store:
+    async with store_of(config) as store:
         maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
         return await store.write(
             lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=app.now_ms())
@@ -88,7 +88,7 @@ async def imported(
     config: Config, file: Path, *, kind: ImportKind, email: str, order: imports.Order, progress: imports.Progress
 ) -> imports.Report:
     """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
-    async with _store_of(config) as store:
+    async with store_of(config) as store:
         actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
         maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
         with ImportDesk(config.rest).opened(file) as content:
@@ -98,7 +98,7 @@ async def imported(
 
 
 @contextlib.asynccontextmanager
-async def _store_of(config: Config) -> AsyncIterator[sqlite.SqliteStore]:
+async def store_of(config: Config) -> AsyncIterator[sqlite.SqliteStore]:
     """The store of the data folder at the present schema; beside a running server as well as without one."""
     migrated(config)
     store = sqlite.SqliteStore(config.data / data_folder.DATABASE, readers=config.store.readers)

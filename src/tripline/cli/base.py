@@ -1,0 +1,56 @@
+"""What every command shares: the root they hang on, the installation they work on, exit codes, printing."""
+
+import datetime
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from cyclopts import App, Parameter
+
+from tripline import config_files
+from tripline.config import Config
+
+OK: Final = 0
+FAILED: Final = 1
+WRONG_USE: Final = 2
+
+
+commands = App(
+    name="tripline",
+    help="Self-hosted connected-fleet platform: devices over MQTTS, trips, safety scores, REST.",
+    version=lambda: metadata.version("tripline"),
+    help_format="plaintext",
+    help_epilogue="Example: tripline serve --data /srv/tripline",
+)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which installation a command works on."""
+
+    config: Annotated[Path | None, Parameter(help="TOML file of settings; `tripline config` prints one")] = None
+    data: Annotated[Path | None, Parameter(help="data folder (default ./tripline-data)")] = None
+
+
+def settings(place: Place | None, flags: dict[str, Any]) -> Config:
+    """The settings of the installation, with these flags on top."""
+    where = place or Place()
+    return config_files.load(file=where.config, variables=os.environ, flags={"data": where.data, **flags})
+
+
+def printable(text: str) -> str:
+    """The text without what would steer the terminal: it came from a device or a file."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def line(text: str) -> None:
+    """Print one line at once."""
+    print(text, flush=True)
+
+
+def utc_text(at_ms: int) -> str:
+    """The instant for people, UTC to the second."""
+    return f"{datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,45 @@
+"""Commands on an installation's data folder: `config`, `migrate`, `doctor`."""
+
+import uvloop
+
+from tripline import config_files
+from tripline.chores import installation as chores
+from tripline.cli import base
+from tripline.services import doctor as doctors
+
+
+@base.commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")
+def show_config() -> int:
+    """Print the commented default settings file."""
+    print(config_files.default_file(), end="")
+    return base.OK
+
+
+@base.commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
+def migrate(*, place: base.Place | None = None) -> int:
+    """Bring the database to this version's schema; `serve` does the same when it starts."""
+    base.line(f"schema {chores.migrated(base.settings(place, {}))}")
+    return base.OK
+
+
+@base.commands.command(help_epilogue="Example: tripline doctor --data /srv/tripline")
+def doctor(*, place: base.Place | None = None) -> int:
+    """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
+    report = uvloop.run(chores.examined(base.settings(place, {})))
+    for finding in report.findings:
+        base.line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
+    _print_rejected(report)
+    return base.OK if report.well else base.FAILED
+
+
+def _print_rejected(report: doctors.Report) -> None:
+    base.line(f"rejected messages kept: {sum(report.rejected.values())}")
+    for reason, count in report.rejected.items():
+        base.line(f"  {count:>9} {reason}")
+    if report.newest:
+        base.line("newest rejected messages (UTC):")
+    for message in report.newest:
+        detail = f" ({message.detail})" if message.detail else ""
+        who = f"sensor {message.sensor_id}" if message.sensor_id else "no sensor"
+        text = f"{base.utc_text(message.received_ms)} {message.reason}{detail}, {who}, {message.source} {message.topic}"
+        base.line(base.printable(f"  {text}"))

@@ -1,0 +1,84 @@
+"""`tripline replay` and `tripline demo`: drives played as a device would send them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import uvloop
+from cyclopts import Parameter, validators
+from rich.console import Console
+
+from tripline import app as program
+from tripline import config_files
+from tripline import demo as demos
+from tripline.cli import base
+from tripline.simulator import link
+from tripline.simulator import replay as replays
+
+
+@base.commands.command(
+    help_epilogue="Example: TRIPLINE_DEVICE_TOKEN=... tripline replay drive_01.csv drive_04.csv --speed 60"
+)
+def replay(
+    *files: Annotated[Path, Parameter(validator=validators.Path(exists=True, dir_okay=False))],
+    token: Annotated[
+        str,
+        Parameter(
+            env_var=config_files.DEVICE_TOKEN,
+            help="the sensor's credentials id; others can read flags: use the variable",
+        ),
+    ],
+    speed: Annotated[
+        float, Parameter(validator=validators.Number(gte=0), help="times real time; 0: as fast as acknowledged")
+    ] = 60.0,
+    aggregate: Annotated[
+        int, Parameter(validator=validators.Number(gte=1, lte=1000), help="samples in one message")
+    ] = 1,
+    as_now: Annotated[
+        bool, Parameter(negative=(), help="move the drives in time so that the last one ends now")
+    ] = False,
+    host: Annotated[str, Parameter(help="where devices connect")] = "localhost",
+    port: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535), help="MQTTS port")] = 9900,
+    ca: Annotated[Path, Parameter(help="certificate authority to trust")] = Path("tripline-data/tls/ca.crt"),
+    window: Annotated[
+        int, Parameter(validator=validators.Number(gte=1, lte=1000), help="messages in flight at most")
+    ] = 20,
+    patience: Annotated[
+        float, Parameter(validator=validators.Number(gte=0), help="seconds without a connection before giving up")
+    ] = 60.0,
+) -> int:
+    """Play drives (CSV with t_ms, lat, lon, speed_kmh) as one device over MQTTS, until all of it is acknowledged."""
+    if not files:
+        raise config_files.WrongSettingError("A replay needs at least one CSV file.")
+    plan = replays.Replay(
+        files=files,
+        door=link.Door(host, port, ca),
+        token=token,
+        manner=link.Manner(speed=speed, window=window, patience_s=patience),
+        aggregate=aggregate,
+        ending_ms=program.now_ms() if as_now else None,
+    )
+    try:
+        uvloop.run(replays.play(plan, Console(highlight=False, soft_wrap=True)))
+    except replays.TROUBLES as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return base.FAILED
+    return base.OK
+
+
+@base.commands.command(help_epilogue="Example: tripline demo --keep")
+def demo(
+    *,
+    data: Annotated[Path | None, Parameter(help="empty data folder (default: one that is deleted at the end)")] = None,
+    keep: Annotated[
+        bool | None, Parameter(help="keep the server running at the end (default: when there is a terminal)")
+    ] = None,
+) -> int:
+    """Start a server, register a company, play real drives over MQTTS on three vehicles, and show the scores."""
+    console = Console(highlight=False)
+    plan = demos.Plan(data=data, keep=sys.stdout.isatty() if keep is None else keep)
+    try:
+        return base.OK if uvloop.run(demos.run(plan, console)) else base.FAILED
+    except demos.TROUBLES as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return base.FAILED

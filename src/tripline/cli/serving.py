@@ -1,0 +1,53 @@
+"""`tripline serve`."""
+
+from typing import Annotated, Literal
+
+import uvloop
+from cyclopts import Parameter
+
+from tripline import app as program
+from tripline import config_files
+from tripline.cli import base
+
+
+@base.commands.command(help_epilogue="Example: tripline serve --data /srv/tripline --host 0.0.0.0")
+def serve(
+    *,
+    place: base.Place | None = None,
+    host: Annotated[str | None, Parameter(help="address every door listens on (default 127.0.0.1)")] = None,
+    api_port: Annotated[int | None, Parameter(help="REST; 0 picks one (default 8080)")] = None,
+    analytics_port: Annotated[int | None, Parameter(help="REST, second door; 0 picks one (default 9901)")] = None,
+    device_port: Annotated[int | None, Parameter(help="MQTTS; 0 picks one (default 9900)")] = None,
+    device_plain_port: Annotated[int | None, Parameter(help="MQTT without TLS, loopback only (default off)")] = None,
+    store: Annotated[str | None, Parameter(help="store address (default: SQLite in the data folder)")] = None,
+    bus: Annotated[str | None, Parameter(help="customers' message bus (default: none)")] = None,
+    https: Annotated[
+        bool | None, Parameter(negative="--http", help="HTTPS or plain HTTP (default: plain only on loopback)")
+    ] = None,
+    behind_proxy: Annotated[
+        bool | None, Parameter(negative=(), help="a proxy in front does HTTPS; allows --http on any host")
+    ] = None,
+    role: Annotated[
+        list[Literal["all", "api", "gateway", "worker"]] | None,
+        Parameter(negative=(), help="part of the work this process does (default all)"),
+    ] = None,
+) -> int:
+    """Run the server until it is told to stop."""
+    if role and set(role) != {"all"}:
+        raise config_files.WrongSettingError("This version runs every role in one process; --role accepts only `all`.")
+    config = base.settings(
+        place,
+        {
+            "host": host,
+            "api_port": api_port,
+            "analytics_port": analytics_port,
+            "device_port": device_port,
+            "device_plain_port": device_plain_port,
+            "store.url": store,
+            "bus.url": bus,
+            "https": https,
+            "behind_proxy": behind_proxy,
+        },
+    )
+    uvloop.run(program.serve(config, announce=base.line))
+    return base.OK
