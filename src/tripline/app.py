@@ -47,6 +47,7 @@ from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest.intake import IngestDoor
+from tripline.services.presence import PresenceKeeper
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
@@ -175,7 +176,11 @@ async def _run(
     )
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
     eraser = Eraser(store=store, signals=hints, let_go=intake.let_go_of, stopwatch=time.perf_counter)
-    listener = DeviceListener(config=config.devices, intake=intake, admit=_admission(store), clock=now_ms)
+    presence = PresenceKeeper(store=store)
+    await presence.begin()
+    listener = DeviceListener(
+        config=config.devices, intake=intake, presence=presence, admit=_admission(store), ids=maker, clock=now_ms
+    )
     hints.subscribe(
         observe.SIGNAL_CREDENTIAL_ENDED, lambda sensor: listener.roster.drop(ids.SensorId(sensor), CREDENTIAL_ENDED)
     )
@@ -184,6 +189,7 @@ async def _run(
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
         erasing = tasks.create_task(eraser.run())
+        watching = tasks.create_task(presence.run())
         on_accounts = [tasks.create_task(run()) for run in account_work]
         serving = tasks.create_task(http.run())
         async with listener:
@@ -207,6 +213,8 @@ async def _run(
         for each in on_accounts:
             each.cancel()
         erasing.cancel()
+        watching.cancel()
+        await presence.write_down()
     hasher.close()
 
 

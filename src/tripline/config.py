@@ -129,6 +129,37 @@ class Devices(Section, frozen=True):
     ] = 65_536
 
 
+class Rpc(Section, frozen=True):
+    """Calls to devices."""
+
+    ack_s: Annotated[
+        float, Meta(gt=0, le=20, description="how long a device may take to acknowledge a call, seconds")
+    ] = 20.0
+    upload_period_s: Annotated[
+        int, Meta(ge=1, description="period of microtrips that an activation asks for (`upp`), seconds")
+    ] = 2
+    kept_days: Annotated[float, Meta(gt=0, description="how long ended calls are kept, days")] = 90.0
+
+
+class Push(Section, frozen=True):
+    """Messages to customers' servers."""
+
+    allow_private: Annotated[
+        bool | None,
+        Meta(description="send to loopback, private and link-local addresses; unset: only while the host is loopback"),
+    ] = None
+    timeout_s: Annotated[float, Meta(gt=0, description="longest wait for the status line of an answer, seconds")] = 5.0
+    patience_hours: Annotated[
+        float, Meta(gt=0, description="how long a message is tried again before it is parked, hours")
+    ] = 24.0
+    parked_days: Annotated[float, Meta(gt=0, description="how long parked messages are kept, days")] = 30.0
+    per_receiver: Annotated[int, Meta(ge=1, description="requests to one receiver at the same time, at most")] = 8
+    at_once: Annotated[int, Meta(ge=1, description="requests to all receivers at the same time, at most")] = 256
+    absent_s: Annotated[
+        float, Meta(ge=0, description="a device that comes back within this time was not away (class 500), seconds")
+    ] = 30.0
+
+
 class Ingest(Section, frozen=True):
     """Batches, trip life and the rejected-message log."""
 
@@ -246,6 +277,8 @@ class Config(Section, frozen=True):
     carrier: Carrier = msgspec.field(default_factory=Carrier)
     rest: Rest = msgspec.field(default_factory=Rest)
     devices: Devices = msgspec.field(default_factory=Devices)
+    rpc: Rpc = msgspec.field(default_factory=Rpc)
+    push: Push = msgspec.field(default_factory=Push)
     ingest: Ingest = msgspec.field(default_factory=Ingest)
     scoring: Scoring = msgspec.field(default_factory=Scoring)
     harsh: Harsh = msgspec.field(default_factory=Harsh)

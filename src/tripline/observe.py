@@ -19,6 +19,12 @@ SIGNAL_SCORING_DUE: Final = "scoring.due"
 """A trip was closed; the scorer looks for jobs."""
 SIGNAL_ERASURE_DUE: Final = "erasure.due"
 """Something was deleted; the eraser looks for what it left behind."""
+SIGNAL_RPC_ANSWERED: Final = "rpc.answered"
+"""A device answered a call, or the call ended otherwise; the detail is its Request-ID. Who waits for it looks."""
+SIGNAL_COMPANY_CHANGED: Final = "company.changed"
+"""A company was registered, changed or deleted; the detail is its id. What it wants pushed is read again."""
+SIGNAL_PUSH_DUE: Final = "push.due"
+"""A message was put into the outbox for a customer's server; the pusher looks."""
 SIGNAL_MAIL_DUE: Final = "mail.due"
 """A mail was put into the outbox; the postman looks."""
 
@@ -43,6 +49,7 @@ EVENTS: Final[dict[str, str]] = {
     "accounts.failed": "expired sessions, links and parked mails could not be removed; tried again later",
     "mail.failed": "a mail could not be sent and will be tried again",
     "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
+    "presence.failed": "who is connected could not be written down; tried again",
     "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",

@@ -6,9 +6,10 @@ of its port in `tests/contract/`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import RowNo, SensorId
 
 
 class Outage(Exception):  # noqa: N818  a state of the world, not an error of ours
@@ -64,6 +65,52 @@ class Intake(Protocol):
     @property
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
+
+
+class Presence(Protocol):
+    """Told by the gateway which devices are there. A session's number is greater than those of older sessions."""
+
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
+        """A session began. Cheap; never blocks."""
+
+    def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
+        """The session ended, for this reason; something was last heard at `seen_ms`. Cheap; never blocks."""
+
+
+class Delivery(Enum):
+    """What became of a message to a device."""
+
+    SENT = "written to its connection"
+    NOT_CONNECTED = "it has no live session"
+    NOT_SUBSCRIBED = "it has a session, and did not subscribe to the topic"
+    CONGESTED = "it does not acknowledge what was sent before"
+
+
+class Devices(Protocol):
+    """Devices with a live session, on whichever gateway."""
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """Send a message at QoS 1, or less when the device asked for less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A request to a customer's server."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class WebhookFailedError(Exception):
+    """No status line came in time, or the address may not be asked; the text says why, without the address."""
+
+
+class WebhookSender(Protocol):
+    """Sends requests to servers of customers, and follows no redirect."""
+
+    async def post(self, webhook: Webhook) -> int:
+        """The status of the answer, whose body is not waited for. Raises `WebhookFailedError`."""
 
 
 @dataclass(frozen=True, slots=True)

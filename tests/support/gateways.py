@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from tripline.config import Devices
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.gateway.listener import DeviceListener
 from tripline.mqtt import decode, encode, packets
 from tripline.ports import Source
@@ -71,6 +71,19 @@ class MemoryIntake:
             asyncio.get_running_loop().call_soon(self.settle)
 
 
+@dataclass
+class MemoryPresence:
+    """Notes what it is told, in order."""
+
+    told: list[tuple[str, SensorId, RowNo]] = field(default_factory=list)
+
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
+        self.told.append(("connected", sensor_id, session_no))
+
+    def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
+        self.told.append((reason, sensor_id, session_no))
+
+
 async def admit(user_name: str) -> SensorId | None:
     """Who is admitted here."""
     return SENSORS.get(user_name)
@@ -84,9 +97,18 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def listening(intake: MemoryIntake, config: Devices | None = None, admit=admit) -> AsyncIterator[DeviceListener]:
+async def listening(
+    intake: MemoryIntake, config: Devices | None = None, admit=admit, presence: MemoryPresence | None = None
+) -> AsyncIterator[DeviceListener]:
     """A listener without doors; closed on leaving."""
-    async with DeviceListener(config=config or Devices(), intake=intake, admit=admit, clock=lambda: NOW_MS) as listener:
+    async with DeviceListener(
+        config=config or Devices(),
+        intake=intake,
+        presence=presence or MemoryPresence(),
+        admit=admit,
+        ids=TimeIds(node=1),
+        clock=lambda: NOW_MS,
+    ) as listener:
         yield listener
 
 

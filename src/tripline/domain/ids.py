@@ -17,6 +17,8 @@ UserId = NewType("UserId", str)
 VehicleId = NewType("VehicleId", str)
 SensorId = NewType("SensorId", str)
 TripId = NewType("TripId", str)
+RequestId = NewType("RequestId", str)
+"""Request-ID of a call to a device: a version 1 UUID, 36 characters (rpc.md 1)."""
 RecordId = NewType("RecordId", str)
 """Id of a microtrip, GPS event, device event or delegation."""
 

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Final, cast
 
 from tripline import observe
 from tripline.config import Devices
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
 from tripline.mqtt.packets import ConnectCode
-from tripline.ports import Clock, Intake
+from tripline.ports import Clock, Intake, Presence
 
 TOO_LARGE: Final = "too_large"
 """Reason under which a publish above `max_packet` is kept in the rejected-message log."""
@@ -49,6 +49,9 @@ class Surroundings:
     clock: Clock
     crowd: Crowd
     roster: Roster
+    presence: Presence
+    number_session: Callable[[], RowNo]
+    """Makes the number of a new session, greater than every one before."""
     opened: Callable[["Connection"], bool]
     """Told of a new connection; whether there is room for it."""
     asked: Callable[["Connection", str], None]
@@ -67,8 +70,10 @@ class Connection(asyncio.Protocol):
         "_opened_at",
         "_reason",
         "_session",
+        "_session_no",
         "_transport",
         "_under_way",
+        "seen_ms",
         "sensor_id",
     )
 
@@ -76,6 +81,9 @@ class Connection(asyncio.Protocol):
         self.sensor_id = SensorId("")
         self._around = around
         self._session = session.ServerSession(around.rules)
+        self._session_no = RowNo(0)
+        self.seen_ms = 0
+        """When something was last heard, epoch ms."""
         self._transport: asyncio.Transport | None = None
         self._opened_at: float | None = None
         self._holds = 0
@@ -114,6 +122,13 @@ class Connection(asyncio.Protocol):
         self._around.closed(self)
         if self.sensor_id:
             self._around.roster.leave(self.sensor_id, self)
+            self._around.presence.lost(
+                self.sensor_id,
+                self._session_no,
+                self._around.clock(),
+                seen_ms=self.seen_ms,
+                reason=self._reason or LOST,
+            )
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
 
     def settled(self, tokens: list[int]) -> None:
@@ -136,11 +151,17 @@ class Connection(asyncio.Protocol):
         self._flush()
         return packet_id
 
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether the device asked for messages on the topic."""
+        return self._session.is_subscribed(topic)
+
     def admitted(self, sensor_id: SensorId) -> None:
         """The user name is this sensor's: begin its session, ending an older one."""
         if self._transport is None or self._reason:
             return
         self.sensor_id = sensor_id
+        self._session_no = self._around.number_session()
+        self._around.presence.connected(sensor_id, self._session_no, self._around.clock())
         self._around.roster.enter(sensor_id, self)
         observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
         _log.debug("device.connected", sensor=sensor_id)
@@ -194,7 +215,7 @@ class Connection(asyncio.Protocol):
         around = self._around
         intake = around.intake
         offer = intake.offer
-        received_ms = around.clock()
+        received_ms = self.seen_ms = around.clock()
         for event in found:
             if type(event) is list:
                 for topic, body, token in event:

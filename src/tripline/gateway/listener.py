@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from tripline import observe
 from tripline.config import Devices
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
@@ -21,7 +21,7 @@ from tripline.gateway.tls import TlsShell
 from tripline.gateway.topics import may_subscribe
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
-from tripline.ports import Clock, Intake, Outage
+from tripline.ports import Clock, Intake, Outage, Presence
 
 Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
 """The sensor whose credential is this user name, or None. May raise `ports.Outage`."""
@@ -40,7 +40,9 @@ _log = observe.logger("gateway")
 class DeviceListener:
     """Every device connection of this process. Make it on the running event loop."""
 
-    def __init__(self, *, config: Devices, intake: Intake, admit: Admit, clock: Clock) -> None:
+    def __init__(
+        self, *, config: Devices, intake: Intake, presence: Presence, admit: Admit, ids: TimeIds, clock: Clock
+    ) -> None:
         self._config = config
         self._admit = admit
         self._loop = asyncio.get_running_loop()
@@ -55,6 +57,8 @@ class DeviceListener:
             clock=clock,
             crowd=Crowd(intake, self._loop),
             roster=self.roster,
+            presence=presence,
+            number_session=lambda: ids.take(1, now_ms=clock()),
             opened=self._opened,
             asked=self._asked,
             closed=self._connections.discard,

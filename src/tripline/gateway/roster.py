@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from tripline import observe
 from tripline.domain.ids import SensorId
+from tripline.ports import Delivery
 
 TAKEN_OVER: Final = "taken_over"
 """Why an older session of the same sensor was ended."""
@@ -21,12 +22,15 @@ class LiveSession(Protocol):
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
         """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
 
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether the device asked for messages on the topic."""
+
     def end(self, reason: str) -> None:
         """Close the connection at once."""
 
 
 class Roster:
-    """Sessions by sensor."""
+    """Sessions by sensor. Implements `ports.Devices`."""
 
     def __init__(self) -> None:
         self._sessions: dict[SensorId, LiveSession] = {}
@@ -51,6 +55,15 @@ class Roster:
     def find(self, sensor_id: SensorId) -> LiveSession | None:
         """The sensor's session, if it is connected."""
         return self._sessions.get(sensor_id)
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """Send a message at QoS 1, or less when the device asked for less."""
+        session = self._sessions.get(sensor_id)
+        if session is None:
+            return Delivery.NOT_CONNECTED
+        if session.publish(topic, body, qos=1) is not None:
+            return Delivery.SENT
+        return Delivery.CONGESTED if session.is_subscribed(topic) else Delivery.NOT_SUBSCRIBED
 
     def drop(self, sensor_id: SensorId, reason: str) -> None:
         """End the sensor's session, if there is one: it was deleted or its credential changed."""

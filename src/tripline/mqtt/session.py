@@ -126,6 +126,10 @@ class ServerSession(Inbound):
         self._output += data
         return packet_id
 
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether a granted filter matches the topic."""
+        return self._outbound is not None and self._outbound.granted_qos(topic) is not None
+
     def overdue(self, now: float) -> bool:
         """Whether the client was silent too long at `now` (seconds of a steady clock).
 

@@ -80,4 +80,13 @@ class Rejected(msgspec.Struct, gc=False, kw_only=True):
     body: bytes
 
 
+class RpcAnswer(msgspec.Struct, gc=False, kw_only=True):
+    """A device's answer to a call: its acknowledgement, or its result. The body is as sent, whatever it is."""
+
+    is_result: bool
+    request_id: str
+    """Last level of the topic, as sent."""
+    body: bytes
+
+
 Reading = Microtrip | Trip | Event | LatestValues | Rejected

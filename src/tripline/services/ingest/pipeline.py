@@ -15,13 +15,16 @@ from tripline.config import Ingest
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
+from tripline.services import hints
 from tripline.services.ingest import checking
 from tripline.services.ingest.placing import Item, Placer
 from tripline.services.ingest.tracks import SCOPE, Track, Tracks
+from tripline.services.rpc import answers as rpc_answers
+from tripline.services.rpc.answers import Answered
 from tripline.store import driving, rejected
 from tripline.store.driving import Rows
 from tripline.store.transactions import Store, WriteTx
-from tripline.wire import device
+from tripline.wire import device, rpc, topics
 from tripline.wire.readings import Rejected
 
 Frame = tuple[Source, str, bytes, int, int, Rejected | None]
@@ -104,10 +107,10 @@ class Pipeline:
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
     ) -> None:
         over = await self._over(concerned, silent, now_ms)
-        readings, refusals = self._decode(frames)
+        readings, answers, refusals = self._decode(frames)
         items = await self._check(readings, now_ms)
         rows = self._place(items, over, now_ms)
-        await self._keep(rows, refusals, now_ms)
+        await self._keep(rows, answers, refusals, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items))
 
@@ -123,9 +126,10 @@ class Pipeline:
                 over.append((track, Cause.SILENCE))
         return over
 
-    def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Refusal]]:
-        """Bytes into readings, every rule on a single message applied; what cannot be used, apart."""
+    def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Answered], list[Refusal]]:
+        """Bytes into readings, every rule on a single message applied; answers to calls, and what cannot be used."""
         readings: list[Item] = []
+        answers: list[Answered] = []
         refusals: list[Refusal] = []
         track_of = self.tracks.get
         read = device.read
@@ -140,6 +144,11 @@ class Pipeline:
                 unknown = Rejected(reason="unknown_sensor", detail="The sensor was removed.", body=body)
                 refusals.append((sensor_id, topic, received_ms, unknown))
                 continue
+            if topic not in topics.DATA:
+                answer = rpc.answer(topic, body)
+                if answer is not None:
+                    answers.append((sensor_id, topic, answer, received_ms))
+                    continue
             for reading in read(
                 topic, body, received_ms=received_ms, sensor_type=track.sensor_type, max_items=max_items
             ):
@@ -147,7 +156,7 @@ class Pipeline:
                     refusals.append((sensor_id, topic, received_ms, reading))
                 else:
                     readings.append((track, reading, received_ms))  # type: ignore[arg-type]  # not Rejected
-        return readings, refusals
+        return readings, answers, refusals
 
     async def _check(self, readings: Sequence[Item], now_ms: int) -> Sequence[Item]:
         """What was taken in before goes no further."""
@@ -161,20 +170,28 @@ class Pipeline:
         placer.place(items)
         return placer.rows
 
-    async def _keep(self, rows: Rows, refusals: Sequence[Refusal], now_ms: int) -> None:
-        """Everything of the batch, in one durable transaction."""
+    async def _keep(self, rows: Rows, answers: Sequence[Answered], refusals: list[Refusal], now_ms: int) -> None:
+        """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
         log = self._log_rows(refusals, now_ms)
         tracks = self.tracks
         store = self._store
 
-        def write(tx: WriteTx) -> None:
+        def write(tx: WriteTx) -> rpc_answers.Taken | None:
             if store.foreign_commits != tracks.foreign_commits:
                 raise _Stale
             driving.write(tx, SCOPE, rows)
             rejected.LOG.insert(tx, log)
+            if not answers:
+                return None
+            taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms)
+            rejected.LOG.insert(tx, self._log_rows(taken.refused, now_ms))
+            return taken
 
         with observe.COMMIT_SECONDS.time():
-            await store.write(write)
+            taken = await store.write(write)
+        if taken is not None:
+            refusals += taken.refused
+            hints.tell(self._signals, taken.hints)
 
     async def _narrow_down(
         self, frames: Sequence[Frame], now_ms: int, silent: Collection[SensorId], again: Collection[SensorId]

@@ -8,6 +8,14 @@ The schema of a database in use is made by `migrations/`; `tests/integration/tes
 
 from tripline.store.tables.accounts import account, password_link, refresh_session, secret, service_application
 from tripline.store.tables.base import metadata
+from tripline.store.tables.channel import (
+    activation,
+    device_connection,
+    device_trace,
+    device_watch,
+    rpc_call,
+    rpc_later_result,
+)
 from tripline.store.tables.driving import (
     device_event,
     driving_score,
@@ -31,15 +39,19 @@ from tripline.store.tables.fleet import (
     vehicle_company,
     vehicle_user,
 )
-from tripline.store.tables.outbox import mail_outbox, push_outbox
+from tripline.store.tables.outbox import mail_outbox, push_outbox, push_secret
 
 __all__ = [
     "account",
+    "activation",
     "carrier_action",
     "carrier_line",
     "company",
     "company_relation",
+    "device_connection",
     "device_event",
+    "device_trace",
+    "device_watch",
     "driving_score",
     "erasure",
     "gps_event",
@@ -48,8 +60,11 @@ __all__ = [
     "microtrip",
     "password_link",
     "push_outbox",
+    "push_secret",
     "refresh_session",
     "rejected_message",
+    "rpc_call",
+    "rpc_later_result",
     "scoring_job",
     "secret",
     "sensor",

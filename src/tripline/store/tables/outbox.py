@@ -1,6 +1,6 @@
 """What waits to be sent: mails, and messages to customers' servers."""
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, String, Table
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, String, Table, text
 
 from tripline.store.tables.base import RowNumber, Uuid, metadata
 
@@ -29,11 +29,40 @@ push_outbox = Table(
     Column("company_id", Uuid, nullable=False, comment="the receiver"),
     Column("sensor_id", Uuid, nullable=False),
     Column("selector", SmallInteger, nullable=False, comment="number of notifyMsgType that selected it (push.md 2)"),
-    Column("body", LargeBinary, nullable=False, comment="JSON to send"),
+    Column("body", LargeBinary, nullable=False, comment="what is sent, byte for byte"),
     Column("due_ms", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("last_error", String(255)),
+    Column("channel", String(16), nullable=False, server_default="notify", comment="notify or rpc_notify (push.md 1)"),
+    Column("request_id", Uuid, comment="of an RPC result"),
+    Column("method", String(255), comment="of an RPC result"),
+    Column("parked_ms", BigInteger, comment="when it was given up; it is sent again on demand only"),
     comment="messages to customers' servers",
 )
-Index("ix_push_outbox_due", push_outbox.c.due_ms, push_outbox.c.no)
-Index("ix_push_outbox_company", push_outbox.c.company_id, push_outbox.c.no)
+Index(
+    "ix_push_outbox_waiting",
+    push_outbox.c.company_id,
+    push_outbox.c.channel,
+    push_outbox.c.no,
+    sqlite_where=text("parked_ms IS NULL"),
+    postgresql_where=text("parked_ms IS NULL"),
+)
+Index(
+    "ix_push_outbox_parked",
+    push_outbox.c.company_id,
+    push_outbox.c.no,
+    sqlite_where=text("parked_ms IS NOT NULL"),
+    postgresql_where=text("parked_ms IS NOT NULL"),
+)
+
+
+push_secret = Table(
+    "push_secret",
+    metadata,
+    Column("company_id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("secret", LargeBinary, nullable=False, comment="signs what is pushed to the company"),
+    Column("former", LargeBinary, comment="the one before, which signs too for a while"),
+    Column("former_until_ms", BigInteger),
+    comment="secrets of customers' servers",
+)
