@@ -5,13 +5,14 @@ Written in the transaction of the change that they tell of. Mails wait in a tabl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import bindparam, func, insert, select
 
 from tripline.domain.companies import MessageTypes
-from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
 from tripline.domain.pushes import Subscription
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -27,6 +28,15 @@ _SUBSCRIPTIONS: Final = Hot(
 _NEWEST: Final = Hot(select(func.coalesce(func.max(push_outbox.c.no), 0)))
 
 
+class Channel(StrEnum):
+    """Which of a company's two addresses a message goes to (push.md 1)."""
+
+    NOTIFY = "notify"
+    """`notifyHost`: the envelope of push.md 4.2."""
+    RPC_NOTIFY = "rpc_notify"
+    """`rpcNotify*`: the result of a call, byte for byte as the device sent it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A message to one company. `id` is its `webhook-id`: a receiver that knows it drops the repetition."""
@@ -39,6 +49,10 @@ class Waiting:
     """Number of `notifyMsgType` that selected it."""
     body: bytes
     due_ms: int
+    channel: Channel = Channel.NOTIFY
+    request_id: RequestId | None = None
+    """Of an RPC result, and so is the method."""
+    method: str | None = None
 
 
 def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subscription]:
