@@ -3,8 +3,10 @@
 Ids are bare UUID texts; a vehicle that is not set is the placeholder. Not here: who gets one (`domain/pushes.py`).
 """
 
+from typing import Annotated
+
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
@@ -13,21 +15,38 @@ from tripline.domain.ids import CompanyId, SensorId, VehicleId
 class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A message; `msg_ty` is there for what a device sent with a number, `request_id` for results of RPC."""
 
-    master_company_id: CompanyId
-    company_id: CompanyId
-    sensor_id: SensorId
-    vehicle_id: str
-    ts: int
-    ty: str
-    msg_ty: int | UnsetType = UNSET
-    request_id: str | UnsetType = UNSET
-    pld: msgspec.Raw
+    master_company_id: Annotated[
+        CompanyId, Meta(description="operator of the service type", examples=["a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"])
+    ]
+    company_id: Annotated[
+        CompanyId, Meta(description="owner of the sensor", examples=["b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"])
+    ]
+    sensor_id: Annotated[SensorId, Meta(description="the sensor", examples=["c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"])]
+    vehicle_id: Annotated[
+        str,
+        Meta(
+            description=f"vehicle that the sensor is on; `{ids.PLACEHOLDER}` when it is on none",
+            examples=["d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
+    ts: Annotated[
+        int, Meta(description="time of the message, epoch ms; of receipt when it had none", examples=[1735689602000])
+    ]
+    ty: Annotated[str, Meta(description="name of the kind of message", examples=["MICROTRIP"])]
+    msg_ty: Annotated[
+        int | UnsetType, Meta(description="number that the device sent (trips, microtrips, events)", examples=[2])
+    ] = UNSET
+    request_id: Annotated[
+        str | UnsetType,
+        Meta(description="id of the call (results of RPC)", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"]),
+    ] = UNSET
+    pld: Annotated[msgspec.Raw, Meta(description="what is told, by the kind of message")]
 
 
 class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
     """What a NWSTATUS message says."""
 
-    nw_status: str
+    nw_status: Annotated[str, Meta(description="state of the line, two digits", examples=["01"])]
 
 
 def payload(value: msgspec.Struct) -> msgspec.Raw:
