@@ -12,6 +12,7 @@ from tripline.domain import access, line_actions, lines, sensors
 from tripline.domain.access import Action
 from tripline.domain.line_actions import Outcome
 from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
+from tripline.services import hints
 from tripline.services.carrier.actions import Submitted
 from tripline.wire import rest_lines, rest_reading, rest_sensors
 
@@ -78,7 +79,9 @@ async def unpause(request: Call) -> ASGIApp:
     sent = rest_reading.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
     if not sent.mdn:
         raise BadParameter.missing("mdn")
-    return answers.ok(rest_sensors.sensor_record(await rim.unpauser.unpause(actor=actor, mdn=sent.mdn)))
+    device = await rim.unpauser.unpause(actor=actor, mdn=sent.mdn)
+    hints.tell(rim.signals, hints.push_due())
+    return answers.ok(rest_sensors.sensor_record(device))
 
 
 def _submitted(action: dict[str, Any]) -> Submitted:

@@ -52,6 +52,7 @@ async def register(request: Call) -> ASGIApp:
             tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
         )
     )
+    hints.tell(rim.signals, hints.company_changed(new.id))
     return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd))
 
 
@@ -121,9 +122,10 @@ async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -
 
 
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
-    store = rim_of(request).store
+    rim = rim_of(request)
     named = rest_reading.read_partial(body, rest_companies.CompanyRequest)
-    changed = await store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
+    changed = await rim.store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
+    hints.tell(rim.signals, hints.company_changed(company_id))
     return answers.ok(rest_companies.company_record(changed, with_prefix=_sees_prefix(actor)))
 
 
@@ -144,7 +146,7 @@ async def delete(request: Call) -> ASGIApp:
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     now_ms = rim.clock()
     changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id, now_ms=now_ms))
-    hints.tell(rim.signals, hints.deleted(changed))
+    hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company_id)))
     return answers.ok({})
 
 

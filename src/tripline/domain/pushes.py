@@ -5,7 +5,7 @@ Follows push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), th
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -46,6 +46,10 @@ _NAMES: Final[dict[int, Name]] = {
 }
 
 
+OF_DEVICES: Final = frozenset({*range(1, 13), *range(101, 117)})
+"""Numbers of messages that devices send. A device that sends one of the others is not heard as the platform."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """Where a company wants messages sent, and which."""
@@ -53,6 +57,14 @@ class Subscription:
     company_id: CompanyId
     notify_host: str | None
     notify_msg_type: MessageTypes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A company that gets messages, and the numbers that it asked for."""
+
+    company_id: CompanyId
+    numbers: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +87,29 @@ def selected(asked: MessageTypes | None) -> frozenset[int]:
     return frozenset(int(number[1]) for number in found if number)
 
 
-def receivers(operator: Subscription, owner: Subscription, numbers: Iterable[int]) -> list[Receiver]:
-    """Who gets a message that has these numbers: its kind's, and the one that was sent (N4). Each company once.
+def wishes(operator: Subscription, owner: Subscription) -> tuple[Wish, ...]:
+    """Who may get messages about a sensor: each company once, unless it asked for none (N3, 4.4).
 
     `operator` is the operator of the sensor's service type, `owner` the company that owns the sensor.
     """
     told = [operator] if owner.company_id == operator.company_id else [operator, owner]
-    chosen = ((company, _selector(company, numbers)) for company in told if company.notify_host)
-    return [Receiver(company.company_id, selector) for company, selector in chosen if selector is not None]
+    asked = (Wish(company.company_id, _with_messages(company)) for company in told if company.notify_host)
+    return tuple(wish for wish in asked if wish.numbers)
 
 
-def _selector(company: Subscription, numbers: Iterable[int]) -> int | None:
-    asked = selected(company.notify_msg_type)
-    return next((number for number in numbers if number in asked and number in _NAMES), None)
+def chosen(wishes: Iterable[Wish], numbers: Iterable[int]) -> list[Receiver]:
+    """Who gets a message that has these numbers: its kind's, and the one that was sent (N4)."""
+    found = ((wish.company_id, next((number for number in numbers if number in wish.numbers), None)) for wish in wishes)
+    return [Receiver(company_id, selector) for company_id, selector in found if selector is not None]
+
+
+def receivers(operator: Subscription, owner: Subscription, numbers: Sequence[int]) -> list[Receiver]:
+    """Who gets a message about a sensor: `chosen` of the `wishes`."""
+    return chosen(wishes(operator, owner), numbers)
+
+
+def _with_messages(company: Subscription) -> frozenset[int]:
+    return selected(company.notify_msg_type) & _NAMES.keys()
 
 
 def _text(part: str | int | float | None) -> str:

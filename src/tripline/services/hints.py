@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tripline import observe
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import CompanyId, SensorId
 from tripline.ports import Signals
 
 Hint: TypeAlias = tuple[str, str]
@@ -29,6 +29,16 @@ def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
 def credential_ended(sensor_id: SensorId) -> tuple[Hint, ...]:
     """The sensor's access token is good no more: the gateway disconnects who came with it."""
     return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
+
+
+def push_due() -> tuple[Hint, ...]:
+    """Messages wait for customers' servers."""
+    return ((observe.SIGNAL_PUSH_DUE, ""),)
+
+
+def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
+    """A company was registered, changed or deleted: what it wants pushed, and where to, is read again."""
+    return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
 
 
 def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:

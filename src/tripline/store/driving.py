@@ -19,6 +19,7 @@ from tripline.store.tables import (
     account,
     device_event,
     microtrip,
+    push_outbox,
     rejected_message,
     scoring_job,
     sensor,
@@ -81,7 +82,9 @@ _TELL_DRIVER: Final = (
     update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
 )
 _NEWEST: Final = Hot(
-    union_all(*(select(func.max(table.c.no)) for table in (trip, microtrip, device_event, rejected_message)))
+    union_all(
+        *(select(func.max(table.c.no)) for table in (trip, microtrip, device_event, rejected_message, push_outbox))
+    )
 )
 
 
@@ -99,8 +102,8 @@ class Rows:
         """When each trip is due for scoring."""
         self.ended: list[dict[str, Any]] = []
         """Trips that end, after `trips`: one batch may open and end a trip."""
-        self.messages = 0
-        """Trip messages placed."""
+        self.messages: list[VehicleId | None] = []
+        """Of each trip message placed, the vehicle of its trip."""
         self.started: dict[int, int] = {}
         """Trips whose first sample turned out to be earlier."""
         self.attributes: dict[tuple[SensorId, str], tuple[int, bytes]] = {}

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, func, insert, select
 from tripline.domain.companies import MessageTypes
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
 from tripline.domain.pushes import Subscription
+from tripline.store.bulk import Bulk
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -25,6 +26,8 @@ _SUBSCRIPTIONS: Final = Hot(
     .order_by(company.c.master.desc()),
     "key",
 )
+NOTICES: Final = Bulk(push_outbox, "no", "id", "company_id", "sensor_id", "selector", "body", "due_ms")
+"""Messages to `notifyHost`."""
 _NEWEST: Final = Hot(select(func.coalesce(func.max(push_outbox.c.no), 0)))
 
 

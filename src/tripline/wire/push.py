@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.wire import device_values
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,6 +44,12 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pld: Annotated[msgspec.Raw, Meta(description="what is told, by the kind of message")]
 
 
+class Connection(msgspec.Struct, frozen=True, rename="camel"):
+    """What a CONNECTION message says."""
+
+    connected: bool
+
+
 class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
     """What a NWSTATUS message says."""
 
@@ -52,6 +59,17 @@ class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
 def payload(value: msgspec.Struct) -> msgspec.Raw:
     """What goes into `pld`; a payload kept as JSON bytes goes in as `msgspec.Raw` of them."""
     return msgspec.Raw(msgspec.json.encode(value))
+
+
+def sent_payload(payload: bytes) -> msgspec.Raw:
+    """A stored payload as it goes into `pld`: an object, or an array of an aggregate's samples."""
+    return msgspec.Raw(payload)
+
+
+def message_ms(ts: int | None, received_ms: int) -> int:
+    """Time of a device's message: its header's `ts`, or its receipt when that is missing or no time (T1, T2)."""
+    sent_ms = device_values.instant(ts, received_ms)
+    return received_ms if sent_ms is None else sent_ms
 
 
 def vehicle_or_unset(vehicle_id: VehicleId | None) -> str:

@@ -197,13 +197,16 @@ def test_device_change_moves_mapping_owner_and_line(play, suspended):
             (line_of(before)[:2], before["vehicleId"], before["status"]),
             (line_of(after), after["vehicleId"]["id"] == vehicle_id, after["status"], after["serialNo"]),
             after["companyId"] == before["companyId"],
-            scene.app.signals.told == [(observe.SIGNAL_SENSOR_CHANGED, each) for each in (old, new)],
+            [told for told in scene.app.signals.told if told[0] == observe.SIGNAL_SENSOR_CHANGED]
+            == [(observe.SIGNAL_SENSOR_CHANGED, each) for each in (old, new)],
+            (observe.SIGNAL_PUSH_DUE, "") in scene.app.signals.told,
         )
 
     state = "02" if suspended else "01"
     assert play(scenario) == (
         ((None, "00"), NONE, "DEACTIVATED"),
         ((MDN, state, ("PLAN", "450081", "8982")), True, "ACTIVATED", "111"),
+        True,
         True,
         True,
     )
@@ -257,7 +260,7 @@ def test_termination_empties_the_record_and_frees_the_number(play, kind, after):
             again,
         )
 
-    told = {observe.SIGNAL_SENSOR_CHANGED, observe.SIGNAL_CREDENTIAL_ENDED}
+    told = {observe.SIGNAL_SENSOR_CHANGED, observe.SIGNAL_CREDENTIAL_ENDED, observe.SIGNAL_PUSH_DUE}
     assert play(scenario) == (after, after, None, None, NONE, told, True)
 
 

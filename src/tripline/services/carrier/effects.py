@@ -91,9 +91,9 @@ def _device_change(desk: Desk, action: LineAction) -> Done:
     line_devices.hand_over(desk.tx, old, new.id)
     latest_values.forget_of_vehicle(desk.tx, old.id)
     rows.claim(desk.tx, old.id, None)
-    _kept(desk, action, replace(old, vehicle_id=None), left)
+    freed = _kept(desk, action, replace(old, vehicle_id=None), left)
     done = _kept(desk, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
-    return replace(done, hints=hints.sensors_changed((old.id, new.id)))
+    return replace(done, hints=(*freed.hints, *done.hints, *hints.sensors_changed((old.id, new.id))))
 
 
 def _owner_change(desk: Desk, action: LineAction) -> Done:
@@ -101,7 +101,7 @@ def _owner_change(desk: Desk, action: LineAction) -> Done:
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, Event.LEAVE))
     done = _kept(desk, action, old, left)
     sensor_removal.forget(desk.tx, old.id, now_ms=desk.now_ms)
-    return replace(done, hints=hints.sensor_deleted(old.id))
+    return replace(done, hints=(*done.hints, *hints.sensor_deleted(old.id)))
 
 
 def _number_change(desk: Desk, action: LineAction) -> Done:
@@ -138,7 +138,8 @@ def _termination(desk: Desk, action: LineAction) -> Done:
     rows.claim(desk.tx, device.id, None)
     line_devices.clear(desk.tx, device.id)
     latest_values.forget(desk.tx, device.id)
-    return replace(done, hints=(*hints.credential_ended(device.id), *hints.sensors_changed([device.id])))
+    ended_hints = (*hints.credential_ended(device.id), *hints.sensors_changed([device.id]))
+    return replace(done, hints=(*done.hints, *ended_hints))
 
 
 _EFFECTS: Final[dict[Type, Callable[[Desk, LineAction], Done]]] = {
@@ -236,8 +237,9 @@ def _kept(desk: Desk, action: LineAction, device: Sensor, after: Line, *, vehicl
     """Keep the line and tell whoever wants to know that its state changed."""
     before = NwStatus.NOT_OPENED if device.line is None else device.line.nw_status
     rows.put(desk.tx, after, now_ms=desk.now_ms)
+    told: tuple[Hint, ...] = ()
     if after.nw_status is not before:
-        notices.network_status(
+        told = notices.network_status(
             desk.tx,
             subject=notices.Subject(device.id, device.company_id, (vehicle_of or device).vehicle_id),
             status=after.nw_status,
@@ -245,4 +247,4 @@ def _kept(desk: Desk, action: LineAction, device: Sensor, after: Line, *, vehicl
             ids=desk.ids,
             now_ms=desk.now_ms,
         )
-    return Done(device.id, after.nw_status)
+    return Done(device.id, after.nw_status, told)

@@ -16,9 +16,13 @@ from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
 from tripline.services import hints
-from tripline.services.ingest import checking
+from tripline.services.hints import Hint
+from tripline.services.ingest import checking, pushing
 from tripline.services.ingest.placing import Item, Placer
+from tripline.services.ingest.pushing import Wishes
 from tripline.services.ingest.tracks import SCOPE, Track, Tracks
+from tripline.services.push import notices
+from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
 from tripline.services.rpc.answers import Answered
 from tripline.store import driving, rejected
@@ -59,6 +63,7 @@ class Pipeline:
         self._max_items = max_items
         self._ids = ids
         self._signals = signals
+        self._wishes = Wishes(store, signals)
         self.tracks = Tracks(store, memory_ms=max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
 
     async def take_in(
@@ -99,6 +104,7 @@ class Pipeline:
         before its clock was set back."""
         if isinstance(error, _Stale):
             self.tracks.forget_all()
+            self._wishes.forget()
         else:
             self.tracks.forget(concerned)
             self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE)))
@@ -109,8 +115,10 @@ class Pipeline:
         over = await self._over(concerned, silent, now_ms)
         readings, answers, refusals = self._decode(frames)
         items = await self._check(readings, now_ms)
+        wanted = await self._wishes.about(items)
         rows = self._place(items, over, now_ms)
-        await self._keep(rows, answers, refusals, now_ms)
+        messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
+        await self._keep(rows, messages, answers, refusals, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items))
 
@@ -170,28 +178,35 @@ class Pipeline:
         placer.place(items)
         return placer.rows
 
-    async def _keep(self, rows: Rows, answers: Sequence[Answered], refusals: list[Refusal], now_ms: int) -> None:
+    async def _keep(
+        self,
+        rows: Rows,
+        messages: Sequence[Message],
+        answers: Sequence[Answered],
+        refusals: list[Refusal],
+        now_ms: int,
+    ) -> None:
         """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
         log = self._log_rows(refusals, now_ms)
         tracks = self.tracks
         store = self._store
 
-        def write(tx: WriteTx) -> rpc_answers.Taken | None:
-            if store.foreign_commits != tracks.foreign_commits:
+        def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal]]:
+            if store.foreign_commits != tracks.foreign_commits or self._wishes.stale:
                 raise _Stale
             driving.write(tx, SCOPE, rows)
             rejected.LOG.insert(tx, log)
+            told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
             if not answers:
-                return None
+                return told, []
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms)
             rejected.LOG.insert(tx, self._log_rows(taken.refused, now_ms))
-            return taken
+            return told + taken.hints, taken.refused
 
         with observe.COMMIT_SECONDS.time():
-            taken = await store.write(write)
-        if taken is not None:
-            refusals += taken.refused
-            hints.tell(self._signals, taken.hints)
+            told, unknown = await store.write(write)
+        refusals += unknown
+        hints.tell(self._signals, told)
 
     async def _narrow_down(
         self, frames: Sequence[Frame], now_ms: int, silent: Collection[SensorId], again: Collection[SensorId]
@@ -228,7 +243,7 @@ class Pipeline:
         for kind, count in (
             ("microtrip", len(rows.microtrips) // driving.MICROTRIPS.width),
             ("event", len(rows.events) // driving.EVENTS.width),
-            ("trip", rows.messages),
+            ("trip", len(rows.messages)),
             ("redelivered", redelivered),
         ):
             if count:

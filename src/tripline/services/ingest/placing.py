@@ -106,8 +106,8 @@ class Placer:
 
     def _message(self, track: Track, message: Trip, received_ms: int) -> None:
         """A trip message completes the open trip, else one that ended lately, else makes a trip of its own (I2)."""
-        self.rows.messages += 1
         trip = self._told_of(track, message)
+        self.rows.messages.append(track.vehicle_id if trip is None else trip.vehicle_id)
         if trip is None:
             self._alone(track, message, received_ms)
             self._tell(track, None, trips.TRIP)

@@ -3,15 +3,22 @@
 Each receiver has a row of its own, with its own `webhook-id`. Follows push 4. Not here: the sending.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from tripline.domain import pushes
-from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.pushes import Selector
+from tripline.services import hints
+from tripline.services.hints import Hint
 from tripline.store import outbox
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
+
+Message: TypeAlias = tuple[CompanyId, SensorId, int, bytes]
+"""Receiver, sensor, number of `notifyMsgType` that selected it, body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +30,11 @@ class Subject:
     vehicle_id: VehicleId | None
 
 
-def network_status(tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: int, ids: TimeIds, now_ms: int) -> None:
-    """Tell that the line of a sensor has another state since `at_ms` (class 600)."""
+def network_status(
+    tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: int, ids: TimeIds, now_ms: int
+) -> tuple[Hint, ...]:
+    """Tell that the line of a sensor has another state since `at_ms` (class 600); what is to be told after the
+    commit."""
     operator, owner = outbox.subscriptions(tx, subject.company_id)
     receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
     notice = push.Notice(
@@ -36,29 +46,33 @@ def network_status(tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: in
         ty=pushes.name_of(Selector.NETWORK_STATUS),
         pld=push.payload(push.NetworkStatus(status)),
     )
-    send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
+    return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
 
 
-def send(tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int) -> None:
-    """Put the message into the outbox behind all that is there, once for each receiver, due at once."""
-    if not receivers:
-        return
-    first_id = ids.take(len(receivers), now_ms=now_ms)
-    # Another program on this database may have numbered rows ahead of our clock.
-    first = max(first_id, outbox.newest_no(tx) + 1)
+def send(
+    tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int
+) -> tuple[Hint, ...]:
+    """Put the message into the outbox behind all that is there, once for each receiver, due at once; what is to be
+    told after the commit."""
+    return put(tx, addressed(notice, receivers) if receivers else [], ids=ids, now_ms=now_ms)
+
+
+def addressed(notice: push.Notice, receivers: Iterable[pushes.Receiver]) -> list[Message]:
+    """The message, once for each receiver."""
     body = push.body(notice)
-    outbox.add(
-        tx,
-        [
-            outbox.Waiting(
-                no=RowNo(first + place),
-                id=ids.text(first_id + place),
-                company_id=receiver.company_id,
-                sensor_id=notice.sensor_id,
-                selector=receiver.selector,
-                body=body,
-                due_ms=now_ms,
-            )
-            for place, receiver in enumerate(receivers)
-        ],
-    )
+    return [(receiver.company_id, notice.sensor_id, receiver.selector, body) for receiver in receivers]
+
+
+def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """As `send`, for any number of messages, in this order."""
+    if not messages:
+        return ()
+    first_id = ids.take(len(messages), now_ms=now_ms)
+    # Another program on this database may have numbered rows ahead of our clock.
+    no = max(first_id, outbox.newest_no(tx) + 1)
+    values: list[Any] = []
+    for message, text in zip(messages, ids.texts(first_id, len(messages)), strict=True):
+        values += (no, text, *message, now_ms)
+        no += 1
+    outbox.NOTICES.insert(tx, values)
+    return hints.push_due()

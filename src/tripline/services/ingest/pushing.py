@@ -1,0 +1,140 @@
+"""Messages to customers' servers about what devices sent: trips, microtrips and device events (push 2, 4.2, 4.4).
+
+What was stored is told, one message for each stored record: an aggregate with two trip numbers is two records, so two
+messages. What was rejected or delivered again is not told, nor is a trip that silence ended: there is no message of it.
+
+What companies want is remembered and read again when a company changes, here or in another process; while nobody wants
+anything a batch costs one look at its companies.
+
+Not here: the rows and their numbers (`services/push/notices.py`), the sending.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tripline import observe
+from tripline.domain import pushes
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.pushes import Wish
+from tripline.ports import Signals
+from tripline.services.ingest.placing import Item
+from tripline.services.ingest.tracks import Track
+from tripline.services.push import notices
+from tripline.services.push.notices import Message
+from tripline.store import outbox
+from tripline.store.transactions import ReadTx, Store
+from tripline.wire import device_answers, device_tables, push
+from tripline.wire.readings import Event, LatestValues, Microtrip, Trip
+
+Told: TypeAlias = Microtrip | Trip | Event
+_INLINE: Final = 8
+"""Companies read on the event loop itself; more are read in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The operator above a company, and who wants what about the company's sensors."""
+
+    operator_id: CompanyId
+    wishes: tuple[Wish, ...]
+
+
+class Wishes:
+    """What each company's sensors are asked for."""
+
+    def __init__(self, store: Store, signals: Signals) -> None:
+        self._store = store
+        self._of: dict[CompanyId, Wanted] = {}
+        self._foreign_commits = store.foreign_commits
+        signals.subscribe(observe.SIGNAL_COMPANY_CHANGED, lambda _: self.forget())
+
+    def forget(self) -> None:
+        """Read everything again: an operator's wish counts for all its partners."""
+        # A new one: what a read under way brings goes into the old one, which nobody looks at again.
+        self._of = {}
+
+    @property
+    def stale(self) -> bool:
+        """Whether another process committed since the first of them was read; exact inside a write."""
+        return bool(self._of) and self._foreign_commits != self._store.foreign_commits
+
+    async def about(self, items: Iterable[Item]) -> dict[CompanyId, Wanted]:
+        """The companies of these sensors that somebody wants messages about. Raises `Outage`."""
+        companies = {item[0].company_id for item in items}
+        known = self._of
+        missing = [company_id for company_id in companies if company_id not in known]
+        if missing:
+            await self._read(missing, known)
+        return {company_id: known[company_id] for company_id in companies if known[company_id].wishes}
+
+    async def _read(self, missing: Sequence[CompanyId], known: dict[CompanyId, Wanted]) -> None:
+        if not known:
+            self._foreign_commits = self._store.foreign_commits
+
+        def load(tx: ReadTx) -> list[Wanted]:
+            return [_wanted(tx, company_id) for company_id in missing]
+
+        open_one = self._store.read_short if len(missing) <= _INLINE else self._store.read
+        known.update(zip(missing, await open_one(load), strict=True))
+
+
+def _wanted(tx: ReadTx, company_id: CompanyId) -> Wanted:
+    operator, owner = outbox.subscriptions(tx, company_id)
+    return Wanted(operator.company_id, pushes.wishes(operator, owner))
+
+
+def messages(
+    items: Iterable[Item], *, wanted: Mapping[CompanyId, Wanted], told_vehicles: Iterable[VehicleId | None]
+) -> list[Message]:
+    """What is to be sent about a batch that was placed, in the order received.
+
+    `told_vehicles` are the vehicles of its trip messages: one may tell of a trip from before the sensor was moved.
+    """
+    found: list[Message] = []
+    if not wanted:
+        return found
+    vehicles = iter(told_vehicles)
+    for track, reading, received_ms in items:
+        vehicle_id = next(vehicles) if isinstance(reading, Trip) else track.vehicle_id
+        about = wanted.get(track.company_id)
+        if about is not None and not isinstance(reading, LatestValues):
+            found += _of_one(track, reading, received_ms, about, vehicle_id)
+    return found
+
+
+def _of_one(
+    track: Track, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
+) -> Iterable[Message]:
+    kind, sent = numbers(reading)
+    receivers = pushes.chosen(about.wishes, [number for number in (kind, sent) if number in pushes.OF_DEVICES])
+    if not receivers:
+        return ()
+    payload = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+    notice = push.Notice(
+        master_company_id=about.operator_id,
+        company_id=track.company_id,
+        sensor_id=track.sensor_id,
+        vehicle_id=push.vehicle_or_unset(vehicle_id),
+        ts=push.message_ms(reading.ts, received_ms),
+        ty=_NAMES[type(reading)],
+        msg_ty=sent,
+        pld=push.sent_payload(payload),
+    )
+    return notices.addressed(notice, receivers)
+
+
+def numbers(reading: Told) -> tuple[int, int]:
+    """The number of the message's kind after classification, and the one that was sent (N4); of a message that was
+    sent without one, the kind's."""
+    if isinstance(reading, Event):
+        return reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty
+    trip = device_tables.TRIP_OF[reading.device_type]
+    return trip + 1 if isinstance(reading, Microtrip) else trip, reading.ty
+
+
+_NAMES: Final[dict[type, pushes.Name]] = {
+    Microtrip: pushes.Name.MICROTRIP,
+    Trip: pushes.Name.TRIP,
+    Event: pushes.Name.EVENT,
+}
