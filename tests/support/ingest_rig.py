@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Table, insert, select, update
 
 from tests.support.stores import fresh_file
+from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Outage
@@ -215,6 +216,15 @@ class Rig:
 
     def change(self, table: Table, key: str, **values: Any) -> None:
         self.run(self.store.write(lambda tx: tx.run(update(table).where(table.c.id == key).values(**values))))
+
+    def want(self, asked: Any, *, company: str = COMPANY, host: str | None = "http://receiver.example/") -> None:
+        """A company asks for messages (`notifyMsgType`), as its PUT does."""
+        self.change(tables.company, company, notify_host=host, notify_msg_type=json.dumps(asked).encode())
+        self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company)
+
+    def pushed(self) -> list[Any]:
+        """Bodies of the messages in the outbox, in order."""
+        return [json.loads(body) for body in self.rows(tables.push_outbox, "body")]
 
     def door(self, **more: Any) -> IngestDoor:
         """A door over the rig's store; make it inside the loop."""

@@ -15,7 +15,7 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
-from tripline.services.ingest import closing
+from tripline.services.ingest import closing, cutting
 from tripline.services.ingest.pipeline import Frame, Pipeline
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
@@ -123,8 +123,8 @@ class IngestDoor:
 
     async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
         """One batch of what waits. An outage abandons it and everything behind it."""
-        frames = self._waiting[: self._batch]
-        self._waiting = self._waiting[self._batch :]
+        frames, later = cutting.behind_results(self._waiting[: self._batch])
+        self._waiting = later + self._waiting[self._batch :]
         if self._waiting or self._stop.is_set():
             self._wake.set()
         again, self._changed = self._changed, set()

@@ -120,7 +120,7 @@ class Pipeline:
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
         await self._keep(rows, messages, answers, refusals, now_ms)
         acknowledge(frames)
-        self._tell(rows, refusals, redelivered=len(readings) - len(items))
+        self._tell(rows, refusals, redelivered=len(readings) - len(items), answers=len(answers))
 
     async def _over(
         self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
@@ -223,7 +223,7 @@ class Pipeline:
         log = self._log_rows(refusals, now_ms)
         await self._store.write(lambda tx: rejected.LOG.insert(tx, log))
         acknowledge(frames)
-        self._tell(Rows(), refusals, redelivered=0)
+        self._tell(Rows(), refusals)
 
     def _log_rows(self, refusals: Sequence[Refusal], now_ms: int) -> list[Any]:
         log: list[Any] = []
@@ -236,7 +236,7 @@ class Pipeline:
                 no = RowNo(no + 1)
         return log
 
-    def _tell(self, rows: Rows, refusals: Sequence[Refusal], *, redelivered: int) -> None:
+    def _tell(self, rows: Rows, refusals: Sequence[Refusal], *, redelivered: int = 0, answers: int = 0) -> None:
         """Who waits for scoring jobs; metrics; one log line for each reason of refusal."""
         if rows.jobs:
             self._signals.notify(observe.SIGNAL_SCORING_DUE)
@@ -245,6 +245,7 @@ class Pipeline:
             ("event", len(rows.events) // driving.EVENTS.width),
             ("trip", len(rows.messages)),
             ("redelivered", redelivered),
+            ("answer", answers),
         ):
             if count:
                 observe.FRAMES.labels(kind).inc(count)

@@ -1,0 +1,59 @@
+"""Where a batch is cut: what a device sends behind its result waits for the next batch."""
+
+import itertools
+
+import pytest
+from tests.support.ingest_rig import NOW, SENSOR, TOPIC, UNMAPPED, FakeSource
+
+from tripline.services.ingest import cutting
+from tripline.wire import topics
+
+RESULT = topics.RPC_RESULT + "1"
+ACK = topics.RPC_RESPONSE + "1"
+OURS, OTHERS = FakeSource(SENSOR), FakeSource(UNMAPPED)
+
+
+def frames(*told):
+    return [(source, topic, b"", NOW, token, None) for token, (source, topic) in enumerate(told, 1)]
+
+
+def tokens(cut):
+    return [[frame[4] for frame in part] for part in cut]
+
+
+@pytest.mark.parametrize(
+    ("sent", "parts"),
+    [
+        ([], [[], []]),
+        ([TOPIC, TOPIC], [[1, 2], []]),
+        ([TOPIC, RESULT], [[1, 2], []]),
+        ([RESULT, TOPIC], [[1], [2]]),
+        ([ACK, TOPIC], [[1, 2], []]),
+        ([RESULT, RESULT, ACK], [[1, 2, 3], []]),
+        ([RESULT, TOPIC, RESULT, TOPIC], [[1], [2, 3, 4]]),
+        ([RESULT, topics.TRE_MSGPACK, ACK], [[1], [2, 3]]),
+        ([RESULT, topics.TELEMETRY], [[1], [2]]),
+        ([RESULT, "v1/else"], [[1, 2], []]),
+    ],
+)
+def test_data_behind_a_result_of_the_sensor_waits(sent, parts):
+    assert tokens(cutting.behind_results(frames(*((OURS, topic) for topic in sent)))) == parts
+
+
+def test_other_sensors_wait_for_nobody():
+    sent = frames((OURS, RESULT), (OTHERS, TOPIC), (OURS, TOPIC), (OTHERS, RESULT), (OTHERS, TOPIC), (OURS, ACK))
+
+    assert tokens(cutting.behind_results(sent)) == [[1, 2, 4], [3, 5, 6]]
+
+
+def test_every_cut_makes_progress_and_keeps_the_order_of_each_sensor():
+    for choice in itertools.product([(OURS, RESULT), (OURS, TOPIC), (OTHERS, RESULT), (OTHERS, TOPIC)], repeat=5):
+        left, order = frames(*choice), []
+        while left:
+            together, left = cutting.behind_results(left)
+            assert together
+            order += together
+
+        for source in (OURS, OTHERS):
+            mine = [frame[4] for frame in order if frame[0] is source]
+            assert mine == sorted(mine)
