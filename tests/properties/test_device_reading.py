@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS
 
 from tripline.domain import samples
-from tripline.wire import device, device_answers, device_fast, device_reasons, device_tables, topics
+from tripline.wire import device, device_answers, device_explain, device_fast, device_reasons, device_tables, topics
+from tripline.wire.device_explain_words import Sort
 from tripline.wire.readings import Event, Microtrip, Rejected, Trip
 
 TOPICS = st.sampled_from(sorted(topics.DATA))
@@ -171,6 +172,36 @@ def test_damaged_messages_are_read_without_an_error(topic: str, body: bytes, dat
     check(topic, body[:at] + patch + body[at + data.draw(st.integers(0, 3)) :], "GPS")
 
 
+def check_explained(topic: str, body: bytes, sensor_type: str) -> None:
+    """The explanation tells what the reader did: the same readings, the same reasons, something of each."""
+    surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
+    readings = device.read(topic, body, **surroundings)
+
+    told = device_explain.explain(topic, body, **surroundings)
+
+    reasons = [reading.reason for reading in readings if isinstance(reading, Rejected)]
+    said = [finding for finding in told.findings if finding.sort is Sort.REJECTED]
+    assert told.readings == readings
+    assert told.rejected == reasons
+    assert [finding.text.partition(":")[0] for finding in said] == reasons
+    read = [finding for finding in told.findings if finding.sort is Sort.READ and not finding.where.endswith("em")]
+    assert len(read) == (len(readings) - len(reasons) if readings else 1)
+    assert all(finding.text for finding in told.findings)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TOPICS, messages(), SENSOR_TYPES)
+def test_explanation_says_rejected_with_the_reason_of_the_reader(topic: str, body: bytes, sensor_type: str) -> None:
+    check_explained(topic, body, sensor_type)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TOPICS | st.just("v1/sensors/me/x"), st.binary(max_size=64), SENSOR_TYPES)
+@example(topics.TELEMETRY, b'{"\\udc00":"\\ud800"}', "OBD")
+def test_explanation_of_any_bytes_agrees_with_the_reader(topic: str, body: bytes, sensor_type: str) -> None:
+    check_explained(topic, body, sensor_type)
+
+
 packable = st.recursive(
     st.one_of(
         st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), st.text(max_size=5), st.binary()
@@ -184,3 +215,4 @@ packable = st.recursive(
 @given(TOPICS, st.dictionaries(st.sampled_from(["ty", "ts", "pld", b"pld", "x"]), packable), SENSOR_TYPES)
 def test_any_msgpack_map_is_read_into_storable_readings(topic: str, fields: dict[Any, Any], sensor_type: str) -> None:
     check(topic, msgspec.msgpack.encode(fields), sensor_type)
+    check_explained(topic, msgspec.msgpack.encode(fields), sensor_type)

@@ -46,12 +46,26 @@ def read_tolerantly(topic: str, body: bytes, *, received_ms: int, sensor_type: s
     if isinstance(decoded, str):
         return [rejected(decoded, body)]
     message = _Message(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items)
-    has_payload = decoded.fields.get("pld") is not None
-    if topic in topics.HEADERLESS and not (has_payload and decoded.fields.get("ty") is not None):
+    if is_headerless(topic, decoded.fields):
         return [message.headerless(decoded.text)]
-    if not has_payload:
+    if not device_kinds.has(decoded.fields, "pld"):
         return [rejected(device_reasons.NO_PAYLOAD, body)]
     return message.readings(device_body.payload_text(decoded))
+
+
+def is_headerless(topic: str, fields: Item) -> bool:
+    """Whether the body itself is the payload (K8)."""
+    return topic in topics.HEADERLESS and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
+
+
+def header_of(fields: Item, received_ms: int) -> Header:
+    """What the objects of the message share."""
+    return Header(
+        ts=device_values.whole(fields.get("ts")),
+        time_ms=device_values.instant(fields.get("ts"), received_ms),
+        parking=device_values.whole(fields.get("try")) == device_items.PARKING,
+        received_ms=received_ms,
+    )
 
 
 class _Message:
@@ -64,12 +78,7 @@ class _Message:
         self._max_items = max_items
         self._sent = device_values.whole(fields.get("ty"))
         self._number = device_kinds.message_number(self._sent)
-        self._header = Header(
-            ts=device_values.whole(fields.get("ts")),
-            time_ms=device_values.instant(fields.get("ts"), received_ms),
-            parking=device_values.whole(fields.get("try")) == device_items.PARKING,
-            received_ms=received_ms,
-        )
+        self._header = header_of(fields, received_ms)
 
     def headerless(self, text: bytes) -> Reading:
         """The body itself is the payload (K8)."""

@@ -12,7 +12,7 @@ from tripline.wire.readings import Event
 
 _TIME_KEY: Final = {105: "unpt", 109: "tim", 111: "tm", 112: "tim"}
 """Where an event keeps its time when it has no `clt` (D27); `tim` of 114 counts only for the AVN event."""
-_POSITION_KEYS: Final = {
+POSITION_KEYS: Final = {
     102: (("dclat", "dclon"), ("dcwlat", "dcwlon")),
     103: (("plat", "plon"), ("pclat", "pclon")),
 }
@@ -42,16 +42,21 @@ def _shared_time(header: Header) -> int:
 
 
 def _time(number: int, item: Item, header: Header, device: str) -> int:
-    key = "tim" if device == device_tables.AVN else _TIME_KEY.get(number, "clt")
-    for value in (item.get("clt"), item.get(key)):
+    for value in map(item.get, time_keys(number, device)):
         at_ms = device_values.instant(value, header.received_ms)
         if at_ms is not None:
             return at_ms
     return _shared_time(header)
 
 
+def time_keys(number: int, device: str) -> tuple[str, ...]:
+    """Where the event's own time stands, the first that is valid counts (T4)."""
+    key = "tim" if device == device_tables.AVN else _TIME_KEY.get(number, "clt")
+    return ("clt",) if key == "clt" else ("clt", key)
+
+
 def _place(number: int, item: Item) -> tuple[float, float] | None:
-    names = _POSITION_KEYS.get(number)
+    names = POSITION_KEYS.get(number)
     if names is None:
         return device_values.position(item.get("lat"), item.get("lon"))
     folded = {key.lower(): value for key, value in item.items()}

@@ -89,7 +89,6 @@ def microtrips(
 def trip(item: Item, payload: bytes, header: Header, *, ty: int, device: str) -> Trip:
     """The record of a trip message. `stt`, `edt`, `clt`, `dis` mean the same in every trip table (T5, D9)."""
     end_ms = device_values.instant(item.get("edt"), header.received_ms)
-    distance_m = device_values.real(item.get("dis"))
     return Trip(
         ty=ty,
         device_type=device,
@@ -99,9 +98,15 @@ def trip(item: Item, payload: bytes, header: Header, *, ty: int, device: str) ->
         start_ms=device_values.instant(item.get("stt"), header.received_ms),
         end_ms=device_values.instant(item.get("clt"), header.received_ms) if end_ms is None else end_ms,
         header_ms=header.time_ms,
-        distance_m=distance_m if distance_m is not None and 0 < distance_m <= FARTHEST_M else None,
+        distance_m=distance(item.get("dis")),
         payload=payload,
     )
+
+
+def distance(value: object) -> float | None:
+    """The metres of `dis` when they can be a trip's (D9)."""
+    metres = device_values.real(value)
+    return metres if metres is not None and 0 < metres <= FARTHEST_M else None
 
 
 def _cuts(read: list[Sample], *, at_parking: bool) -> list[int]:

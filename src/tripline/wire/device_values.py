@@ -70,17 +70,22 @@ def instant(value: object, received_ms: int) -> int | None:
 
     None when it is none of these, before 2010, or more than five minutes after `received_ms` (T2).
     """
+    at_ms = spelled_ms(value)
+    return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
+
+
+def spelled_ms(value: object) -> int | None:
+    """Epoch ms of what the value spells as a time (T1), whenever that is; None when it spells none."""
     read = number(value)
     if read is None:
         return None
-    at_ms: int | None = None
     if _MILLIS_FROM <= read < _MILLIS_FROM * 10:
-        at_ms = int(read)
-    elif _SECONDS_FROM <= read < _SECONDS_FROM * 10:
-        at_ms = int(read * 1000)
-    elif _CALENDAR_FROM <= read < _CALENDAR_BELOW and read == int(read):
-        at_ms = _calendar_ms(int(read))
-    return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
+        return int(read)
+    if _SECONDS_FROM <= read < _SECONDS_FROM * 10:
+        return int(read * 1000)
+    if _CALENDAR_FROM <= read < _CALENDAR_BELOW and read == int(read):
+        return _calendar_ms(int(read))
+    return None
 
 
 def _calendar_ms(digits: int) -> int | None:

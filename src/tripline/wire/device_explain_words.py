@@ -1,0 +1,180 @@
+"""The words in which a device's maker is told how a message was read: findings, names of kinds, values and times shown.
+
+Not here: what is found (`device_explain.py` and its parts).
+"""
+
+import datetime
+import json
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from tripline.wire import device_tables
+
+
+class Sort(StrEnum):
+    """What a finding is about."""
+
+    READ = "read"
+    """What the message, or a part of it, was read as."""
+    COERCED = "coerced"
+    """A value of another kind or form than documented, that could be read all the same."""
+    DROPPED = "dropped"
+    """A value that is kept as sent but not used."""
+    ALIAS = "alias"
+    """A key under another name than the documented one."""
+    UNKNOWN = "unknown"
+    """A key that is not documented; kept as sent."""
+    MISSING = "missing"
+    """A documented key that is not there."""
+    SCORING = "scoring"
+    """What keeps the message, or some of its samples, out of scoring."""
+    NOTE = "note"
+    """Something worth knowing; nothing is wrong."""
+    REJECTED = "rejected"
+    """The message, or a part of it, cannot be used."""
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """One sentence about a message."""
+
+    sort: Sort
+    where: str
+    """Path of the key, `pld[2].clt`; empty: the whole message."""
+    text: str
+
+
+class Remark(msgspec.Struct, frozen=True, gc=False):
+    """A sentence about one object of a payload, before it is said of which."""
+
+    sort: Sort
+    key: str
+    text: str
+    about: str = ""
+    """What the sentence is about, when its text holds a value: remarks on many objects are told as one."""
+
+
+EVENTS: Final[dict[int, str]] = {
+    101: "diagnostic information",
+    102: "collision while driving",
+    103: "collision while parked",
+    104: "battery warning",
+    105: "unplugged warning",
+    106: "turn-off warning",
+    107: "ADAS event",
+    108: "boot completed",
+    109: "mode change",
+    110: "settings report",
+    111: "image upload report",
+    112: "alarm",
+    113: "emergency call",
+    114: "g-sensor",
+    115: "cheating",
+    116: "cold start",
+}
+AVN_EVENT: Final = "AVN event"
+MANOEUVRES: Final = (
+    "sudden start",
+    "sudden left turn",
+    "sudden right turn",
+    "sudden U-turn",
+    "sudden deceleration",
+    "sudden acceleration",
+    "sudden stop",
+    "reserved",
+)
+"""Meaning of the bits of `em`, the lowest first (device-messages 4.6)."""
+
+_MANDATORY: Final[dict[int, str]] = {
+    1: "tid stt edt",
+    2: "tid lat lon alt clt",
+    3: "tid stt edt tdis fc stlat stlon edlat edlon ctp coe fct hsts mesp idt btv gnv wut",
+    4: "tid lat lon clt",
+    5: "tid lat lon",
+    6: "tid clt lat lon dir sp ldw fcw chcmr chdir chbrk",
+    7: "tid clt stlat stlon edlat edlon try vlt",
+    8: "tid clt try",
+    9: "tid lat lon",
+    10: "tid clt lat lon",
+    11: "tid clt stlat stlon edlat edlon odo",
+    12: "tid clt lat lon",
+    101: "dtcc dtck dtcs",
+    102: "dclat dclon",
+    103: "plat plon",
+    104: "wbv",
+    105: "unpt pt",
+    106: "rs",
+    107: "dir sp ldw fcw",
+    108: "auth fwv bfwv bnm mfwv sfwv",
+    109: "mod",
+    111: "kind url",
+    112: "wid",
+    113: "tid clt",
+    114: "tid clt gvl",
+    115: "tid clt cht",
+    116: "tid clt ctime",
+}
+"""Keys documented as mandatory, by table; `dis` is not among them (D9)."""
+_DRIVING: Final = ("lat", "lon", "sp")
+_PARKED: Final = ("vlt", "tem", "tim")
+ALIASES: Final = {
+    "cdlt": "cdit", "gag": "gan", "pclat": "plat", "pclon": "plon", "dcwlat": "dclat", "dcwlon": "dclon",
+}  # fmt: skip
+"""Names that real devices use, in lower case -> the documented key (D5, D12, D13, D24)."""
+MISTAKEN: Final = {
+    "latitude": "lat", "longitude": "lon", "lng": "lon", "long": "lon", "speed": "sp", "spd": "sp", "time": "clt",
+    "timestamp": "clt", "collecttime": "clt", "altitude": "alt", "tripid": "tid", "trip": "tid",
+}  # fmt: skip
+"""Names that suggest themselves, in lower case -> the documented key that was probably meant."""
+
+
+def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
+    """The documented mandatory keys of a table, in its order."""
+    if table == 114 and device == device_tables.AVN:
+        return ["wid"]
+    keys = _MANDATORY.get(table, "").split()
+    if table == 8:
+        keys += _PARKED if parking else _DRIVING
+    return keys
+
+
+def event_name(number: int, device: str) -> str:
+    """The event's name for people; empty for an unknown number."""
+    return AVN_EVENT if device == device_tables.AVN and number == 114 else EVENTS.get(number, "")
+
+
+def shown(value: Any) -> str:
+    """The value as JSON, cut when it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 48 else f"{text[:45]}..."
+
+
+def kind_of(value: Any) -> str:
+    """What sort of JSON value it is, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "an array" if isinstance(value, list) else "an object"
+
+
+def utc(at_ms: int) -> str:
+    """The instant for people."""
+    moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
+    digits = f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{digits}.{moment.microsecond // 1000:03d} UTC" if at_ms % 1000 else f"{digits} UTC"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 sample`, `3 samples`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def with_article(noun: str) -> str:
+    """The device type with its article: `an OBD`, `a GPS`."""
+    return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"
