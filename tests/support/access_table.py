@@ -12,6 +12,7 @@ former one. A last word of a route that is `name=value` is a header.
 """
 
 ANYBODY = {
+    "GET /api/asyncapi.json": ".... ...... .... ...",
     "GET /api/openapi.json": ".... ...... .... ...",
     "GET /api/docs": ".... ...... .... ...",
     "GET /api/docs/{file}": ".... ...... .... ...",

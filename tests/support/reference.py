@@ -6,6 +6,7 @@
 import ast
 import functools
 import importlib
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -13,13 +14,13 @@ from pathlib import Path
 import tripline
 from tripline import cli, config_files, observe
 from tripline.api import app as api
-from tripline.api import errors, openapi, openapi_errors, operations
+from tripline.api import asyncapi_schemas, errors, openapi, openapi_errors, operations
 from tripline.domain import access, fields
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
 from tripline.services.accounts.limits import TooManyRequests
 from tripline.services.tokens import TokenExpired, TokenUnreadable
-from tripline.wire import device_reasons
+from tripline.wire import device_meanings, device_reasons
 
 USUAL = {
     BadParameter,
@@ -61,6 +62,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "commands.md": commands(),
         REFERENCE / "rest.md": rest(),
         REFERENCE / "access.md": access_page(),
+        REFERENCE / "messages.md": messages(),
         ARCHITECTURE: architecture(ARCHITECTURE.read_text("utf-8")),
     }
 
@@ -134,7 +136,8 @@ def rest() -> str:
         "# REST",
         NOTE,
         "Every path is served on both HTTP doors. The whole of it, with fields, types and examples, is served by the "
-        "program: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`.\n",
+        "program: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`; "
+        "devices and pushes are in `GET /api/asyncapi.json`.\n",
         "`parameter.*` (400), `token.unreadable` and `token.expired` (401), `access.denied` (403), "
         "`object.unknown` (404) and `request.too_many` (429) are left out of the last column.",
     ]
@@ -144,6 +147,26 @@ def rest() -> str:
         lines.append(f"\n## {heading}\n\n{about}\n")
         lines.append("| Method | Path | What it does | Who | Refused with |\n|---|---|---|---|---|")
         lines += [_operation(each) for each in every_operation() if each.name in names]
+    return _page(lines)
+
+
+def messages() -> str:
+    """Every message of a device: its number, its keys, what they mean, and an example."""
+    lines = [
+        "# Messages of devices",
+        NOTE,
+        'A device publishes `{"ty": number, "ts": epoch ms, "pld": payload}` to `v1/sensors/me/tre`. Numbers may be '
+        "sent as text; keys that are not listed are kept as sent. A key marked with * is asked for by the interface; "
+        "Tripline takes the message without it as well. The same as schemas: `GET /api/asyncapi.json`.",
+    ]
+    for number, title in device_meanings.TITLES.items():
+        lines.append(f"\n## {number}: {title}\n\n| Key | Example | Meaning |\n|---|---|---|")
+        for key in device_meanings.keys(number):
+            mark = " *" if key in device_meanings.MANDATORY[number] else ""
+            meaning = device_meanings.meaning(number, key)
+            lines.append(f"| `{key}`{mark} | `{device_meanings.example(number, key)}` | {_cell(meaning)} |")
+        body = json.dumps(asyncapi_schemas.example(number), separators=(",", ":"))
+        lines.append(f"\n```json\n{body}\n```")
     return _page(lines)
 
 

@@ -1,7 +1,7 @@
-"""The documentation of REST, served by the program itself: the OpenAPI document, and a page to read it.
+"""The documentation, served by the program itself: the OpenAPI and AsyncAPI documents, and a page to read the first.
 
 The page works without any other network: the viewer is part of the package (`viewer/`), and the page's policy forbids
-every other address. Not here: how the document is made (`openapi.py`).
+every other address. Not here: how the documents are made (`openapi.py`, `asyncapi.py`).
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from typing import Any, Final
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
 
+from tripline.api import asyncapi
 from tripline.api.openapi import Document
 from tripline.api.operations import JSON, Value, operation
 from tripline.api.rim import Call
@@ -45,6 +46,16 @@ async def read_document(request: Call) -> Response[bytes]:
     """
     document: Document = request.app.state.document
     return _answer(request, document.content, document.etag, f"{JSON};charset=UTF-8")
+
+
+@operation("GET", "/api/asyncapi.json", access=Gate.ANYONE, answer=bytes, also={304: None})
+async def read_channels(request: Call) -> Response[bytes]:
+    """The device channel, the messages to customers' servers and the bus as an AsyncAPI 3.0 document.
+
+    The answer has an `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
+    """
+    content, etag = asyncapi.published()
+    return _answer(request, content, etag, f"{JSON};charset=UTF-8")
 
 
 @operation("GET", "/api/docs", access=Gate.ANYONE, answer=bytes, answer_type="text/html", also={304: None})
@@ -88,4 +99,4 @@ def _answer(request: Call, content: bytes, etag: str, kind: str) -> Response[byt
     return Response(content, headers=headers, media_type=kind)
 
 
-handlers: Final[list[Any]] = [read_document, read_page, read_file]
+handlers: Final[list[Any]] = [read_document, read_channels, read_page, read_file]

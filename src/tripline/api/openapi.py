@@ -55,6 +55,8 @@ EXAMPLE_ID: Final = "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
 INTRODUCTION: Final = f"""\
 Companies register vehicles, sensors and people, delegate vehicles to each other, and read what was driven.
 
+The channel of devices and the messages to customers' servers are in [asyncapi.json](asyncapi.json) (AsyncAPI 3.0).
+
 **Logging in.** `POST /api/auth/login` gives a token; send it as `X-Authorization: Bearer <token>`.
 
 **Bodies** are JSON objects whatever their Content-Type; unknown fields are ignored. A partial update (PUT) changes the

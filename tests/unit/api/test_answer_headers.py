@@ -6,7 +6,7 @@ from tests.support import rest
 from tripline.api import app as api
 from tripline.api import operations
 
-KEPT = {"GET /api/openapi.json", "GET /api/docs", "GET /api/docs/{file}"}
+KEPT = {"GET /api/openapi.json", "GET /api/asyncapi.json", "GET /api/docs", "GET /api/docs/{file}"}
 """What holds nothing of anybody: caches may keep it, and ask whether it is still good."""
 OPERATIONS = {
     f"{each.method} {each.path}": each

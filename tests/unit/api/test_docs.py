@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support import answers, rest
 
-from tripline.api import docs
+from tripline.api import asyncapi, docs
 
 
 def ask(tmp_path, path, **headers):
@@ -24,11 +24,21 @@ def test_document_is_served_to_anyone_as_it_is_made(tmp_path):
     assert answer.json() == json.loads(json.dumps(answers.document()))
 
 
-def test_document_that_is_known_is_not_sent_again(tmp_path):
-    tag = ask(tmp_path, "/api/openapi.json").headers["etag"]
+def test_document_of_channels_is_served_to_anyone_as_it_is_made(tmp_path):
+    answer = ask(tmp_path, "/api/asyncapi.json")
 
-    known = ask(tmp_path, "/api/openapi.json", **{"If-None-Match": tag})
-    other = ask(tmp_path, "/api/openapi.json", **{"If-None-Match": '"another"'})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    assert answer.headers["cache-control"] == "no-cache"
+    assert answer.content == asyncapi.published()[0]
+
+
+@pytest.mark.parametrize("path", ["/api/openapi.json", "/api/asyncapi.json"])
+def test_document_that_is_known_is_not_sent_again(tmp_path, path):
+    tag = ask(tmp_path, path).headers["etag"]
+
+    known = ask(tmp_path, path, **{"If-None-Match": tag})
+    other = ask(tmp_path, path, **{"If-None-Match": '"another"'})
 
     assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tag)
     assert (other.status_code, other.headers["etag"]) == (200, tag)

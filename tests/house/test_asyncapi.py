@@ -1,0 +1,164 @@
+"""The AsyncAPI document is valid and true: what devices send and what is pushed fits it, what is rejected does not."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+from tests.support import devices_golden
+
+from tripline.api import asyncapi, asyncapi_schemas
+from tripline.domain import pushes
+from tripline.wire import bus, device, device_meanings, device_tables, push, shapes, topics
+from tripline.wire.readings import Rejected
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "support" / "asyncapi_schema" / "3.0.0.json").read_bytes())
+DOCUMENT = json.loads(asyncapi.published()[0])
+MESSAGES = {
+    f"{name}.{key}": message
+    for name, channel in DOCUMENT["channels"].items()
+    for key, message in channel["messages"].items()
+}
+BY_ADDRESS = {channel["address"]: name for name, channel in DOCUMENT["channels"].items() if channel["address"]}
+"""Address -> channel."""
+FREE_FORM = {"RpcRequest.params", "Notice.pld"}
+"""Fields whose content is anything."""
+
+
+def judge(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+
+
+def fits(channel: str, payload: Any) -> list[str]:
+    """The messages of the channel that the payload is."""
+    messages = DOCUMENT["channels"][channel]["messages"]
+    return [key for key, message in messages.items() if judge(message["payload"]).is_valid(payload)]
+
+
+def test_document_is_valid_asyncapi_3_0():
+    checked = jsonschema_rs.validator_for(SCHEMA)
+
+    assert [error.message for error in checked.iter_errors(DOCUMENT)] == []
+    assert not checked.is_valid({**DOCUMENT, "operations": {"call": {"action": "shout"}}})
+
+
+def test_document_names_no_other_server():
+    assert re.findall(r"https?://[\w.]+", json.dumps(DOCUMENT)) == []
+
+
+def test_references_lead_somewhere_and_every_schema_is_used():
+    found = set(re.findall(r'"\$ref": "(#/[^"]+)"', json.dumps(DOCUMENT)))
+
+    for reference in found:
+        place = DOCUMENT
+        for part in reference[2:].split("/"):
+            place = place[part]
+    schemas = {name for name in DOCUMENT["components"]["schemas"] if f"#/components/schemas/{name}" in found}
+    assert schemas == set(DOCUMENT["components"]["schemas"])
+
+
+def test_channels_are_every_topic_and_both_pushes():
+    addresses = {channel["address"] for channel in DOCUMENT["channels"].values()}
+
+    assert addresses == {*topics.DATA, *shapes.RPC_TOPICS.values(), *bus.ENVELOPES, None}
+    assert {address.partition("{")[0] for address in shapes.RPC_TOPICS.values()} == {
+        topics.RPC_REQUEST,
+        topics.RPC_RESPONSE,
+        topics.RPC_RESULT,
+    }
+
+
+def test_directions_are_those_of_the_program():
+    actions = {
+        operation["channel"]["$ref"].rpartition("/")[2]: operation["action"]
+        for operation in DOCUMENT["operations"].values()
+    }
+
+    assert {name for name, action in actions.items() if action == "send"} == {"rpcRequest", "notify", "rpcNotify"}
+    assert actions.keys() == DOCUMENT["channels"].keys()
+
+
+def test_what_is_not_served_is_marked():
+    marked = {name for name, channel in DOCUMENT["channels"].items() if channel.get("x-status") == "not-served"}
+
+    assert {DOCUMENT["channels"][name]["address"] for name in marked} == set(bus.ENVELOPES)
+    for operation in DOCUMENT["operations"].values():
+        channel = operation["channel"]["$ref"].rpartition("/")[2]
+        assert (operation.get("x-status") == "not-served") is (channel in marked)
+
+
+def test_every_message_of_the_tables_is_there():
+    told = set(DOCUMENT["channels"]["tre"]["messages"])
+
+    assert told == {f"message{number}" for number in device_tables.TABLES} | {"otherEvent"}
+    assert device_meanings.TITLES.keys() == device_tables.TABLES.keys() == device_meanings.MANDATORY.keys()
+
+
+def test_every_key_of_the_tables_has_a_meaning_and_nothing_else_has():
+    keys = {key for number in device_tables.TABLES for key in device_meanings.keys(number)}
+
+    assert keys == device_meanings.documented()
+    for number in device_tables.TABLES:
+        assert device_meanings.MANDATORY[number] <= set(device_meanings.keys(number))
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_examples_fit_their_message(name):
+    for example in MESSAGES[name].get("examples", []):
+        judge(MESSAGES[name]["payload"]).validate(example["payload"])
+
+
+def test_every_field_is_described_and_its_examples_fit():
+    wrong = []
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        for field, described in schema.get("properties", {}).items():
+            texts = [described.get("description"), *(each.get("description") for each in described.get("anyOf", ()))]
+            examples = described.get("examples", ())
+            if not any(texts) or not all(judge(described).is_valid(example) for example in examples):
+                wrong.append(f"{name}.{field}")
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("number", device_tables.TABLES)
+def test_example_of_a_message_is_read_as_what_it_is(number):
+    body = msgspec.json.encode(asyncapi_schemas.example(number))
+
+    (reading,) = device.read(topics.TRE, body, received_ms=1_735_700_000_000, sensor_type="GPS", max_items=1_000)
+
+    kind = "Trip" if number in device_tables.TRIPS else "Microtrip" if number in device_tables.MICROTRIPS else "Event"
+    assert (type(reading).__name__, reading.ty) == (kind, number)
+
+
+@pytest.mark.parametrize("case", devices_golden.cases(), ids=lambda case: case.name)
+def test_captured_message_fits_unless_it_is_rejected(case):
+    readings = device.read(
+        case.topic, case.body, received_ms=case.received_ms, sensor_type=case.sensor_type, max_items=1_000
+    )
+
+    payload = devices_golden.decoded(case)
+
+    usable = not any(isinstance(reading, Rejected) for reading in readings)
+    assert bool(fits(BY_ADDRESS[case.topic], payload)) is usable
+
+
+@pytest.mark.parametrize("name", list(pushes.Name))
+def test_push_fits_the_message_of_its_name_alone(name):
+    notice = {
+        "masterCompanyId": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11",
+        "companyId": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
+        "sensorId": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11",
+        "vehicleId": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11",
+        "ts": 1735689602000,
+        "ty": name.value,
+        **({"msgTy": 2} if name in ("TRIP", "MICROTRIP", "EVENT") else {}),
+        **({"requestId": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"} if name == "RPC" else {}),
+        "pld": {"connected": True, "nwStatus": "01", "result": 2000},
+    }
+
+    assert json.loads(push.body(msgspec.json.decode(json.dumps(notice), type=push.Notice))) == notice
+    assert fits("notify", notice) == [name.value.lower()]
+    assert fits("notify", {**notice, "sensorId": None}) == []
