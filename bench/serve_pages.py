@@ -21,10 +21,12 @@ from tripline.adapters.signals_local import LocalSignals
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
 from tripline.domain import ids
+from tripline.gateway.roster import Roster
 from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
+from tripline.services.rpc.calls import Calls
 from tripline.services.tokens import Tokens
 from tripline.store.sqlite import SqliteStore
 
@@ -47,9 +49,10 @@ async def _serve(database: Path, user_id: str) -> None:
         limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
         carrier_actions=Batches(store=store, signals=signals, ids=maker, clock=_now_ms),
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
+        calls=Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms),
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
-        connected=lambda sensor_id: False,
+        heard_of=lambda sensor_id: None,
     )
     door = socket.create_server(("127.0.0.1", 0))
     token = tokens.access(user_id=user_id, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())

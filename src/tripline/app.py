@@ -48,6 +48,7 @@ from tripline.services.erasing import Eraser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.presence import PresenceKeeper
+from tripline.services.rpc.calls import Calls
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
@@ -145,26 +146,6 @@ async def _run(
     maker = await ids_of(store)
     hasher = passwords.Passwords(config.passwords)
     ready = asyncio.Event()
-    rim = Rim(
-        store=store,
-        ids=maker,
-        clock=now_ms,
-        signals=hints,
-        tokens=tokens.Tokens(key=await _signing_key(store), settings=config.tokens),
-        passwords=hasher,
-        limits=limits.Limits(accounts=config.accounts, rest=config.rest),
-        carrier_actions=Batches(store=store, signals=hints, ids=maker, clock=now_ms),
-        unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s),
-        time_zone=zoneinfo.ZoneInfo(config.time_zone),
-        ready=ready.is_set,
-        connected=lambda sensor_id: listener.roster.find(sensor_id) is not None,
-        imports=ImportDesk(config.rest),
-        api_port=ways_in.api_port,
-        behind_proxy=config.behind_proxy,
-    )
-    http = http_uvicorn.HttpDoors(
-        create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms
-    )
     intake = IngestDoor(
         store=store,
         settings=config.ingest,
@@ -176,10 +157,38 @@ async def _run(
     )
     scorer = Scorer(store=store, scoring=config.scoring, harsh=config.harsh, ids=maker, signals=hints, clock=now_ms)
     eraser = Eraser(store=store, signals=hints, let_go=intake.let_go_of, stopwatch=time.perf_counter)
-    presence = PresenceKeeper(store=store)
+    presence = PresenceKeeper(
+        store=store,
+        ids=maker,
+        signals=hints,
+        clock=now_ms,
+        absent_s=config.push.absent_s,
+    )
     await presence.begin()
     listener = DeviceListener(
         config=config.devices, intake=intake, presence=presence, admit=_admission(store), ids=maker, clock=now_ms
+    )
+    calls = Calls(store=store, devices=listener.roster, settings=config.rpc, ids=maker, signals=hints, clock=now_ms)
+    rim = Rim(
+        store=store,
+        ids=maker,
+        clock=now_ms,
+        signals=hints,
+        tokens=tokens.Tokens(key=await _signing_key(store), settings=config.tokens),
+        passwords=hasher,
+        limits=limits.Limits(accounts=config.accounts, rest=config.rest),
+        carrier_actions=Batches(store=store, signals=hints, ids=maker, clock=now_ms),
+        unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s),
+        calls=calls,
+        time_zone=zoneinfo.ZoneInfo(config.time_zone),
+        ready=ready.is_set,
+        heard_of=listener.roster.heard_of,
+        imports=ImportDesk(config.rest),
+        api_port=ways_in.api_port,
+        behind_proxy=config.behind_proxy,
+    )
+    http = http_uvicorn.HttpDoors(
+        create_app(rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms
     )
     hints.subscribe(
         observe.SIGNAL_CREDENTIAL_ENDED, lambda sensor: listener.roster.drop(ids.SensorId(sensor), CREDENTIAL_ENDED)
@@ -189,7 +198,7 @@ async def _run(
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
         erasing = tasks.create_task(eraser.run())
-        watching = tasks.create_task(presence.run())
+        watching = tasks.create_task(presence.run(listener.roster.heard))
         on_accounts = [tasks.create_task(run()) for run in account_work]
         serving = tasks.create_task(http.run())
         async with listener:
@@ -204,6 +213,7 @@ async def _run(
             await stop.wait()
             _log.info("serve.stopping")
             ready.clear()
+            calls.stop()
             http.stop()
             await listener.drain(DRAIN_S)
         intake.stop()
@@ -214,7 +224,7 @@ async def _run(
             each.cancel()
         erasing.cancel()
         watching.cancel()
-        await presence.write_down()
+        await presence.finish()
     hasher.close()
 
 

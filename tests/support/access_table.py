@@ -212,6 +212,10 @@ SENSORS = {
     "DELETE /sensor/{on V}/vehicle/{V}": "UFFF F.FFFF FFFF FFF",
     "DELETE /sensor/{on V}/vehicle/{W}": "UFFF FBFFFF FFFF FFF",
     "DELETE /sensor/{on V}/vehicle": "UFFF F.FFFF FFFF FFF",
+    # rpc.md 5.4. No device is connected: who may call one is told so.
+    "POST /api/plugins/rpc/twoway/{on V}": "UFFF BBFBFF BFBF FFF",
+    "POST /api/plugins/rpc/twoway/{free}": "UFFF BBFFFF FFFF FFF",
+    "POST /api/plugins/rpc/twoway/{unknown}": "UFFN NNNNNN NNNN FFF",
     "POST /sensors/bulk": "UFFF ...... FFFF FFF",
     "GET /sensors/bulk/sample": "UFF. ...... FFFF FFF",
     "POST /api/carrier/v1/actions": "UFBF FFFFFF FFFF FFF",

@@ -20,12 +20,13 @@ from tripline.api.app import create_app, routed_app
 from tripline.api.rim import Rim
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
-from tripline.ports import CarrierLines
+from tripline.ports import CarrierLines, Delivery, Devices
 from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
+from tripline.services.rpc.calls import Calls
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
 from tripline.store.sqlite import SqliteStore
@@ -39,17 +40,30 @@ CHEAP = config.Passwords(memory_kib=8, passes=1)
 
 
 class RecordingSignals:
-    """Implements `ports.Signals`: keeps what was told."""
+    """Implements `ports.Signals`: keeps what was told, and tells it to who listens."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
+        self._listeners: list[tuple[str, Callable[[str], None]]] = []
 
     def notify(self, subject: str, detail: str = "") -> None:
         """Keep the hint."""
         self.told.append((subject, detail))
+        for heard, listener in self._listeners:
+            if heard == subject:
+                listener(detail)
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Nobody listens in these tests."""
+        """Call the listener with each hint of the subject."""
+        self._listeners.append((subject, listener))
+
+
+class NoDevices:
+    """Implements `ports.Devices`: nobody is connected."""
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """It did not get there."""
+        return Delivery.NOT_CONNECTED
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,8 @@ class Rest:
         own_routes: bool = False,
         carrier: CarrierLines | None = None,
         carrier_timeout_s: float = 10.0,
+        devices: Devices | None = None,
+        rpc: config.Rpc | None = None,
     ) -> None:
         self.now_ms = NOW_MS
         self.store = SqliteStore(database)
@@ -85,6 +101,7 @@ class Rest:
         self.signals = RecordingSignals()
         self.connected: set[SensorId] = set()
         """Sensors whose devices are connected, as far as the application knows."""
+        self.devices = devices or NoDevices()
         self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
         self.passwords = Passwords(CHEAP)
         self.rim = Rim(
@@ -103,9 +120,17 @@ class Rest:
                 clock=lambda: self.now_ms,
                 timeout_s=carrier_timeout_s,
             ),
+            calls=Calls(
+                store=self.store,
+                devices=self.devices,
+                settings=rpc or config.Rpc(),
+                ids=self.ids,
+                signals=self.signals,
+                clock=lambda: self.now_ms,
+            ),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
-            connected=self.connected.__contains__,
+            heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
         )
         app = create_app(self.rim) if own_routes else application(self.rim)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]

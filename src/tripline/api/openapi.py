@@ -42,6 +42,7 @@ HEADINGS: Final = {
     "People": ("Directors and drivers.", ("users", "user_lists", "driven")),
     "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
     "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
+    "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": ("Driving scores and GPS events.", ("analytics",)),
     "Delegation": ("Vehicles lent to companies, rights of people on vehicles.", ("candidates", "loans", "rights")),

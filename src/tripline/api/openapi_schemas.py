@@ -126,11 +126,12 @@ def _without_defaults(component: Schema) -> Schema:
 
 
 def _as_answered(component: Schema, struct: type[msgspec.Struct]) -> Schema:
-    """Every field is there but those that may be `UNSET`."""
+    """Every field is there but those that may be `UNSET`; of a struct that is `OPEN`, others may be there too."""
     always = [
         field.encode_name for field in msgspec.structs.fields(struct) if UnsetType not in get_args(_bare(field.type))
     ]
-    return {**_without_defaults(component), "required": always}
+    more = {"additionalProperties": True} if getattr(struct, "OPEN", False) else {}
+    return {**_without_defaults(component), **more, "required": always}
 
 
 def _with_required(whole: Schema, required: tuple[str, ...]) -> Schema:

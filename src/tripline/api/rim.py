@@ -18,6 +18,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.passwords import Passwords
+from tripline.services.rpc.calls import Calls
 from tripline.services.tokens import Tokens
 from tripline.store.transactions import Store
 
@@ -38,12 +39,13 @@ class Rim:
     limits: Limits
     carrier_actions: Batches
     unpauser: Unpauser
+    calls: Calls
     time_zone: ZoneInfo
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]
     """Whether every door of the program is open."""
-    connected: Callable[[SensorId], bool]
-    """Whether the sensor's device is connected at this moment."""
+    heard_of: Callable[[SensorId], int | None]
+    """When something was last heard of the sensor's device, which is connected at this moment; None: it is not."""
     imports: ImportDesk = field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     api_port: int | None = None

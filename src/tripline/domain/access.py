@@ -77,6 +77,10 @@ class Action(Enum):
     """Who may be let drive by the actor; the row is the person."""
     RIGHT_READ = "right.read"
     """The rights that somebody holds; the row is the person."""
+    RPC_CALL = "rpc.call"
+    """Have a device do something; the row is the sensor."""
+    RPC_READ = "rpc.read"
+    """Read what was asked of a device and what it answered; the row is the sensor, and the call by itself."""
     SENSOR_CREATE = "sensor.create"
     SENSOR_CREDENTIAL_READ = "sensor.credential_read"
     """See the access token in the record of a sensor; who may not sees null."""
@@ -158,6 +162,9 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _OWN | _SELF,
         Authority.DRIVER: _SELF,
     },
+    # rpc.md 5.4: directors and delegated directors control vehicles; drivers do not.
+    Action.RPC_CALL: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.RPC_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: _OWN},
     # Whoever knows the access token can speak as the device: not those who only have the use of the vehicle.
     Action.SENSOR_CREDENTIAL_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tripline import observe
-from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.ids import CompanyId, RequestId, SensorId
 from tripline.ports import Signals
 
 Hint: TypeAlias = tuple[str, str]
@@ -39,6 +39,11 @@ def push_due() -> tuple[Hint, ...]:
 def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
     """A company was registered, changed or deleted: what it wants pushed, and where to, is read again."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
+
+
+def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Hint, ...]:
+    """Devices answered these calls, or they ended otherwise: who waits for one looks at it."""
+    return tuple((observe.SIGNAL_RPC_ANSWERED, request_id) for request_id in request_ids)
 
 
 def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:

@@ -14,11 +14,13 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 CAPABILITIES: Final = "cm"
 """The one value that is about the box itself, not about the vehicle it is in."""
+RPC_RESULT: Final = "rpc"
+"""The newest result of a call to the device (push.md 4.3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatestValue:
-    """One attribute: the number of its event as text, `cm` or `latest`."""
+    """One attribute: the number of its event as text, `cm`, `latest` or `rpc`."""
 
     name: str
     updated_ms: int

@@ -1,10 +1,97 @@
 """Bytes of calls to devices and of their answers (rpc.md 2 to 4).
 
-Not here: what follows from an answer (`services/rpc/`).
+Not here: what follows from an answer (`services/rpc/`), the JSON of records (`rest_rpc.py`).
 """
 
-from tripline.wire import topics
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from tripline.domain.refusals import BadParameter
+from tripline.wire import device_body, device_reasons, topics
 from tripline.wire.readings import RpcAnswer
+
+METHOD_LENGTH: Final = 255
+MESSAGE_BYTES: Final = 262_144
+"""Largest message to a device, as the largest that a device may send (G35)."""
+SHORTEST_ACK_MS: Final = 1_000
+LONGEST_ACK_MS: Final = 20_000
+ACTIVATION_VALUES: Final = {"AUTO": "Automatic", "MANUAL": "Manual"}
+"""`mty` of an activation, by `missionType`; the embedded SDK can take a string only (rpc.md 3.1)."""
+FUEL_NUMBERS: Final = {"GASOLINE": 1, "DIESEL": 2, "LPG": 3}
+_CODE_KEYS: Final = ("result", "results", "resultCode")
+_INFO_KEYS: Final = ("addInfo", "additionalInfo")
+_NUMERAL: Final = re.compile(r"\s*([+-]?\d{1,9})(?:\.0*)?\s*", re.ASCII)
+_NO_PARAMS: Final = b"{}"
+_PARTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ANY: Final = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an application wants of a device."""
+
+    method: str
+    params: bytes
+    """JSON, byte for byte as sent (Q1)."""
+    message: bytes
+    """What goes to the device: an object of exactly `method` and `params`."""
+    ack_ms: int
+    """How long the device may take to acknowledge it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The body of an acknowledgement or result."""
+
+    text: bytes
+    """Its JSON: as sent, or a JSON string of what is no JSON (B4)."""
+    code: int | None
+    """Normalised result code (B1); None: there is no usable one."""
+    info: Any
+    """Additional information (B2): an object or a text; None: none."""
+
+
+def asked(fields: dict[str, Any], content: bytes) -> Asked:
+    """What the body of a request asks for; `fields` is the JSON object that `content` holds.
+
+    Raises `BadParameter` (Q5). Whatever else stands in it is not forwarded (Q4).
+    """
+    method = fields.get("method")
+    if method is None or method == "":
+        raise BadParameter.missing("method")
+    if not isinstance(method, str):
+        raise BadParameter("Parameter 'method' must be text.")
+    if len(method) > METHOD_LENGTH:
+        raise BadParameter(f"Parameter 'method' must have at most {METHOD_LENGTH} characters.")
+    parts = _PARTS.decode(content.removeprefix(codecs.BOM_UTF8))
+    # Q2: the published sample application says `param`.
+    named = next((parts[name] for name in ("params", "param") if name in parts), None)
+    params = _NO_PARAMS if named is None else bytes(named)
+    sent = message(bytes(parts["method"]), params)
+    if len(sent) > MESSAGE_BYTES:
+        raise BadParameter(f"Parameter 'params' is too long: a device gets at most {MESSAGE_BYTES} bytes.")
+    return Asked(method, params, sent, _ack_ms(fields.get("timeout")))
+
+
+def message(method: bytes, params: bytes) -> bytes:
+    """What goes to the device, of two pieces of JSON; without blanks, for small boxes have small buffers (rpc.md 1)."""
+    return b'{"method":' + method + b',"params":' + params + b"}"
+
+
+def activation_params(
+    *, vehicle_no: str, upload_period_s: int, displacement: float, fuel_type: str | None, mission_type: str | None
+) -> bytes:
+    """The parameters of `activationReq` (rpc.md 3.1). What was not registered is left out, except `elt`, which is 0."""
+    params: dict[str, Any] = {"vid": vehicle_no, "upp": upload_period_s, "elt": round(displacement)}
+    if fuel_type in FUEL_NUMBERS:
+        params["fut"] = FUEL_NUMBERS[fuel_type]
+    if mission_type in ACTIVATION_VALUES:
+        params["mty"] = ACTIVATION_VALUES[mission_type]
+    return msgspec.json.encode(params)
 
 
 def answer(topic: str, body: bytes) -> RpcAnswer | None:
@@ -14,3 +101,55 @@ def answer(topic: str, body: bytes) -> RpcAnswer | None:
         if request_id != topic and request_id and "/" not in request_id:
             return RpcAnswer(is_result=is_result, request_id=request_id, body=body)
     return None
+
+
+def said(body: bytes) -> Said:
+    """What the body of an answer says: an object, also as MessagePack (R7), any other JSON, or no JSON at all."""
+    decoded = device_body.decode("", body)
+    if isinstance(decoded, device_body.Body):
+        return Said(decoded.text, _code(decoded.fields), _info(decoded.fields))
+    if decoded == device_reasons.NOT_OBJECT:
+        try:
+            _ANY.decode(body)
+        except ValueError:
+            pass
+        else:
+            return Said(body, None, None)
+    return Said(msgspec.json.encode(body.decode("utf-8", "replace")), None, None)
+
+
+def as_object(text: bytes) -> tuple[bytes, dict[str, msgspec.Raw]]:
+    """An acknowledgement as the object that the caller gets (A2), and the keys of it that the device sent."""
+    if text.lstrip()[:1] == b"{":
+        return text, _PARTS.decode(text)
+    return b'{"value":' + text + b"}", {}
+
+
+def _code(fields: dict[str, Any]) -> int | None:
+    found = (_number(fields.get(key)) for key in _CODE_KEYS)
+    return next((code for code in found if code is not None), None)
+
+
+def _number(value: Any) -> int | None:
+    """A code: a whole number, or a text that spells one; a boolean is none (B1)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        found = _NUMERAL.fullmatch(value)
+        return None if found is None else int(found[1])
+    if isinstance(value, int | float) and abs(value) < 1_000_000_000 and value == int(value):
+        return int(value)
+    return None
+
+
+def _info(fields: dict[str, Any]) -> Any:
+    """`addInfo`, else `additionalInfo`: an object or a text; an empty text counts as absent (B2)."""
+    found = (fields.get(key) for key in _INFO_KEYS)
+    return next((info for info in found if isinstance(info, dict | str) and info != ""), None)
+
+
+def _ack_ms(timeout: Any) -> int:
+    """Q4: an integer of 1000 to 20000 shortens the time for the acknowledgement; anything else does not."""
+    if type(timeout) is int and SHORTEST_ACK_MS <= timeout <= LONGEST_ACK_MS:
+        return timeout
+    return LONGEST_ACK_MS

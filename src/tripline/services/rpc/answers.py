@@ -1,15 +1,32 @@
-"""What devices answer to calls, taken in within the transaction of their batch (rpc.md 4 and 8)."""
+"""What devices answer to calls, taken in within the transaction of their batch (rpc.md 4 and 8).
+
+Answers are decided in the order received, on calls that one look-up found, and written in a few statements. Not here:
+the rules (`domain/rpc.py`), what a body says (`wire/rpc.py`), what a result does to a mapping (`activation.py`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain import ids as time_ids
+from tripline.domain import rpc
+from tripline.domain.access import Scope
+from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId
+from tripline.domain.rpc import Call
+from tripline.services import hints
 from tripline.services.hints import Hint
+from tripline.services.push.rpc_notices import Post, Result
+from tripline.services.rpc import activation
+from tripline.store import driving, latest_values, rpc_calls
 from tripline.store.transactions import WriteTx
+from tripline.wire import rpc as wire
 from tripline.wire.readings import Rejected, RpcAnswer
 
 UNKNOWN_CALL = "unknown_call"
 """Reason under which an answer to no call of this sensor is kept in the rejected-message log (R1, R2)."""
+LATER_RESULTS: Final = 16
+"""Results of one call kept beside the one that counts; a box that repeats itself for ever fills nothing."""
+_SCOPE: Final = Scope.everything("take in what devices answer")
 
 Answered = tuple[SensorId, str, RpcAnswer, int]
 """The sensor that answers, the topic, what it says, and its receipt, epoch ms."""
@@ -29,9 +46,110 @@ class Taken:
 
 def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: int) -> Taken:
     """Keep every answer with its call, in the order received."""
-    del tx, ids, now_ms
+    batch = _Batch(tx, answers, ids, now_ms)
     taken = Taken()
     for sensor_id, topic, answer, received_ms in answers:
-        refusal = Rejected(reason=UNKNOWN_CALL, detail="No call of this device has the Request-ID.", body=answer.body)
-        taken.refused.append((sensor_id, topic, received_ms, refusal))
+        if not batch.take(sensor_id, answer, received_ms):
+            refusal = Rejected(
+                reason=UNKNOWN_CALL, detail="No call of this device has the Request-ID.", body=answer.body
+            )
+            taken.refused.append((sensor_id, topic, received_ms, refusal))
+    taken.hints = batch.write()
     return taken
+
+
+class _Batch:
+    """The calls that a batch answers, as far as it got."""
+
+    def __init__(self, tx: WriteTx, answers: Sequence[Answered], ids: TimeIds, now_ms: int) -> None:
+        self._tx = tx
+        self._ids = ids
+        self._now_ms = now_ms
+        known = {time_ids.canonical(answer.request_id) for _, _, answer, _ in answers}
+        found = rpc_calls.of_requests(tx, _SCOPE, {RequestId(each) for each in known if each is not None})
+        self._calls: dict[RequestId, Call] = {request_id: call for request_id, (call, _) in found.items()}
+        self._mounted_on: dict[SensorId, VehicleId | None] = {
+            call.sensor_id: mounted_on for call, mounted_on in found.values()
+        }
+        self._acknowledged: list[tuple[Call, bytes]] = []
+        self._concluded: dict[RequestId, tuple[Call, bytes]] = {}
+        self._later = 0
+        self._attributes: dict[SensorId, tuple[int, bytes]] = {}
+        self._post = Post(tx)
+        self._hints: list[Hint] = []
+
+    def take(self, sensor_id: SensorId, answer: RpcAnswer, received_ms: int) -> bool:
+        """Take one answer; whether a call of the sensor has its Request-ID (R1, R2)."""
+        call = self._calls.get(RequestId(answer.request_id.lower()))
+        if call is None or call.sensor_id != sensor_id:
+            return False
+        if answer.is_result:
+            self._result(call, answer.body, received_ms)
+        else:
+            self._acknowledgement(call, answer.body, received_ms)
+        return True
+
+    def write(self) -> list[Hint]:
+        """Write what was decided; what is to be told after the commit."""
+        tx = self._tx
+        rpc_calls.acknowledge(tx, self._acknowledged)
+        rpc_calls.conclude(tx, self._concluded.values())
+        values: list[Any] = []
+        for sensor_id, (at_ms, text) in self._attributes.items():
+            values += (sensor_id, latest_values.RPC_RESULT, at_ms, text)
+        driving.ATTRIBUTES.insert(tx, values)
+        return [*self._hints, *self._post.send(ids=self._ids, now_ms=self._now_ms)]
+
+    def _acknowledgement(self, call: Call, body: bytes, at_ms: int) -> None:
+        code = wire.said(body).code
+        after = rpc.acknowledged(call, code=code, at_ms=at_ms)
+        if after is None:
+            return
+        self._calls[call.id] = after
+        self._acknowledged.append((after, body))
+        if after.activation:
+            activation.acknowledged(self._tx, after)
+        self._hints += hints.rpc_answered([call.id])
+
+    def _result(self, call: Call, body: bytes, at_ms: int) -> None:
+        said = wire.said(body)
+        after = rpc.concluded(call, code=said.code, at_ms=at_ms)
+        if after is None:
+            self._later_result(call, body, said, at_ms)
+            return
+        replaced = self._concluded.get(call.id)
+        if replaced is None and call.result_ms is not None:
+            former = rpc_calls.result_bodies(self._tx, call.no)[0]
+            self._keep_later(call, former, None)
+        elif replaced is not None:
+            self._keep_later(call, replaced[1], None)
+        self._calls[call.id] = after
+        self._concluded[call.id] = (after, body)
+        if after.activation and activation.concluded(self._tx, after):
+            self._mounted_on[after.sensor_id] = after.vehicle_id
+            self._hints += hints.sensors_changed([after.sensor_id])
+        self._tell(after, body, said, at_ms)
+        self._hints += hints.rpc_answered([call.id])
+
+    def _later_result(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
+        """R4: kept as history; told again only when its body was not told before."""
+        former = rpc_calls.result_bodies(self._tx, call.no)
+        if call.id in self._concluded:
+            former = [self._concluded[call.id][1], *former]
+        if len(former) > LATER_RESULTS:
+            return
+        self._keep_later(call, body, said.code)
+        if body not in former:
+            self._tell(call, body, said, at_ms)
+
+    def _keep_later(self, call: Call, body: bytes, code: int | None) -> None:
+        no = self._ids.take(1, now_ms=self._now_ms)
+        rpc_calls.add_later_result(self._tx, no, call.no, code, body)
+
+    def _tell(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
+        """Every result is an update of the sensor's latest values (push.md 4.3), and pushed."""
+        mounted_on = self._mounted_on[call.sensor_id]
+        if call.vehicle_id == mounted_on or call.activation:
+            # What a box says of the vehicle it was on is not for those who see it on another one.
+            self._attributes[call.sensor_id] = (at_ms, said.text)
+        self._post.tell(Result(call, mounted_on, at_ms, said.text, body))

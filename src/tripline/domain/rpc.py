@@ -1,0 +1,166 @@
+"""A call to a device: its states, what moves it, what counts of what the device answers.
+
+Follows rpc.md 4.3 (codes), 5.3 (errors), 6.3 (activation) and 8 (rules R3 to R6). Every decision is a function of
+values; who asks and waits is in `services/rpc/`, the bytes are in `wire/rpc.py`, the rows in `store/rpc_calls.py`.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
+from typing import ClassVar, Final
+
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, UserId, VehicleId
+from tripline.domain.refusals import Kind, Refusal, TryLater
+
+ACTIVATION: Final = "activationReq"
+"""The method with which the platform itself asks a device to get ready for a vehicle (rpc.md 3.1)."""
+
+
+class State(StrEnum):
+    """How far a call is; as published in its record (rpc.md 7)."""
+
+    REQUESTED = "REQUESTED"
+    """Kept, and on its way to the device."""
+    ACKED = "ACKED"
+    """The device acknowledged it; its result is awaited, for however long."""
+    DONE = "DONE"
+    """The device reported success."""
+    FAILED = "FAILED"
+    """The device reported something else, or the platform ended the call."""
+    TIMEOUT = "TIMEOUT"
+    """No acknowledgement came in time. What comes later is kept all the same (R5)."""
+
+
+class Event(Enum):
+    """What moves a call from state to state."""
+
+    ACK = auto()
+    SUCCESS = auto()
+    """A result with a code of success."""
+    FAILURE = auto()
+    """A result with another code, or without one (B5)."""
+    NO_ACK = auto()
+    UNDELIVERABLE = auto()
+    CANCEL = auto()
+
+
+NEXT: Final = {
+    (State.REQUESTED, Event.ACK): State.ACKED,
+    (State.REQUESTED, Event.SUCCESS): State.DONE,  # R6
+    (State.REQUESTED, Event.FAILURE): State.FAILED,
+    (State.REQUESTED, Event.NO_ACK): State.TIMEOUT,
+    (State.REQUESTED, Event.UNDELIVERABLE): State.FAILED,
+    (State.REQUESTED, Event.CANCEL): State.FAILED,
+    (State.ACKED, Event.SUCCESS): State.DONE,
+    (State.ACKED, Event.FAILURE): State.FAILED,
+    (State.ACKED, Event.CANCEL): State.FAILED,
+    (State.TIMEOUT, Event.ACK): State.TIMEOUT,  # R5
+    (State.TIMEOUT, Event.SUCCESS): State.DONE,
+    (State.TIMEOUT, Event.FAILURE): State.FAILED,
+    (State.DONE, Event.ACK): State.DONE,  # R6: the result overtook it
+    (State.FAILED, Event.ACK): State.FAILED,
+    (State.FAILED, Event.SUCCESS): State.DONE,  # of a call that the platform ended, or whose result had no code (R4)
+    (State.FAILED, Event.FAILURE): State.FAILED,
+}
+"""Every transition; a pair that is not here changes nothing. Whether a result counts at all says `concluded`."""
+
+PLATFORM_CODES: Final = {Event.NO_ACK: 5001, Event.UNDELIVERABLE: 5002, Event.CANCEL: 5003}
+"""Result codes of the platform's own, never put into a device's body (rpc.md 4.3)."""
+
+
+class NotConnected(Refusal):
+    """The device has no live session."""
+
+    code: ClassVar[str] = "rpc.not_connected"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class NotSubscribed(Refusal):
+    """The device has a session and did not subscribe to the topic of requests."""
+
+    code: ClassVar[str] = "rpc.not_subscribed"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class Congested(Refusal):
+    """The device does not take what was sent to it before."""
+
+    code: ClassVar[str] = "rpc.congested"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class NoAck(Refusal):
+    """The device did not acknowledge the call in time."""
+
+    code: ClassVar[str] = "rpc.no_ack"
+    kind: ClassVar[Kind] = Kind.TIMEOUT
+
+
+class Cancelled(Refusal):
+    """The call was ended while it was waited for: the sensor was deleted, or taken off."""
+
+    code: ClassVar[str] = "rpc.cancelled"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class ActivationRefused(Refusal):
+    """The device answered that it will not be activated."""
+
+    code: ClassVar[str] = "rpc.activation_refused"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class TooManyCalls(TryLater):
+    """More calls wait for their device than are waited for at a time."""
+
+    code = "rpc.too_many"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as far as decisions need it. What was said, byte for byte, stays with its row."""
+
+    no: RowNo
+    id: RequestId
+    sensor_id: SensorId
+    company_id: CompanyId
+    """Owner of the sensor when it was called."""
+    vehicle_id: VehicleId | None
+    """Where the sensor was; of an activation, where it is to be mounted."""
+    user_id: UserId | None
+    activation: bool
+    method: str
+    state: State
+    deadline_ms: int
+    """Until when the acknowledgement is waited for."""
+    response_ms: int | None = None
+    response_code: int | None = None
+    result_ms: int | None = None
+    """When the device's result came that counts; None: the platform ended the call, or it has not ended."""
+    result_code: int | None = None
+    """Of the device, or one of `PLATFORM_CODES`."""
+
+
+def is_success(code: int | None) -> bool:
+    """Whether a code says that it worked (rpc.md 4.3)."""
+    return code is not None and 2000 <= code <= 2999
+
+
+def acknowledged(call: Call, *, code: int | None, at_ms: int) -> Call | None:
+    """The call with this acknowledgement; None when it has one: the first wins (R3)."""
+    if call.response_ms is not None:
+        return None
+    return replace(call, state=NEXT[call.state, Event.ACK], response_ms=at_ms, response_code=code)
+
+
+def concluded(call: Call, *, code: int | None, at_ms: int) -> Call | None:
+    """The call with this result; None when another one counts: the first with a usable code wins (R4)."""
+    if call.result_ms is not None and (call.result_code is not None or code is None):
+        return None
+    event = Event.SUCCESS if is_success(code) else Event.FAILURE
+    return replace(call, state=NEXT[call.state, event], result_ms=at_ms, result_code=code)
+
+
+def ended(call: Call, event: Event) -> Call | None:
+    """The call after the platform ended it; None when it is past that: a device's answer came first."""
+    after = NEXT.get((call.state, event))
+    return None if after is None else replace(call, state=after, result_code=PLATFORM_CODES[event])

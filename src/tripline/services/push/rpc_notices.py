@@ -1,0 +1,118 @@
+"""Puts results of calls into the outbox, in the transaction in which they came (push.md 4.2 to 4.4).
+
+Each result goes twice: in the envelope of class 300 to operator and owner, who ask for it with `notifyMsgType`, and as
+the device sent it to the owner's `rpcNotify*`. What the platform itself ended has no body of a device: it goes in the
+envelope alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from tripline import observe
+from tripline.domain import pushes
+from tripline.domain.ids import CompanyId, RowNo, TimeIds, VehicleId
+from tripline.domain.pushes import Receiver, Selector
+from tripline.domain.rpc import Call
+from tripline.services.hints import Hint
+from tripline.store import outbox, rpc_calls
+from tripline.store.outbox import Channel
+from tripline.store.transactions import WriteTx
+from tripline.wire import push
+
+DUE: Final[Hint] = (observe.SIGNAL_PUSH_DUE, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call."""
+
+    call: Call
+    vehicle_id: VehicleId | None
+    """Where the sensor is now."""
+    at_ms: int
+    text: bytes
+    """JSON of the result."""
+    body: bytes | None
+    """The result as the device sent it; None: the platform ended the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What a company and its operator want of results."""
+
+    operator_id: CompanyId
+    receivers: list[Receiver]
+    verbatim: bool
+
+
+@dataclass(slots=True)
+class Post:
+    """Gathers the results of a transaction; `send` puts all of them into the outbox."""
+
+    tx: WriteTx
+    _wishes: dict[CompanyId, _Wishes] = field(default_factory=dict)
+    _waiting: list[tuple[Result, CompanyId, Channel, bytes]] = field(default_factory=list)
+
+    def tell(self, result: Result) -> None:
+        """A result for whoever wants it."""
+        call = result.call
+        wishes = self._wishes_of(call.company_id)
+        if wishes.receivers:
+            notice = push.Notice(
+                master_company_id=wishes.operator_id,
+                company_id=call.company_id,
+                sensor_id=call.sensor_id,
+                vehicle_id=push.vehicle_or_unset(result.vehicle_id),
+                ts=result.at_ms,
+                ty=pushes.name_of(Selector.RPC),
+                request_id=call.id,
+                pld=msgspec.Raw(result.text),
+            )
+            body = push.body(notice)
+            self._waiting += [(result, receiver.company_id, Channel.NOTIFY, body) for receiver in wishes.receivers]
+        if wishes.verbatim and result.body is not None:
+            self._waiting.append((result, call.company_id, Channel.RPC_NOTIFY, result.body))
+
+    def tell_ended(self, call: Call, vehicle_id: VehicleId | None, *, at_ms: int) -> None:
+        """The platform ended the call."""
+        self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
+
+    def send(self, *, ids: TimeIds, now_ms: int) -> Sequence[Hint]:
+        """Put what was told into the outbox, behind all that is there; what is to be told after the commit."""
+        if not self._waiting:
+            return ()
+        first_id = ids.take(len(self._waiting), now_ms=now_ms)
+        # Another program on this database may have numbered rows ahead of our clock.
+        first = max(first_id, outbox.newest_no(self.tx) + 1)
+        outbox.add(
+            self.tx,
+            [
+                outbox.Waiting(
+                    no=RowNo(first + place),
+                    id=ids.text(first_id + place),
+                    company_id=receiver_id,
+                    sensor_id=result.call.sensor_id,
+                    selector=Selector.RPC,
+                    body=body,
+                    due_ms=now_ms,
+                    channel=channel,
+                    request_id=result.call.id,
+                    method=result.call.method,
+                )
+                for place, (result, receiver_id, channel, body) in enumerate(self._waiting)
+            ],
+        )
+        self._waiting = []
+        return (DUE,)
+
+    def _wishes_of(self, company_id: CompanyId) -> _Wishes:
+        known = self._wishes.get(company_id)
+        if known is None:
+            operator, owner = outbox.subscriptions(self.tx, company_id)
+            receivers = pushes.receivers(operator, owner, (Selector.RPC,))
+            verbatim = rpc_calls.wants_results(self.tx, company_id)
+            known = self._wishes[company_id] = _Wishes(operator.company_id, receivers, verbatim)
+        return known

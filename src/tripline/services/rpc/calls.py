@@ -1,0 +1,201 @@
+"""A call from the application's request to the device's acknowledgement: keep it, send it, wait, answer.
+
+    kept (REQUESTED) --sent--> waits --ack, or result (R6)--> answered
+                     --not sent--> FAILED 5002, refused    --no ack in time--> TIMEOUT 5001, refused
+
+Whoever waits looks at the row: when a hint says that there is something to see, and now and then unasked. What came of
+a call does not hang on its caller: one who hung up leaves a call behind that goes on to its end.
+
+Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died with its process (`timeouts.py`).
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tripline import config, observe
+from tripline.domain import rpc
+from tripline.domain.access import Actor
+from tripline.domain.ids import RequestId, SensorId, TimeIds
+from tripline.domain.refusals import Refusal
+from tripline.domain.rpc import Call, Event
+from tripline.ports import Clock, Delivery, Devices, Outage, Signals
+from tripline.services import hints
+from tripline.services.rpc import requests
+from tripline.services.rpc.gathering import Gathering
+from tripline.store import rpc_calls
+from tripline.store.rpc_calls import Standing
+from tripline.store.transactions import Store, WriteTx
+from tripline.wire import topics
+from tripline.wire.rpc import Asked
+
+WAITING: Final = 10_000
+"""Calls that are waited for at a time."""
+WAITING_OF_SENSOR: Final = 32
+LOOK_S: Final = 2.0
+"""How often whoever waits looks unasked."""
+_TRY_AGAIN_S: Final = 1
+
+_UNDELIVERED: Final[dict[Delivery, tuple[type[Refusal], str]]] = {
+    Delivery.NOT_CONNECTED: (rpc.NotConnected, "The device is not connected."),
+    Delivery.NOT_SUBSCRIBED: (
+        rpc.NotSubscribed,
+        "The device is connected, but does not listen for requests: it did not subscribe to their topic.",
+    ),
+    Delivery.CONGESTED: (rpc.Congested, "The device is connected, but does not take what was sent to it before."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call that the device acknowledged."""
+
+    call: Call
+    body: bytes
+    """The acknowledgement as sent; the result, when that came without one (R6)."""
+    is_result: bool
+
+
+class Calls:
+    """Makes calls. `stop` ends all waiting."""
+
+    def __init__(
+        self, *, store: Store, devices: Devices, settings: config.Rpc, ids: TimeIds, signals: Signals, clock: Clock
+    ) -> None:
+        self._store = store
+        self._devices = devices
+        self._settings = settings
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+        self._gathering = Gathering(store)
+        self._waiting: dict[RequestId, asyncio.Event] = {}
+        self._under_way = 0
+        self._of_sensor: Counter[SensorId] = Counter()
+        self._stopping = False
+        signals.subscribe(observe.SIGNAL_RPC_ANSWERED, self._look)
+
+    def stop(self) -> None:
+        """Let nobody wait any longer: the server goes. Calls under way go on in their rows."""
+        self._stopping = True
+        for event in self._waiting.values():
+            event.set()
+
+    async def call(self, *, actor: Actor, sensor_id: SensorId, asked: Asked) -> Answered:
+        """The device's acknowledgement.
+
+        Raises `NotFound`, `Forbidden`, `rpc.NotConnected`, `rpc.NotSubscribed`, `rpc.Congested`, `rpc.NoAck`,
+        `rpc.Cancelled`, `rpc.TooManyCalls`, or `Outage` when the store is away or the server stops.
+        """
+        ack_ms = self.ack_ms(asked.ack_ms)
+        return await self.through(
+            sensor_id,
+            lambda tx: requests.begin(
+                tx,
+                actor=actor,
+                sensor_id=sensor_id,
+                asked=asked,
+                ack_ms=ack_ms,
+                ids=self._ids,
+                now_ms=self._clock(),
+            ),
+            lambda _: asked.message,
+            ack_ms,
+        )
+
+    def ack_ms(self, wanted_ms: int) -> int:
+        """How long a device may take to acknowledge a call."""
+        return min(wanted_ms, round(self._settings.ack_s * 1000))
+
+    async def through(
+        self,
+        sensor_id: SensorId,
+        begin: Callable[[WriteTx], Call],
+        message: Callable[[Call], bytes],
+        ack_ms: int,
+    ) -> Answered:
+        """As `call`, for a call that `begin` keeps; raises what `begin` raises too."""
+        until = asyncio.get_running_loop().time() + ack_ms / 1000
+        with self._place(sensor_id):
+            call = await self._gathering.write(begin)
+            event = self._waiting[call.id] = asyncio.Event()
+            try:
+                delivery = await self._send(call, message(call), until)
+                if delivery is not Delivery.SENT:
+                    await self._end(call, Event.UNDELIVERABLE)
+                    refusal, sentence = _UNDELIVERED[delivery]
+                    raise refusal(sentence)
+                standing = await self._acknowledged(call, event, until)
+            finally:
+                del self._waiting[call.id]
+        return _answered(call, standing)
+
+    async def _send(self, call: Call, message: bytes, until: float) -> Delivery:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._devices.send(call.sensor_id, topics.RPC_REQUEST + call.id, message)
+        except TimeoutError:
+            return Delivery.CONGESTED
+
+    async def _acknowledged(self, call: Call, event: asyncio.Event, until: float) -> Standing | None:
+        """How the call stands when something is to be seen, or the time is over; None: it is gone with its sensor."""
+        loop = asyncio.get_running_loop()
+        while (now := loop.time()) < until:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(min(until, now + LOOK_S)):
+                    await event.wait()
+            event.clear()
+            standing = await self._store.read_short(lambda tx: rpc_calls.standing(tx, call.id))
+            if standing is None or _is_answered(standing):
+                return standing
+            if self._stopping:
+                raise Outage("The server stops; the device's answer will be in the record of the call.")
+        return await self._end(call, Event.NO_ACK)
+
+    async def _end(self, call: Call, event: Event) -> Standing | None:
+        standing, told = await self._gathering.write(
+            lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
+        )
+        hints.tell(self._signals, told)
+        return standing
+
+    def _look(self, request_id: str) -> None:
+        event = self._waiting.get(RequestId(request_id))
+        if event is not None:
+            event.set()
+
+    @contextlib.contextmanager
+    def _place(self, sensor_id: SensorId) -> Iterator[None]:
+        """A place among those who wait. Raises `rpc.TooManyCalls`, or `Outage` when the server stops."""
+        if self._stopping:
+            raise Outage("The server stops.")
+        if self._of_sensor[sensor_id] >= WAITING_OF_SENSOR or self._under_way >= WAITING:
+            raise rpc.TooManyCalls("Too many calls wait for their device; try again.", after_s=_TRY_AGAIN_S)
+        self._under_way += 1
+        self._of_sensor[sensor_id] += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._of_sensor[sensor_id] -= 1
+            if not self._of_sensor[sensor_id]:
+                del self._of_sensor[sensor_id]
+
+
+def _is_answered(standing: Standing) -> bool:
+    """Whether the device said something, or the call was ended for good."""
+    return standing.response is not None or standing.result is not None or standing.result_code is not None
+
+
+def _answered(call: Call, standing: Standing | None) -> Answered:
+    """What the device said. Raises `rpc.Cancelled` or `rpc.NoAck` when it said nothing."""
+    if standing is not None and standing.response is not None:
+        return Answered(call, standing.response, is_result=False)
+    if standing is not None and standing.result is not None:
+        return Answered(call, standing.result, is_result=True)
+    if standing is None or standing.result_code == rpc.PLATFORM_CODES[Event.CANCEL]:
+        raise rpc.Cancelled("The call was cancelled: the sensor was deleted, or taken off.")
+    raise rpc.NoAck(f"The device did not acknowledge the call in time; its Request-ID is {call.id}.")

@@ -1,0 +1,87 @@
+"""Small writes of many requests, gathered into one durable transaction: a commit costs the same for one and for fifty.
+
+Whoever comes first writes for all that wait; what comes meanwhile is written together by the next. No task of its own
+is needed, and nobody waits for company.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from tripline.domain.refusals import Refusal
+from tripline.ports import Outage
+from tripline.store.transactions import Store, WriteTx
+
+T = TypeVar("T")
+
+MOST: Final = 256
+"""Works in one transaction: it delays the commit of what devices send."""
+
+
+class _Entry:
+    """One work and what came of it."""
+
+    __slots__ = ("done", "error", "result", "work")
+
+    def __init__(self, work: Callable[[WriteTx], Any]) -> None:
+        self.work = work
+        self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+class Gathering:
+    """Runs works in transactions that they share. A work that refuses must not have written anything before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[_Entry] = []
+        self._passing = asyncio.Lock()
+
+    async def write(self, work: Callable[[WriteTx], T]) -> T:
+        """What the work returns, once it is committed. Raises what the work raises, and `Outage`."""
+        entry = _Entry(work)
+        self._waiting.append(entry)
+        async with self._passing:
+            if not entry.done:
+                await self._pass(entry)
+        if entry.error is not None:
+            raise entry.error
+        result: T = entry.result
+        return result
+
+    async def _pass(self, first: _Entry) -> None:
+        """Commit what waits: at least the first."""
+        # Others are written before it only when more wait than fit, and then it leads again in a moment.
+        while not first.done:
+            batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            try:
+                await self._store.write(lambda tx, batch=batch: _run(tx, batch))  # type: ignore[misc]
+            except Outage as outage:
+                for entry in batch:
+                    entry.error = outage
+            except Exception:  # noqa: BLE001  not known whose fault it is: each for itself
+                await self._one_by_one(batch)
+            except BaseException:
+                for entry in batch:
+                    entry.error, entry.done = Outage("The program is stopping."), True
+                raise
+            for entry in batch:
+                entry.done = True
+
+    async def _one_by_one(self, batch: list[_Entry]) -> None:
+        for entry in batch:
+            entry.result = entry.error = None
+            try:
+                entry.result = await self._store.write(entry.work)
+            except Exception as error:  # noqa: BLE001  raised where the work was given
+                entry.error = error
+
+
+def _run(tx: WriteTx, batch: list[_Entry]) -> None:
+    for entry in batch:
+        entry.error = None
+        try:
+            entry.result = entry.work(tx)
+        except Refusal as refusal:
+            entry.error = refusal

@@ -1,0 +1,108 @@
+"""Asking: the row of a call before anything goes to the device, and the end of a call that the device did not answer.
+
+A call is committed before it is written to the device (docs/decisions/560), so that an answer always finds it. Not
+here: sending and waiting (`calls.py`), what devices answer (`answers.py`), activations (`activation.py`).
+"""
+
+from tripline.domain import access, rpc
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import RequestId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.refusals import NotFound
+from tripline.domain.rpc import Call, Event, State
+from tripline.services import hints
+from tripline.services.hints import Hint
+from tripline.services.push.rpc_notices import Post
+from tripline.store import rpc_activations, rpc_calls, sensors
+from tripline.store.rpc_calls import Standing
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rpc import Asked
+
+
+def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
+    """Let pass who may call the sensor's device. Raises `NotFound` or `Forbidden`."""
+    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_CALL), sensor_id), "sensor")
+
+
+def begin(
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, asked: Asked, ack_ms: int, ids: TimeIds, now_ms: int
+) -> Call:
+    """Keep a call that is about to be sent. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, sensor_id=sensor_id)
+    return insert(
+        tx,
+        sensor_id=sensor_id,
+        user_id=actor.user_id,
+        method=asked.method,
+        params=asked.params,
+        ack_ms=ack_ms,
+        ids=ids,
+        now_ms=now_ms,
+    )
+
+
+def insert(
+    tx: WriteTx,
+    *,
+    sensor_id: SensorId,
+    user_id: UserId,
+    method: str,
+    params: bytes,
+    ack_ms: int,
+    ids: TimeIds,
+    now_ms: int,
+    activation_on: VehicleId | None = None,
+) -> Call:
+    """Keep a call to a sensor that is there; of an activation, with the vehicle that it is for."""
+    found = rpc_calls.owner_and_vehicle(tx, sensor_id)
+    if found is None:
+        raise NotFound("There is no sensor with this id.")
+    company_id, mounted_on = found
+    # Another program on this database, or this one before its clock was set back, may be ahead of our numbers.
+    ids.skip_to(rpc_calls.newest_no(tx))
+    no = ids.take(1, now_ms=now_ms)
+    call = Call(
+        no=no,
+        id=RequestId(ids.text(no)),
+        sensor_id=sensor_id,
+        company_id=company_id,
+        vehicle_id=activation_on or mounted_on,
+        user_id=user_id,
+        activation=activation_on is not None,
+        method=method,
+        state=State.REQUESTED,
+        deadline_ms=now_ms + ack_ms,
+    )
+    rpc_calls.insert_new(tx, call, params)
+    return call
+
+
+def end(
+    tx: WriteTx, *, request_id: RequestId, event: Event, ids: TimeIds, now_ms: int
+) -> tuple[Standing | None, tuple[Hint, ...]]:
+    """End a call that the device did not answer, and tell whoever wants to know; how it stands, and what to tell.
+
+    What the device answered meanwhile stands.
+    """
+    call = rpc_calls.find(tx, request_id)
+    told = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
+    return rpc_calls.standing(tx, request_id), told
+
+
+def end_all(tx: WriteTx, calls: list[Call], *, event: Event, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """End those of the calls that are not past it; what is to be told after the commit.
+
+    An activation that could not be delivered, or is cancelled, is awaited no more; one that was not acknowledged is,
+    for its result may still come (rpc.md 6.3).
+    """
+    post = Post(tx)
+    ended = [after for call in calls if (after := rpc.ended(call, event)) is not None]
+    rpc_calls.end(tx, ended)
+    for call in ended:
+        if call.activation and event is not Event.NO_ACK:
+            pending = rpc_activations.of_sensor(tx, call.sensor_id)
+            if pending is not None and pending[0] == call.id:
+                rpc_activations.forget(tx, call.sensor_id)
+        found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
+        post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
+    told = post.send(ids=ids, now_ms=now_ms)
+    return (*told, *hints.rpc_answered(call.id for call in ended))

@@ -1,0 +1,66 @@
+"""Rows of activations: which request to a sensor's device counts, and on which vehicle the sensor goes when it works.
+
+A sensor has one at most. Whoever calls was let pass for the sensor or vehicle, or works on what devices answered.
+"""
+
+from typing import Final
+
+from sqlalchemy import bindparam, delete, select, update
+
+from tripline.domain.ids import RequestId, SensorId, VehicleId
+from tripline.domain.rpc import Call
+from tripline.domain.sensors import Status
+from tripline.store.bulk import Bulk
+from tripline.store.tables import activation, sensor, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_PUT: Final = Bulk(
+    activation,
+    *("sensor_id", "call_id", "vehicle_id", "created_ms"),
+    on_conflict="ON CONFLICT (sensor_id) DO UPDATE SET call_id = excluded.call_id,"
+    " vehicle_id = excluded.vehicle_id, created_ms = excluded.created_ms",
+)
+_OF_SENSOR: Final = Hot(
+    select(activation.c.call_id, activation.c.vehicle_id).where(activation.c.sensor_id == bindparam("key")), "key"
+)
+_OF_VEHICLE: Final = Hot(
+    select(activation.c.sensor_id).where(activation.c.vehicle_id == bindparam("key")).order_by(activation.c.sensor_id),
+    "key",
+)
+_MOUNT: Final = (
+    update(sensor)
+    .where(
+        sensor.c.id == bindparam("key"),
+        sensor.c.vehicle_id.is_(None),
+        select(vehicle.c.id)
+        .where(vehicle.c.id == bindparam("onto"), vehicle.c.company_id == sensor.c.company_id)
+        .exists(),
+    )
+    .values(vehicle_id=bindparam("onto"), status=bindparam("after"))
+)
+
+
+def put(tx: WriteTx, call: Call, vehicle_id: VehicleId, *, now_ms: int) -> None:
+    """Let this request count for its sensor from now on: an older one is superseded."""
+    _PUT.insert(tx, [call.sensor_id, call.id, vehicle_id, now_ms])
+
+
+def of_sensor(tx: ReadTx, sensor_id: SensorId) -> tuple[RequestId, VehicleId] | None:
+    """The request that counts for the sensor and the vehicle that it is for; None: nothing is awaited."""
+    rows = tx.hot(_OF_SENSOR, sensor_id)
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def for_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
+    """The sensors that are to be mounted on the vehicle."""
+    return [row[0] for row in tx.hot(_OF_VEHICLE, vehicle_id)]
+
+
+def forget(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Nothing is awaited of the sensor any more: a result that comes maps nothing."""
+    tx.run(delete(activation).where(activation.c.sensor_id == bindparam("key")), {"key": sensor_id})
+
+
+def mount(tx: WriteTx, sensor_id: SensorId, vehicle_id: VehicleId, status: Status) -> bool:
+    """Put the sensor on the vehicle, if it is on none and both are still of one company; whether that was so."""
+    return tx.run(_MOUNT, {"key": sensor_id, "onto": vehicle_id, "after": status.value}) == 1

@@ -1,0 +1,232 @@
+"""Rows of calls to devices: asking, what the device answered, and how a call ended.
+
+Whoever calls was let pass for the sensor, or works on what devices answered. Not here: reading records back
+(`rpc_records.py`), activations that wait for their result (`rpc_activations.py`).
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from sqlalchemy import bindparam, delete, func, insert, literal_column, select, update
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, VehicleId
+from tripline.domain.rpc import Call, State
+from tripline.store.tables import activation, company, rpc_call, rpc_later_result, sensor
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_FIELDS: Final = [field.name for field in fields(Call)]
+_COLUMNS: Final = [rpc_call.c[name] for name in _FIELDS]
+_NEWEST: Final = Hot(select(func.coalesce(func.max(rpc_call.c.no), 0)))
+_BY_ID: Final = Hot(select(*_COLUMNS).where(rpc_call.c.id == bindparam("key")), "key")
+_STANDING: Final = Hot(
+    select(
+        rpc_call.c.state,
+        rpc_call.c.response,
+        rpc_call.c.response_code,
+        rpc_call.c.result,
+        rpc_call.c.result_code,
+    ).where(rpc_call.c.id == bindparam("key")),
+    "key",
+)
+_OF_BATCH: Final = (
+    select(*_COLUMNS, sensor.c.vehicle_id.label("mounted_on"))
+    .select_from(rpc_call.join(sensor, sensor.c.id == rpc_call.c.sensor_id))
+    .where(rpc_call.c.id.in_(bindparam("keys", expanding=True)))
+)
+_WITHOUT_END: Final = (
+    select(*_COLUMNS)
+    .where(rpc_call.c.sensor_id == bindparam("of_sensor"), rpc_call.c.state.in_((State.REQUESTED, State.ACKED)))
+    .order_by(rpc_call.c.no.desc())
+    .limit(bindparam("most"))
+)
+_OVERDUE: Final = Hot(
+    select(*_COLUMNS)
+    # As text, for the index is over these rows alone.
+    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
+    .order_by(rpc_call.c.deadline_ms)
+    .limit(bindparam("most")),
+    *("before_ms", "most"),
+)
+_ACKNOWLEDGED: Final = (
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(
+        state=bindparam("new_state"),
+        response=bindparam("body"),
+        response_ms=bindparam("at_ms"),
+        response_code=bindparam("code"),
+    )
+)
+_CONCLUDED: Final = (
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(
+        state=bindparam("new_state"),
+        result=bindparam("body"),
+        result_ms=bindparam("at_ms"),
+        result_code=bindparam("code"),
+    )
+)
+_ENDED: Final = (
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(state=bindparam("new_state"), result_code=bindparam("code"))
+)
+_BODIES: Final = Hot(
+    select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")),
+    "key",
+)
+_LATER_BODIES: Final = Hot(
+    select(rpc_later_result.c.body)
+    .where(rpc_later_result.c.call_no == bindparam("key"))
+    .order_by(rpc_later_result.c.no),
+    "key",
+)
+_NEWEST_LATER: Final = Hot(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))
+_OLD: Final = (
+    select(rpc_call.c.no)
+    .where(
+        rpc_call.c.no < bindparam("before_no"),
+        ~select(activation.c.call_id).where(activation.c.call_id == rpc_call.c.id).exists(),
+    )
+    .order_by(rpc_call.c.no)
+    .limit(bindparam("most"))
+)
+_OWNER: Final = Hot(
+    select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")),
+    "key",
+)
+_WANTS_RESULTS: Final = Hot(
+    select(company.c.rpc_notify_host.is_not(None)).where(company.c.id == bindparam("key")),
+    "key",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a call stands, for whoever waits for its acknowledgement."""
+
+    state: State
+    response: bytes | None
+    response_code: int | None
+    result: bytes | None
+    result_code: int | None
+
+
+def newest_no(tx: ReadTx) -> int:
+    """The greatest row number; 0 when there is no call."""
+    newest: int = tx.hot(_NEWEST)[0][0]
+    return newest
+
+
+def owner_and_vehicle(tx: ReadTx, sensor_id: SensorId) -> tuple[CompanyId, VehicleId | None] | None:
+    """Who owns a sensor and where it is; the caller was let pass. None when it is gone."""
+    rows = tx.hot(_OWNER, sensor_id)
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:
+    """Keep a new call, with its parameters as they are forwarded."""
+    tx.run(insert(rpc_call), {**{name: getattr(call, name) for name in _FIELDS}, "params": params})
+
+
+def find(tx: ReadTx, request_id: RequestId) -> Call | None:
+    """The call with this Request-ID; for whoever made it."""
+    rows = tx.hot(_BY_ID, request_id)
+    return _call(rows[0]) if rows else None
+
+
+def standing(tx: ReadTx, request_id: RequestId) -> Standing | None:
+    """How the call stands; None when it is gone."""
+    rows = tx.hot(_STANDING, request_id)
+    if not rows:
+        return None
+    state, response, response_code, result, result_code = rows[0]
+    return Standing(State(state), response, response_code, result, result_code)
+
+
+def of_requests(
+    tx: ReadTx, scope: Scope, request_ids: Collection[RequestId]
+) -> dict[RequestId, tuple[Call, VehicleId | None]]:
+    """The calls with these Request-IDs whose sensor is there, and the vehicle that each sensor is on now.
+
+    The scope must be the pipeline's: every sensor's rows.
+    """
+    assert scope.reaches == Scope.everything("").reaches
+    found = tx.all(_OF_BATCH, {"keys": list(request_ids)}) if request_ids else ()
+    return {row.id: (_call(tuple(row)), row.mounted_on) for row in found}
+
+
+def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
+    """The newest calls of a sensor from which something is still awaited."""
+    return [_call(tuple(row)) for row in tx.all(_WITHOUT_END, {"of_sensor": sensor_id, "most": limit})]
+
+
+def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
+    """Calls that nobody acknowledged until this instant, and that nobody ended either."""
+    return [_call(row) for row in tx.hot(_OVERDUE, before_ms, limit)]
+
+
+def acknowledge(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
+    """Write the acknowledgements that came, with their bodies."""
+    _write(tx, _ACKNOWLEDGED, [_answer(call, body, call.response_ms, call.response_code) for call, body in calls])
+
+
+def conclude(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
+    """Write the results that came, with their bodies."""
+    _write(tx, _CONCLUDED, [_answer(call, body, call.result_ms, call.result_code) for call, body in calls])
+
+
+def end(tx: WriteTx, calls: Sequence[Call]) -> None:
+    """Write that the platform ended these calls."""
+    _write(tx, _ENDED, [{"key": call.no, "new_state": call.state.value, "code": call.result_code} for call in calls])
+
+
+def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
+    """Every result of a call that was kept, the one that counts first."""
+    bodies = [row[0] for row in tx.hot(_BODIES, call_no) if row[0] is not None]
+    return bodies + [row[0] for row in tx.hot(_LATER_BODIES, call_no)]
+
+
+def add_later_result(tx: WriteTx, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
+    """Keep a result that does not count (R4). It is numbered behind all others."""
+    behind = max(no, tx.hot(_NEWEST_LATER)[0][0] + 1)
+    tx.run(insert(rpc_later_result), {"no": behind, "call_no": call_no, "code": code, "body": body})
+
+
+def wants_results(tx: ReadTx, company_id: CompanyId) -> bool:
+    """Whether a company has an address for results of calls (push.md 4.3)."""
+    rows = tx.hot(_WANTS_RESULTS, company_id)
+    return bool(rows and rows[0][0])
+
+
+def purge(tx: WriteTx, *, before_no: RowNo, limit: int) -> int:
+    """Delete some calls older than this row number, except those of activations that wait; how many."""
+    old = [row.no for row in tx.all(_OLD, {"before_no": before_no, "most": limit})]
+    forget(tx, old)
+    return len(old)
+
+
+def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:
+    """Delete these calls with their later results."""
+    if call_nos:
+        tx.run(delete(rpc_later_result).where(rpc_later_result.c.call_no.in_(call_nos)))
+        tx.run(delete(rpc_call).where(rpc_call.c.no.in_(call_nos)))
+
+
+def _answer(call: Call, body: bytes, at_ms: int | None, code: int | None) -> dict[str, Any]:
+    return {"key": call.no, "new_state": call.state.value, "body": body, "at_ms": at_ms, "code": code}
+
+
+def _write(tx: WriteTx, statement: Any, values: Sequence[dict[str, Any]]) -> None:
+    if values:
+        tx.run(statement, values)
+
+
+def _call(row: tuple[Any, ...]) -> Call:
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["state"] = State(values["state"])
+    values["activation"] = bool(values["activation"])
+    return Call(**values)

@@ -1,0 +1,69 @@
+"""JSON of calls to devices: what a request carries, what the caller gets, and records (rpc.md 2, 5.2 and 7).
+
+Not here: the bytes that go to and come from devices (`rpc.py`).
+"""
+
+from typing import Annotated, Any, ClassVar, Final
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.ids import RequestId
+from tripline.wire import rpc
+
+_OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
+"""Keys of an acknowledgement that are not repeated beside it: the platform's own, and those of errors (A1)."""
+
+
+class CallRequest(msgspec.Struct, rename="camel", kw_only=True):
+    """What a device is to do. It gets `method` and `params` and nothing else."""
+
+    method: Annotated[
+        str | None,
+        Meta(
+            description="what to do: a documented method or anything else that device and application agree on, at most"
+            " 255 characters; required",
+            examples=["reset"],
+        ),
+    ] = None
+    params: Annotated[
+        Any,
+        Meta(
+            description="parameters of the method: any JSON, forwarded as sent; `{}` when absent. `param` is read in"
+            " its place",
+            examples=[{"immediate": "true"}],
+        ),
+    ] = None
+    timeout: Annotated[
+        Any,
+        Meta(
+            description="how long to wait for the device's acknowledgement, ms; a whole number of 1000 to 20000"
+            " shortens the 20 seconds, anything else is ignored",
+            examples=[5000],
+        ),
+    ] = None
+
+
+class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """The device's acknowledgement. Its own keys stand beside it once more, except those that mark errors."""
+
+    OPEN: ClassVar = True
+
+    request_id: Annotated[
+        str, Meta(description="Request-ID of the call, a bare UUID", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"])
+    ]
+    response: Annotated[
+        dict[str, Any],
+        Meta(
+            description="the acknowledgement as sent, whatever its code; what is no object stands under `value`",
+            examples=[{"results": 2000}],
+        ),
+    ]
+
+
+def call_answer(request_id: RequestId, body: bytes) -> dict[str, msgspec.Raw]:
+    """The answer to a call that the device acknowledged with this body (A1, A2)."""
+    response, keys = rpc.as_object(rpc.said(body).text)
+    repeated = {key: value for key, value in keys.items() if key not in _OURS}
+    own = {"requestId": msgspec.Raw(msgspec.json.encode(request_id)), "response": msgspec.Raw(response)}
+    return {**own, **repeated}
