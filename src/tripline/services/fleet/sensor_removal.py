@@ -12,7 +12,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import SensorId
 from tripline.services.ingest import ending
-from tripline.store import erasures, latest_values, lines, sensor_remains
+from tripline.store import device_watch, erasures, latest_values, lines, sensor_remains
 from tripline.store import sensors as rows
 from tripline.store.transactions import WriteTx
 
@@ -31,6 +31,7 @@ def forget(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
     """As `remove`, for a caller that was let pass."""
     ending.end_open(tx, sensor_id, now_ms=now_ms)
     latest_values.forget(tx, sensor_id)
+    device_watch.forget(tx, sensor_id)
     lines.forget(tx, sensor_id)
     rows.remove(tx, sensor_id)
     erasures.begin_sensor(tx, sensor_id, now_ms=now_ms)
@@ -40,4 +41,5 @@ def erase_some(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
     """Some of what names the deleted sensor: up to about `limit` rows; how many. 0: nothing is left."""
     ending.end_open(tx, sensor_id, now_ms=erasures.deleted_ms(tx, sensor_id))
     latest_values.forget(tx, sensor_id)
+    device_watch.forget(tx, sensor_id)
     return sensor_remains.erase_some(tx, sensor_id, limit=limit)

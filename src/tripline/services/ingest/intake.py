@@ -15,7 +15,7 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
-from tripline.services.ingest import closing, cutting
+from tripline.services.ingest import closing, cutting, watching
 from tripline.services.ingest.pipeline import Frame, Pipeline
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
@@ -172,7 +172,8 @@ class IngestDoor:
             silent = await closing.silent_sensors(self._store, self._settings, now_ms=now_ms)
             if silent:
                 await self._turn(silent)
-            if await closing.purge_rejected(self._store, self._settings, now_ms=now_ms):
+            more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
+            if await watching.purge(self._store, now_ms=now_ms) or more:
                 pause_s = 0
         except Outage as outage:
             _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)

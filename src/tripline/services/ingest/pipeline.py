@@ -17,7 +17,7 @@ from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
 from tripline.services import hints
 from tripline.services.hints import Hint
-from tripline.services.ingest import checking, pushing
+from tripline.services.ingest import checking, pushing, watching
 from tripline.services.ingest.placing import Item, Placer
 from tripline.services.ingest.pushing import Wishes
 from tripline.services.ingest.tracks import SCOPE, Track, Tracks
@@ -64,6 +64,7 @@ class Pipeline:
         self._ids = ids
         self._signals = signals
         self._wishes = Wishes(store, signals)
+        self._watches = watching.Watches(store, max_items=max_items)
         self.tracks = Tracks(store, memory_ms=max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
 
     async def take_in(
@@ -105,6 +106,7 @@ class Pipeline:
         if isinstance(error, _Stale):
             self.tracks.forget_all()
             self._wishes.forget()
+            self._watches.forget()
         else:
             self.tracks.forget(concerned)
             self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE)))
@@ -116,9 +118,10 @@ class Pipeline:
         readings, answers, refusals = self._decode(frames)
         items = await self._check(readings, now_ms)
         wanted = await self._wishes.about(items)
+        traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
         rows = self._place(items, over, now_ms)
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
-        await self._keep(rows, messages, answers, refusals, now_ms)
+        await self._keep(rows, messages, answers, refusals, traces, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items), answers=len(answers))
 
@@ -184,6 +187,7 @@ class Pipeline:
         messages: Sequence[Message],
         answers: Sequence[Answered],
         refusals: list[Refusal],
+        traces: Sequence[watching.Trace],
         now_ms: int,
     ) -> None:
         """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
@@ -197,10 +201,10 @@ class Pipeline:
             driving.write(tx, SCOPE, rows)
             rejected.LOG.insert(tx, log)
             told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
-            if not answers:
-                return told, []
-            taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms)
+            taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()
             rejected.LOG.insert(tx, self._log_rows(taken.refused, now_ms))
+            if traces:
+                watching.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
             return told + taken.hints, taken.refused
 
         with observe.COMMIT_SECONDS.time():
