@@ -26,7 +26,7 @@ def pushed(schemas: Schemas) -> Part:
         Name.MICROTRIP: {"type": ["object", "array"]},
         Name.EVENT: {"type": "object"},
         Name.RPC: {},
-        Name.CONNECTION: schemas.of_struct(shapes.ConnectionChange),
+        Name.CONNECTION: schemas.of_struct(push.Connection),
         Name.NETWORK_STATUS: schemas.of_struct(push.NetworkStatus),
     }
     with_number = (Name.TRIP, Name.MICROTRIP, Name.EVENT)

@@ -47,7 +47,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Connection(msgspec.Struct, frozen=True, rename="camel"):
     """What a CONNECTION message says."""
 
-    connected: bool
+    connected: Annotated[bool, Meta(description="whether the device came or went", examples=[True])]
 
 
 class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):

@@ -64,12 +64,6 @@ class RpcAnswer(msgspec.Struct, rename="camel", kw_only=True):
     ] = None
 
 
-class ConnectionChange(msgspec.Struct, kw_only=True):
-    """What a CONNECTION message says."""
-
-    connected: Annotated[bool, Meta(description="whether the device came or went", examples=[True])]
-
-
 class Signed(
     msgspec.Struct,
     rename={
@@ -115,7 +109,9 @@ class SignedResult(
 
     request_id: Annotated[str, Meta(description="id of the call", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"])]
     sensor_id: Annotated[str, Meta(description="the sensor", examples=["c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"])]
-    method: Annotated[str, Meta(description="method of the call", examples=["reset"])]
+    method: Annotated[
+        str, Meta(description="method of the call; what is no visible ASCII is percent-encoded", examples=["reset"])
+    ]
 
 
 REQUEST_ID: Final = "requestId"
