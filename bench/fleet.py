@@ -83,6 +83,13 @@ def users(folder: Path, *, first: int, count: int) -> Path:
     return path
 
 
+def stored(folder: Path) -> int:
+    """How many messages the database holds."""
+    with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM microtrip").fetchone()
+    return int(count)
+
+
 def check(folder: Path, *, acknowledged: int) -> None:
     """Raise when the database does not hold every acknowledged message, or one was rejected."""
     with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:

@@ -4,10 +4,16 @@
  * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
  * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
  * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
+ * In rate mode `--publishers N` lets only the first N connections publish; the others are just there.
+ *
+ * `--answer` makes devices of the connections: each subscribes to its requests and acknowledges every one at once.
+ * `--reconnect` dials again, every `--redial` milliseconds, whoever loses its connection or is not let in, and says when
+ * everybody was back: what a fleet does when the server is started anew. Then messages that were under way are due again.
+ * It says `all connected` on stderr whenever it is so, and stops at SIGTERM as if its time were over.
  *
  * Prints one JSON object with counts, latencies (microseconds), its own CPU time and, with `--server PID`, the CPU time
  * of the server process over exactly the measured window (/proc/PID/stat). Not here: starting servers (peers.py),
- * choosing loads (device_channel.py, fleet_10k.py).
+ * choosing loads (device_channel.py, fleet_10k.py, rpc.py, pushes.py, storm.py), calling devices (callgen.c).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,8 +35,8 @@
 #include <unistd.h>
 
 enum { MAX_WINDOW = 64, POINTS = 30, MAX_MESSAGE = 6144, TIMES = POINTS + 1, HANDSHAKES = 128, NAME = 32 };
-enum { LATENCY_BUCKETS = 64 * 32 };
-enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, READY };
+enum { LATENCY_BUCKETS = 64 * 32, LARGEST = 2048, ANSWER_IDS = 0xF000 };
+enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, SUBSCRIBING, READY };
 
 struct device {
     int fd;
@@ -38,8 +44,10 @@ struct device {
     SSL *tls;
     uint32_t sent, acked;           /* messages; the packet id of message n is n % 65535 + 1 */
     uint64_t since[MAX_WINDOW];     /* when message n was written or due, at n % MAX_WINDOW, ns */
-    unsigned char ack[4];           /* a partly read PUBACK */
-    int ack_have;
+    unsigned char *packet;          /* a partly read packet, or NULL */
+    int packet_have;
+    unsigned answers;               /* requests acknowledged; the packet id of an answer is at or above ANSWER_IDS */
+    uint64_t redial_at;             /* when a lost connection is dialled again, ns; 0: it is not lost */
     unsigned char *unwritten;       /* what the socket did not take, or NULL */
     size_t unwritten_size;
     int watches_output;
@@ -49,11 +57,11 @@ struct device {
 
 static struct {
     const char *host, *ca, *users, *kind;
-    int port, connections, window, server;
-    double seconds, warmup, rate;
+    int port, connections, window, server, publishers, answer, reconnect;
+    double seconds, warmup, rate, redial_ms;
     long long first_ms;
 } options = {.host = "127.0.0.1", .kind = "single", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
-             .first_ms = 1420070400000LL};
+             .first_ms = 1420070400000LL, .redial_ms = 250};
 
 static struct device *devices;
 static char (*names)[NAME];
@@ -63,7 +71,9 @@ static int poller;
 /* --- what happened ---------------------------------------------------------------------------------------------- */
 
 static uint64_t latency[LATENCY_BUCKETS], slowest_ns, acked_total, sent_total, started_late;
+static uint64_t answered_total, lost_total, refused_total, failed_total, first_lost, first_back, last_back, gap_ns;
 static int measuring, ready_count, begun;
+static volatile sig_atomic_t stopped;
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -201,30 +211,59 @@ static void watch(struct device *d, int output) {
     if (epoll_ctl(poller, EPOLL_CTL_MOD, d->fd, &event)) fail("epoll");
 }
 
-/* Bytes written; 0 when the socket is full. */
+/* The connection is gone: the end of everything, or with --reconnect a reason to dial again soon. */
+static void lost(struct device *d, const char *what) {
+    if (!options.reconnect) fail(what);
+    uint64_t now = now_ns();
+    if (d->state == READY) {
+        ready_count--;
+        lost_total++;
+        if (!first_lost) first_lost = now;
+    } else if (d->state != CONNECTING) {
+        failed_total++; /* the server had taken the connection and did not let the device in */
+    }
+    ERR_clear_error();
+    if (d->tls) SSL_free(d->tls);
+    close(d->fd);
+    free(d->packet);
+    free(d->unwritten);
+    d->tls = NULL, d->packet = NULL, d->unwritten = NULL;
+    d->packet_have = 0, d->fd = -1, d->state = IDLE;
+    sent_total -= d->sent - d->acked; /* what was under way is sent again, under the same number */
+    d->sent = d->acked;
+    d->redial_at = now + (uint64_t)(options.redial_ms * 1e6);
+}
+
+/* Bytes written; 0 when the socket is full or the connection is lost. */
 static size_t write_some(struct device *d, const unsigned char *bytes, size_t size) {
     if (!d->tls) {
         ssize_t n = send(d->fd, bytes, size, MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN) fail("the server closed a connection");
+        if (n < 0 && errno != EAGAIN) lost(d, "the server closed a connection");
         return n < 0 ? 0 : (size_t)n;
     }
     size_t n = 0;
     if (SSL_write_ex(d->tls, bytes, size, &n)) return n;
-    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_WRITE) fail("the server closed a TLS connection");
+    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_WRITE) lost(d, "the server closed a TLS connection");
     return 0;
 }
 
 static void write_all(struct device *d, const unsigned char *bytes, size_t size) {
+    if (d->unwritten) { /* an answer behind a message that did not fit */
+        d->unwritten = realloc(d->unwritten, d->unwritten_size + size);
+        memcpy(d->unwritten + d->unwritten_size, bytes, size);
+        d->unwritten_size += size;
+        return;
+    }
     while (size) {
         size_t n = write_some(d, bytes, size);
         bytes += n;
         size -= n;
         if (n == 0) break;
     }
+    if (d->state == IDLE) return;
     if (size) { /* keep the rest; nothing else is written before it is gone */
         unsigned char *rest = malloc(size);
         memcpy(rest, bytes, size);
-        free(d->unwritten);
         d->unwritten = rest;
         d->unwritten_size = size;
     }
@@ -272,7 +311,10 @@ static void handshake(struct device *d) {
         return;
     }
     int want = SSL_get_error(d->tls, done);
-    if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) fail("TLS handshake");
+    if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) {
+        lost(d, "TLS handshake");
+        return;
+    }
     watch(d, want == SSL_ERROR_WANT_WRITE);
 }
 
@@ -283,8 +325,12 @@ static void dial(struct device *d) {
     d->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (d->fd < 0) fail("socket (ulimit -n?)");
     setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(d->fd, (struct sockaddr *)&address, sizeof address) && errno != EINPROGRESS) fail("connect");
     d->state = CONNECTING;
+    d->redial_at = 0;
+    if (connect(d->fd, (struct sockaddr *)&address, sizeof address) && errno != EINPROGRESS) {
+        lost(d, "connect");
+        return;
+    }
     d->watches_output = 1;
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = d};
     if (epoll_ctl(poller, EPOLL_CTL_ADD, d->fd, &event)) fail("epoll");
@@ -294,7 +340,11 @@ static void connected(struct device *d) {
     int error = 0;
     socklen_t size = sizeof error;
     getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error) errno = error, fail("connect");
+    if (error) {
+        errno = error;
+        lost(d, "connect");
+        return;
+    }
     if (!tls) {
         sign_in(d);
         return;
@@ -307,48 +357,136 @@ static void connected(struct device *d) {
     handshake(d);
 }
 
-static void acknowledged(struct device *d, const unsigned char *packet) {
-    if (d->state == SIGNING_IN) {
-        if (packet[0] != 0x20 || packet[3]) fail("CONNECT was refused");
-        d->state = READY;
-        ready_count++;
-        if (begun < options.connections) dial(&devices[begun++]);
-        return;
+static void ready(struct device *d) {
+    d->state = READY;
+    ready_count++;
+    if (first_lost) {
+        last_back = now_ns();
+        if (!first_back) first_back = last_back;
     }
-    if (packet[0] != 0x40) fail("something else than PUBACK");
+    if (ready_count == options.connections) fprintf(stderr, "all connected\n");
+    if (begun < options.connections) dial(&devices[begun++]);
+}
+
+static void subscribe(struct device *d) {
+    static const char filter[] = "v1/sensors/me/rpc/request/+";
+    unsigned char packet[64] = {0x82, 2 + 2 + sizeof filter - 1 + 1, 0, 1, 0, sizeof filter - 1};
+    memcpy(packet + 6, filter, sizeof filter - 1);
+    packet[6 + sizeof filter - 1] = 1;
+    d->state = SUBSCRIBING;
+    write_all(d, packet, 2 + packet[1]);
+}
+
+static void published(struct device *d, unsigned id) {
+    if (id >= ANSWER_IDS && options.answer) return; /* an answer of ours is stored */
     uint32_t n = d->acked;
-    if ((unsigned)(packet[2] << 8 | packet[3]) != n % 65535 + 1) fail("PUBACK out of order");
+    if (id != n % 65535 + 1) fail("PUBACK out of order");
     d->acked++;
     acked_total++;
+    uint64_t took = now_ns() - d->since[n % MAX_WINDOW];
+    if (first_back && took > gap_ns) gap_ns = took;
     if (measuring) {
-        uint64_t took = now_ns() - d->since[n % MAX_WINDOW];
         latency[bucket_of(took)]++;
         if (took > slowest_ns) slowest_ns = took;
     }
 }
 
-/* Bytes read; 0 when there are none. */
+/* Say that the request came, and that it is carried out (rpc 4): two packets, one write. */
+static void answer(struct device *d, const unsigned char *topic, size_t topic_size, unsigned id, int qos) {
+    static const char requests[] = "v1/sensors/me/rpc/request/", responses[] = "v1/sensors/me/rpc/response/";
+    static const char body[] = "{\"result\":2000}";
+    if (topic_size <= sizeof requests - 1 || memcmp(topic, requests, sizeof requests - 1)) fail("an odd request topic");
+    size_t name_size = topic_size - (sizeof requests - 1), n = 0, whole = sizeof responses - 1 + name_size;
+    if (whole > 100) fail("a long request id");
+    unsigned char out[160];
+    if (qos) out[n++] = 0x40, out[n++] = 2, out[n++] = (unsigned char)(id >> 8), out[n++] = (unsigned char)id;
+    unsigned own = ANSWER_IDS | (d->answers++ & 0xFFF);
+    out[n++] = 0x32;
+    out[n++] = (unsigned char)(2 + whole + 2 + sizeof body - 1);
+    out[n++] = 0, out[n++] = (unsigned char)whole;
+    memcpy(out + n, responses, sizeof responses - 1), n += sizeof responses - 1;
+    memcpy(out + n, topic + sizeof requests - 1, name_size), n += name_size;
+    out[n++] = (unsigned char)(own >> 8), out[n++] = (unsigned char)own;
+    memcpy(out + n, body, sizeof body - 1), n += sizeof body - 1;
+    answered_total++;
+    write_all(d, out, n);
+}
+
+static void take_packet(struct device *d, const unsigned char *packet, size_t size, size_t head) {
+    int kind = packet[0] >> 4;
+    if (d->state == SIGNING_IN) {
+        if (kind != 2 || packet[3]) {
+            refused_total++;
+            if (!options.reconnect) fail("CONNECT was refused");
+            return; /* the server closes */
+        }
+        if (options.answer) subscribe(d);
+        else ready(d);
+    } else if (d->state == SUBSCRIBING) {
+        if (kind != 9 || packet[4] > 1) fail("SUBSCRIBE was refused");
+        ready(d);
+    } else if (kind == 4) {
+        published(d, (unsigned)(packet[2] << 8 | packet[3]));
+    } else if (kind == 3 && options.answer) {
+        int qos = packet[0] >> 1 & 3;
+        size_t topic_size = (size_t)(packet[head] << 8 | packet[head + 1]), after = head + 2 + topic_size;
+        if (after + (qos ? 2 : 0) > size) fail("a broken PUBLISH");
+        answer(d, packet + head + 2, topic_size, qos ? (unsigned)(packet[after] << 8 | packet[after + 1]) : 0, qos);
+    } else {
+        fail("something else than PUBACK");
+    }
+}
+
+/* The size of the packet that begins here, or 0 when not even its length is here; `head` is where its content begins. */
+static size_t packet_size(const unsigned char *bytes, size_t have, size_t *head) {
+    size_t rest = 0;
+    for (size_t i = 1; i < have && i < 5; i++) {
+        rest |= (size_t)(bytes[i] & 127) << (7 * (i - 1));
+        if (!(bytes[i] & 128)) {
+            *head = i + 1;
+            return i + 1 + rest;
+        }
+    }
+    return 0;
+}
+
+/* Bytes read; 0 when there are none or the connection is lost. */
 static size_t read_some(struct device *d, unsigned char *bytes, size_t size) {
     if (!d->tls) {
         ssize_t n = recv(d->fd, bytes, size, 0);
-        if (n == 0 || (n < 0 && errno != EAGAIN)) fail("the server closed a connection");
+        if (n == 0 || (n < 0 && errno != EAGAIN)) {
+            lost(d, "the server closed a connection");
+            return 0;
+        }
         return n < 0 ? 0 : (size_t)n;
     }
     size_t n = 0;
     if (SSL_read_ex(d->tls, bytes, size, &n)) return n;
-    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_READ) fail("the server closed a TLS connection");
+    if (SSL_get_error(d->tls, 0) != SSL_ERROR_WANT_READ) lost(d, "the server closed a TLS connection");
     return 0;
 }
 
-static void read_acks(struct device *d) {
-    unsigned char bytes[4096];
-    size_t n = read_some(d, bytes, sizeof bytes);
-    for (size_t i = 0; i < n; i++) {
-        d->ack[d->ack_have++] = bytes[i];
-        if (d->ack_have == 4) {
-            d->ack_have = 0;
-            acknowledged(d, d->ack);
-        }
+static void read_packets(struct device *d) {
+    unsigned char bytes[4096 + LARGEST];
+    size_t have = (size_t)d->packet_have, at = 0;
+    memcpy(bytes, d->packet, have);
+    size_t n = read_some(d, bytes + have, 4096);
+    if (n == 0) return;
+    have += n;
+    while (d->state != IDLE) {
+        size_t head = 0, size = packet_size(bytes + at, have - at, &head);
+        if (size > LARGEST) fail("a packet too large for a device");
+        if (!size || size > have - at) break;
+        take_packet(d, bytes + at, size, head);
+        at += size;
+    }
+    if (d->state == IDLE) return;
+    free(d->packet);
+    d->packet = NULL;
+    d->packet_have = (int)(have - at);
+    if (d->packet_have) {
+        d->packet = malloc(have - at);
+        memcpy(d->packet, bytes + at, have - at);
     }
 }
 
@@ -367,8 +505,18 @@ static void serve_device(struct device *d, uint32_t events, int closed_loop) {
         write_all(d, rest, d->unwritten_size);
         free(rest);
     }
-    if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) read_acks(d);
-    if (closed_loop) fill_window(d);
+    if (d->state != IDLE && events & (EPOLLIN | EPOLLERR | EPOLLHUP)) read_packets(d);
+    if (closed_loop && d->state == READY) fill_window(d);
+}
+
+/* Dial again who waited long enough; looked at every few milliseconds, because it walks over all. */
+static void redial(void) {
+    static uint64_t next;
+    uint64_t now = now_ns();
+    if (!options.reconnect || now < next) return;
+    next = now + 5000000;
+    for (int i = 0; i < begun; i++)
+        if (devices[i].redial_at && devices[i].redial_at <= now) dial(&devices[i]);
 }
 
 static void turn(int timeout_ms, int closed_loop) {
@@ -376,6 +524,7 @@ static void turn(int timeout_ms, int closed_loop) {
     int n = epoll_wait(poller, events, 512, timeout_ms);
     if (n < 0 && errno != EINTR) fail("epoll_wait");
     for (int i = 0; i < n; i++) serve_device(events[i].data.ptr, events[i].events, closed_loop);
+    redial();
 }
 
 /* --- the whole run ---------------------------------------------------------------------------------------------- */
@@ -394,7 +543,7 @@ static void read_names(void) {
 static void connect_all(void) {
     devices = calloc((size_t)options.connections, sizeof *devices);
     while (begun < options.connections && begun < HANDSHAKES) dial(&devices[begun++]);
-    while (ready_count < options.connections) turn(1000, 0);
+    while (ready_count < options.connections) turn(options.reconnect ? 5 : 1000, 0);
 }
 
 /* Publish what is due; in rate mode the connections take turns. */
@@ -403,7 +552,8 @@ static void publish_due(uint64_t start, uint64_t *next, uint64_t now) {
     for (;; (*next)++) {
         uint64_t due = start + (uint64_t)((double)*next * gap);
         if (due > now) return;
-        struct device *d = &devices[*next % (uint64_t)options.connections];
+        struct device *d = &devices[*next % (uint64_t)options.publishers];
+        if (d->state != READY) continue; /* away: what it would have said is not due */
         if (d->sent - d->acked >= MAX_WINDOW || d->unwritten) { /* this device is stuck: it does not send, it counts */
             started_late++;
             continue;
@@ -413,7 +563,7 @@ static void publish_due(uint64_t start, uint64_t *next, uint64_t now) {
 }
 
 static void run_until(uint64_t end, uint64_t start, uint64_t *next) {
-    for (uint64_t now = now_ns(); now < end; now = now_ns()) {
+    for (uint64_t now = now_ns(); now < end && !stopped; now = now_ns()) {
         if (options.rate > 0) publish_due(start, next, now);
         turn(options.rate > 0 ? 1 : 100, options.rate <= 0);
     }
@@ -429,7 +579,8 @@ static void parse(int argc, char **argv) {
     static const struct option known[] = {
         {"host", 1, 0, 'h'}, {"port", 1, 0, 'p'}, {"ca", 1, 0, 'c'}, {"users", 1, 0, 'u'}, {"kind", 1, 0, 'k'},
         {"connections", 1, 0, 'n'}, {"window", 1, 0, 'w'}, {"seconds", 1, 0, 's'}, {"warmup", 1, 0, 'W'},
-        {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {0, 0, 0, 0}};
+        {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {"publishers", 1, 0, 'P'},
+        {"answer", 0, 0, 'a'}, {"reconnect", 0, 0, 'R'}, {"redial", 1, 0, 'd'}, {0, 0, 0, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (c) {
         case 'h': options.host = optarg; break;
         case 'p': options.port = atoi(optarg); break;
@@ -443,19 +594,31 @@ static void parse(int argc, char **argv) {
         case 'r': options.rate = atof(optarg); break;
         case 'S': options.server = atoi(optarg); break;
         case 'f': options.first_ms = atoll(optarg); break;
+        case 'P': options.publishers = atoi(optarg); break;
+        case 'a': options.answer = 1; break;
+        case 'R': options.reconnect = 1; break;
+        case 'd': options.redial_ms = atof(optarg); break;
         default: exit(2);
         }
     if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
         fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
                         "       [--kind single|aggregate] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
-                        "       [--first-ms MS]  time of the first message\n");
+                        "       [--first-ms MS]  time of the first message\n"
+                        "       [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);
     }
+    if (!options.publishers || options.publishers > options.connections) options.publishers = options.connections;
+}
+
+static void on_term(int signal_number) {
+    (void)signal_number;
+    stopped = 1;
 }
 
 int main(int argc, char **argv) {
     parse(argc, argv);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, on_term);
     if (options.ca) {
         tls = SSL_CTX_new(TLS_client_method());
         SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
@@ -487,10 +650,15 @@ int main(int argc, char **argv) {
     uint64_t unacked = sent_total - acked_total;
     printf("{\"connections\":%d,\"window\":%d,\"message_bytes\":%zu,\"connect_s\":%.3f,\"seconds\":%.3f,\"sent\":%llu,"
            "\"acked\":%llu,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f,\"max_us\":%.0f,"
-           "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"acked_in_all\":%llu,\"never_acked\":%llu,\"not_sent\":%llu}\n",
+           "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"acked_in_all\":%llu,\"never_acked\":%llu,\"not_sent\":%llu,"
+           "\"answered\":%llu,\"lost\":%llu,\"refused\":%llu,\"failed\":%llu,\"first_lost_ns\":%llu,"
+           "\"first_back_ns\":%llu,\"last_back_ns\":%llu,\"longest_after_us\":%.0f,\"connected\":%d}\n",
            options.connections, options.window, message_size - id_at - 2, connect_s, took, (unsigned long long)sent,
            (unsigned long long)acked, (double)acked / took, quantile_us(0.5), quantile_us(0.99), quantile_us(0.999),
            (double)slowest_ns / 1e3, server, own, (unsigned long long)acked_total,
-           (unsigned long long)unacked, (unsigned long long)started_late);
+           (unsigned long long)unacked, (unsigned long long)started_late, (unsigned long long)answered_total,
+           (unsigned long long)lost_total, (unsigned long long)refused_total, (unsigned long long)failed_total,
+           (unsigned long long)first_lost, (unsigned long long)first_back, (unsigned long long)last_back,
+           (double)gap_ns / 1e3, ready_count);
     return unacked ? 1 : 0;
 }

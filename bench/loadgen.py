@@ -23,12 +23,24 @@ def build() -> None:
     subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-o", PROGRAM, source, "-lssl", "-lcrypto"], check=True)
 
 
-def run(server: peers.Server, **options: Any) -> dict[str, Any]:
-    """Load one server; the generator's JSON answer. Options are its flags, `first_ms` for `--first-ms`."""
+def start(server: peers.Server, *flags: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Load one server until SIGTERM or until the time is over. Options are its flags, `first_ms` for `--first-ms`."""
+    return subprocess.Popen(
+        [*_command(server, options), *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+
+
+def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
     command = ["taskset", "-c", str(peers.GENERATOR_CORE), str(PROGRAM)]
-    command += ["--port", str(server.port), "--ca", str(server.ca), "--server", str(server.pid)]
+    command += ["--port", str(server.port), "--ca", str(server.ca)]
     for name, value in options.items():
         command += [f"--{name.replace('_', '-')}", str(value)]
+    return command
+
+
+def run(server: peers.Server, **options: Any) -> dict[str, Any]:
+    """Load one server; the generator's JSON answer. Options as of `start`."""
+    command = _command(server, {**options, "server": server.pid})
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         raise RuntimeError(f"{server.name}: {done.stderr.strip()}")

@@ -34,12 +34,23 @@ class Server:
     pid: int
     port: int
     ca: Path
+    api: str = ""
+    """Address of REST, of Tripline."""
 
     def memory_kib(self) -> tuple[int, int]:
         """Resident and proportional set size."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         rollup = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
         return _field(status, "VmRSS"), _field(rollup, "Pss")
+
+    def peak_kib(self) -> int:
+        """The largest resident set size so far."""
+        return _field(Path(f"/proc/{self.pid}/status").read_text(), "VmHWM")
+
+    def cpu_s(self) -> float:
+        """CPU time used so far, all threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _field(text: str, name: str) -> int:
@@ -123,15 +134,15 @@ asyncio.run(main())
 
 
 @contextlib.contextmanager
-def tripline(folder: Path) -> Iterator[Server]:
+def tripline(folder: Path, *, device_port: int = 0) -> Iterator[Server]:
     """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL`."""
     command = [sys.executable, "-m", "tripline", "serve", "--data", str(folder)]
-    command += ["--api-port", "0", "--analytics-port", "0", "--device-port", "0"]
+    command += ["--api-port", "0", "--analytics-port", "0", "--device-port", str(device_port)]
     with _running("tripline", command, folder) as process:
         ready = _ready_line(folder / "tripline.out", process)
-        found = re.search(r"devices=\S+:(\d+) ca=(\S+)", ready)
+        found = re.search(r"api=(\S+) .*devices=\S+:(\d+) ca=(\S+)", ready)
         assert found, ready
-        yield Server("tripline", process.pid, int(found.group(1)), Path(found.group(2)))
+        yield Server("tripline", process.pid, int(found.group(2)), Path(found.group(3)), found.group(1))
 
 
 @contextlib.contextmanager
@@ -142,7 +153,8 @@ def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
         try:
             process.wait(START_SECONDS)
         except subprocess.TimeoutExpired:
