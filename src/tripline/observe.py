@@ -49,6 +49,10 @@ EVENTS: Final[dict[str, str]] = {
     "accounts.failed": "expired sessions, links and parked mails could not be removed; tried again later",
     "mail.failed": "a mail could not be sent and will be tried again",
     "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
+    "push.failed": "messages to a customer's server could not be delivered and will be tried again; how many",
+    "push.parked": "messages to a customer's server are not tried any more; `tripline push list` shows them",
+    "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
+    "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
     "presence.failed": "who is connected could not be written down; tried again",
     "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
@@ -60,6 +64,10 @@ FRAMES: Final = Counter("tripline_ingest_frames_total", "Device publishes taken 
 REJECTS: Final = Counter("tripline_ingest_rejected_total", "Messages that could not be used, by reason", ["reason"])
 COMMIT_SECONDS: Final = Histogram("tripline_ingest_commit_seconds", "Duration of one group commit, seconds")
 DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
+DISCONNECTS: Final = Counter("tripline_device_disconnects_total", "Device sessions that ended, by reason", ["reason"])
+PRESENCE_WAITING: Final = Gauge(
+    "tripline_presence_waiting", "Sensors whose connection changed and that are not written down yet"
+)
 CONNECTS: Final = Counter("tripline_device_connects_total", "CONNECT packets, by return code", ["code"])
 CARRIER_CALLS: Final = Counter(
     "tripline_carrier_calls_total", "Requests to the carrier to lift a pause, by outcome", ["outcome"]
@@ -67,6 +75,14 @@ CARRIER_CALLS: Final = Counter(
 SCORED: Final = Counter("tripline_trips_scored_total", "Trips scored, by outcome", ["outcome"])
 ERASED_ROWS: Final = Counter(
     "tripline_erased_rows_total", "Rows of driving data erased after their vehicle was deleted"
+)
+PUSHES: Final = Counter(
+    "tripline_pushes_total", "Attempts to send a message to a customer's server, by outcome", ["outcome"]
+)
+PUSHES_WAITING: Final = Gauge("tripline_pushes_waiting", "Messages to customers' servers that wait to be sent")
+PUSHES_PARKED: Final = Gauge("tripline_pushes_parked", "Messages to customers' servers that were given up")
+PUSH_OLDEST_SECONDS: Final = Gauge(
+    "tripline_push_oldest_seconds", "How long the oldest waiting message to a customer's server has waited, seconds"
 )
 MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
 REQUEST_SECONDS: Final = Histogram(

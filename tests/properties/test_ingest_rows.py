@@ -62,6 +62,8 @@ def _template() -> Path:
     atexit.register(shutil.rmtree, folder)
     path = fresh_file(Path(folder))
     seed(path)
+    with Rig(path) as rig:
+        rig.want([1, 2, 7, 8, 104, 113])
     return path
 
 
@@ -85,7 +87,7 @@ def deliver(rig: Rig, batch: Sequence[Message]) -> None:
 
 
 def rows(rig: Rig) -> dict[str, list[Any]]:
-    """Every row of driving, with positions in place of ids and row numbers."""
+    """Every row of driving and every message about it, with positions in place of ids and row numbers."""
     order = {no: position for position, no in enumerate(rig.rows(tables.trip, "no"))}
     name = {trip_id: position for position, trip_id in enumerate(rig.rows(tables.trip, "id"))} | {None: None}
     return {
@@ -100,6 +102,7 @@ def rows(rig: Rig) -> dict[str, list[Any]]:
         "driver": [name[trip] for trip in rig.rows(tables.account, "latest_trip_id")],
         "sensor": rig.rows(tables.sensor, "last_trip_msg_type"),
         "rejected": rig.rows(tables.rejected_message, "reason"),
+        "pushed": rig.rows(tables.push_outbox, "company_id", "selector", "body", "due_ms"),
     }
 
 

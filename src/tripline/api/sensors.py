@@ -145,11 +145,13 @@ async def read_latest(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     latest = await rim.store.read_short(lambda tx: sensor_latest.read(tx, actor=actor, sensor_id=sensor_id))
-    connected = rim.connected(sensor_id)
+    heard_ms = rim.heard_of(sensor_id)
     record = rest_latest.latest_record(
         sensor_id,
-        connected=connected,
-        last_seen_ms=rim.clock() if connected else latest.heard_ms,
+        connected=heard_ms is not None,
+        last_seen_ms=latest.heard_ms if heard_ms is None else heard_ms,
+        lost_ms=latest.lost_ms,
+        lost_reason=latest.lost_reason,
         microtrip=latest.microtrip,
         attributes=((value.name, value.payload) for value in latest.values),
     )

@@ -19,6 +19,9 @@ CREDENTIAL_ENDED: Final = "credential_ended"
 class LiveSession(Protocol):
     """What the roster keeps: an admitted connection."""
 
+    seen_ms: int
+    """When something was last heard, epoch ms."""
+
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
         """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
 
@@ -55,6 +58,15 @@ class Roster:
     def find(self, sensor_id: SensorId) -> LiveSession | None:
         """The sensor's session, if it is connected."""
         return self._sessions.get(sensor_id)
+
+    def heard(self) -> list[tuple[SensorId, int]]:
+        """The connected sensors, and when each was last heard of (epoch ms)."""
+        return [(sensor_id, session.seen_ms) for sensor_id, session in self._sessions.items()]
+
+    def heard_of(self, sensor_id: SensorId) -> int | None:
+        """When the connected sensor was last heard of (epoch ms); None: it is not connected."""
+        session = self._sessions.get(sensor_id)
+        return None if session is None else session.seen_ms
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         """Send a message at QoS 1, or less when the device asked for less."""

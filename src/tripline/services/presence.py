@@ -1,71 +1,213 @@
-"""Who is connected, as the store knows it: what the gateway tells is written down a little later, many at a time.
+"""Who is connected, as the store and customers know it: what the gateway tells is written down a little later, many
+at a time, and what of it is news (push class 500) goes into the outbox with it.
 
-Not here: who is connected to this process at this moment (`gateway/roster.py`).
+A session that another one of its sensor took over ends unnoticed. Nothing is lost while the store is away: of each
+sensor the newest state waits.
+
+Not here: who is connected to this process at this moment (`gateway/roster.py`), what is news (`domain/presence.py`).
 """
 
 import asyncio
-from typing import Final
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from tripline import observe
-from tripline.domain.ids import RowNo, SensorId
-from tripline.ports import Outage
+from tripline.domain import presence
+from tripline.domain.ids import RowNo, SensorId, TimeIds
+from tripline.ports import Clock, Outage, Signals
+from tripline.services import hints
+from tripline.services.hints import Hint
+from tripline.services.push import notices
+from tripline.services.push.notices import Subject
 from tripline.store import connections
 from tripline.store.connections import Change
-from tripline.store.transactions import Store
+from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
 """How long changes wait for company."""
-BATCH: Final = 1_000
-_RETRY_S: Final = 1.0
+LOOK_S: Final = 1.0
+"""How often it is looked who stayed away."""
+SEEN_EVERY_MS: Final = 60_000
+"""How often it is written down who was heard of, of those that stay connected."""
+BATCH: Final = 500
+"""Sensors in one transaction: it delays the commit of what devices send."""
+FINISH_S: Final = 5.0
+"""How long a store that is away is waited for at the end; then the next start ends these sessions."""
+_PAUSE_S: Final = 1.0
 SERVER_LOST: Final = "server_lost"
 """Why the sessions of a server ended that did not end them itself."""
+Heard: TypeAlias = Callable[[], Iterable[tuple[SensorId, int]]]
+"""The sensors with a live session, and when each was last heard of (epoch ms)."""
 log = observe.logger("presence")
 
 
 class PresenceKeeper:
     """Implements `ports.Presence`. The newest change of each sensor waits, so its memory is bounded by their number."""
 
-    def __init__(self, *, store: Store) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        ids: TimeIds,
+        signals: Signals,
+        clock: Clock,
+        absent_s: float,
+    ) -> None:
         self._store = store
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+        self._absent_ms = int(absent_s * 1000)
+        self._heard: Heard = tuple
+        self._live: dict[SensorId, RowNo] = {}
         self._waiting: dict[SensorId, Change] = {}
         self._asked = asyncio.Event()
+        self._watching_since_ms = self._seen_written_ms = clock()
+        self._in_trouble = False
 
     def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
         """A session began."""
-        self._put(Change(sensor_id, session_no, True, at_ms, at_ms))
+        self._live[sensor_id] = session_no
+        change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms)
+        before = self._waiting.get(sensor_id)
+        self._put(change if before is None else replace(change, lost_ms=before.lost_ms, reason=before.reason))
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         """The session ended, unless a newer one took its place."""
-        newest = self._waiting.get(sensor_id)
-        if newest is None or newest.session_no <= session_no:
-            self._put(Change(sensor_id, session_no, False, at_ms, seen_ms, reason))
+        observe.DISCONNECTS.labels(reason).inc()
+        if self._live.get(sensor_id) == session_no:
+            del self._live[sensor_id]
+            self._put(Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, lost_ms=at_ms, reason=reason))
 
     async def begin(self) -> None:
         """No session of an earlier run is live. Call it before the device door opens."""
         await self._store.write(lambda tx: connections.end_all(tx, reason=SERVER_LOST))
 
-    async def run(self) -> None:
-        """Write what changes until cancelled."""
+    async def run(self, heard: Heard) -> None:
+        """Write what changes, and look who stayed away, until cancelled; `heard` tells of the live sessions."""
+        self._heard = heard
         while True:
-            await self._asked.wait()
-            await asyncio.sleep(GATHER_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), LOOK_S)
+                await asyncio.sleep(GATHER_S)
             self._asked.clear()
-            await self.write_down()
+            if not await self._tried():
+                self._asked.set()
+                await asyncio.sleep(_PAUSE_S)
 
-    async def write_down(self) -> None:
-        """Write everything that waits. What cannot be written waits on."""
+    async def finish(self, timeout_s: float = FINISH_S) -> None:
+        """Write what waits, unless the store stays away."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self._waiting and not await self._tried():  # noqa: ASYNC110  the store has no event for that
+                    await asyncio.sleep(_PAUSE_S)
+
+    async def round(self) -> None:
+        """Write everything that waits and everything that is due. Raises `Outage`; what was not written waits on."""
+        await self._write_down()
+        await self._tell_who_is_away()
+        await self._write_who_was_heard()
+
+    async def _tried(self) -> bool:
+        """A round; whether it came to its end."""
+        try:
+            await self.round()
+        except Outage as outage:
+            log.warning("presence.failed", error=str(outage))
+            self._in_trouble = True
+            return False
+        except Exception:
+            log.exception("presence.failed")
+            self._in_trouble = True
+            return False
+        self._out_of_trouble()
+        return True
+
+    async def _write_down(self) -> None:
         while self._waiting:
             changes = list(self._waiting.values())[:BATCH]
-            try:
-                await self._store.write(lambda tx, changes=changes: connections.write(tx, changes))  # type: ignore[misc]
-            except Outage as outage:
-                log.warning("presence.failed", error=str(outage))
-                await asyncio.sleep(_RETRY_S)
-                continue
+            now_ms = self._clock()
+
+            def keep(tx: WriteTx, changes: Sequence[Change] = changes, now_ms: int = now_ms) -> tuple[Hint, ...]:
+                return _keep(tx, changes, ids=self._ids, now_ms=now_ms)
+
+            told = await self._store.write(keep)
+            self._out_of_trouble()
+            hints.tell(self._signals, told)
             for change in changes:
                 if self._waiting.get(change.sensor_id) is change:
                     del self._waiting[change.sensor_id]
+            observe.PRESENCE_WAITING.set(len(self._waiting))
+
+    async def _tell_who_is_away(self) -> None:
+        if self._in_trouble:
+            return
+        now_ms = self._clock()
+        before_ms = presence.away_since_ms(
+            now_ms=now_ms, watching_since_ms=self._watching_since_ms, absent_ms=self._absent_ms
+        )
+        if before_ms is None or not await self._store.read_short(
+            lambda tx: connections.away(tx, before_ms=before_ms, limit=1)
+        ):
+            return
+        back = frozenset(self._live)
+        told = await self._store.write(
+            lambda tx: _tell_away(tx, before_ms=before_ms, back=back, ids=self._ids, now_ms=now_ms)
+        )
+        hints.tell(self._signals, told)
+
+    async def _write_who_was_heard(self) -> None:
+        now_ms = self._clock()
+        if now_ms - self._seen_written_ms < SEEN_EVERY_MS:
+            return
+        heard = [each for each in self._heard() if each[1] > self._seen_written_ms]
+        for start in range(0, len(heard), BATCH):
+            some = heard[start : start + BATCH]
+            await self._store.write(lambda tx, some=some: connections.seen(tx, some))  # type: ignore[misc]
+        self._seen_written_ms = now_ms
 
     def _put(self, change: Change) -> None:
         self._waiting[change.sensor_id] = change
+        observe.PRESENCE_WAITING.set(len(self._waiting))
         self._asked.set()
+
+    def _out_of_trouble(self) -> None:
+        """While the store was away nobody was let in: who is not back yet gets its time again."""
+        if self._in_trouble:
+            self._in_trouble = False
+            self._watching_since_ms = self._clock()
+
+
+def _keep(tx: WriteTx, changes: Sequence[Change], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """Write the changes of sensors that exist, and tell who came."""
+    subjects = connections.subjects(tx, [change.sensor_id for change in changes])
+    kept = [change for change in changes if change.sensor_id in subjects]
+    came = [
+        notices.Connected(_subject(change.sensor_id, subjects[change.sensor_id]), True, change.at_ms)
+        for change in kept
+        if change.connected and presence.comes_as_news(told=subjects[change.sensor_id].told)
+    ]
+    told = {change.sensor_id: change.connected or subjects[change.sensor_id].told for change in kept}
+    connections.write(tx, kept, told)
+    return notices.connections(tx, came, ids=ids, now_ms=now_ms)
+
+
+def _tell_away(
+    tx: WriteTx, *, before_ms: int, back: frozenset[SensorId], ids: TimeIds, now_ms: int
+) -> tuple[Hint, ...]:
+    """Tell of devices that stayed away, but for those whose coming is about to be written."""
+    gone = [each for each in connections.away(tx, before_ms=before_ms, limit=BATCH) if each.sensor_id not in back]
+    if not gone:
+        return ()
+    connections.told_away(tx, [each.sensor_id for each in gone])
+    told = [
+        notices.Connected(Subject(each.sensor_id, each.company_id, each.vehicle_id), False, each.lost_ms)
+        for each in gone
+    ]
+    return notices.connections(tx, told, ids=ids, now_ms=now_ms)
+
+
+def _subject(sensor_id: SensorId, subject: connections.Subject) -> Subject:
+    return Subject(sensor_id, subject.company_id, subject.vehicle_id)

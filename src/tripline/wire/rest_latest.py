@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain.ids import SensorId
 from tripline.domain.journeys import StoredMicrotrip
@@ -37,11 +37,29 @@ class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
     last_seen_time: Annotated[
         int | None,
         Meta(
-            description="when the platform last heard of the device, epoch ms: now while it is connected, else the "
-            "receipt of its newest trip, microtrip, event or report; null: never",
+            description="when the platform last heard of the device, epoch ms; anything counts that it sends, also a "
+            "ping; null: never",
             examples=[1735689600000],
         ),
     ]
+    last_disconnect_time: Annotated[
+        int | UnsetType,
+        Meta(
+            description="when its last connection ended, epoch ms, unless a new one of the same device took over; "
+            "absent: none has",
+            examples=[1735689500000],
+        ),
+    ] = UNSET
+    last_disconnect_reason: Annotated[
+        str | UnsetType,
+        Meta(
+            description="why it ended: disconnected (the device said so), lost (the network), silent (nothing for 1.5 "
+            "keep-alives), protocol_error, slow_reader (it did not read its answers), credential_ended (its token was "
+            "changed), store_away, server_stopping, server_lost (a server that was killed; the time is when the "
+            "device was last heard of), error",
+            examples=["silent"],
+        ),
+    ] = UNSET
     last_microtrip: Annotated[
         rest_trips.MicrotripRecord | None,
         Meta(
@@ -64,6 +82,8 @@ def latest_record(
     *,
     connected: bool,
     last_seen_ms: int | None,
+    lost_ms: int | None,
+    lost_reason: str | None,
     microtrip: StoredMicrotrip | None,
     attributes: Iterable[tuple[str, bytes]],
 ) -> LatestRecord:
@@ -72,6 +92,8 @@ def latest_record(
         sensor_id=Id(sensor_id),
         connected=connected,
         last_seen_time=last_seen_ms,
+        last_disconnect_time=UNSET if lost_ms is None else lost_ms,
+        last_disconnect_reason=UNSET if lost_reason is None else lost_reason,
         last_microtrip=None if microtrip is None else rest_trips.microtrip_record(microtrip),
         attributes={name: msgspec.Raw(_shown(name, payload)) for name, payload in attributes},
     )

@@ -9,7 +9,7 @@ from tripline.domain import access, ids
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import SensorId
 from tripline.domain.journeys import StoredMicrotrip
-from tripline.store import journeys, latest_values
+from tripline.store import connections, journeys, latest_values
 from tripline.store import sensors as rows
 from tripline.store.latest_values import LatestValue
 from tripline.store.transactions import ReadTx
@@ -20,7 +20,12 @@ class Latest:
     """What the store knows of a sensor's state."""
 
     heard_ms: int | None
-    """Receipt of its newest trip, microtrip, event or report; None: never."""
+    """When its newest session was last heard of, or the receipt of its newest trip, microtrip, event or report; None:
+    never."""
+    lost_ms: int | None
+    """When its last session ended; None: none has."""
+    lost_reason: str | None
+    """Why it ended."""
     microtrip: StoredMicrotrip | None
     """Its newest microtrip, when that was driven within the actor's reach."""
     values: list[LatestValue]
@@ -36,5 +41,14 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
     heard = [ids.ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id)]
     # An event's value carries the time that the device gave it; its receipt is that of its row.
     heard += [value.updated_ms for value in values if not value.name.isdecimal()]
+    connection = connections.of_sensor(tx, sensor_id)
+    if connection is not None:
+        heard.append(connection.seen_ms)
     driven = access.scope_of(actor, Action.DRIVING_READ)
-    return Latest(max(heard, default=None), journeys.latest_microtrip_of_sensor(tx, driven, sensor_id), values)
+    return Latest(
+        heard_ms=max(heard, default=None),
+        lost_ms=None if connection is None else connection.lost_ms,
+        lost_reason=None if connection is None else connection.reason,
+        microtrip=journeys.latest_microtrip_of_sensor(tx, driven, sensor_id),
+        values=values,
+    )

@@ -12,7 +12,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import SensorId
 from tripline.services.ingest import ending
-from tripline.store import device_watch, erasures, latest_values, lines, sensor_remains
+from tripline.store import connections, device_watch, erasures, latest_values, lines, sensor_remains
 from tripline.store import sensors as rows
 from tripline.store.transactions import WriteTx
 
@@ -33,6 +33,7 @@ def forget(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
     latest_values.forget(tx, sensor_id)
     device_watch.forget(tx, sensor_id)
     lines.forget(tx, sensor_id)
+    connections.forget(tx, sensor_id)
     rows.remove(tx, sensor_id)
     erasures.begin_sensor(tx, sensor_id, now_ms=now_ms)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
+
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
@@ -30,6 +32,31 @@ class Subject:
     vehicle_id: VehicleId | None
 
 
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A device is connected since the instant, or is not any more."""
+
+    subject: Subject
+    connected: bool
+    at_ms: int
+
+
+def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """Tell of each device in the order given (class 500); what is to be told after the commit."""
+    operator_and_receivers: dict[CompanyId, tuple[CompanyId, list[pushes.Receiver]]] = {}
+    for company_id in dict.fromkeys(each.subject.company_id for each in told):
+        operator, owner = outbox.subscriptions(tx, company_id)
+        receivers = pushes.receivers(operator, owner, (Selector.CONNECTION,))
+        operator_and_receivers[company_id] = (operator.company_id, receivers)
+    messages: list[Message] = []
+    for each in told:
+        operator_id, receivers = operator_and_receivers[each.subject.company_id]
+        if receivers:
+            pld = push.payload(push.Connection(each.connected))
+            messages += addressed(_notice(each.subject, operator_id, Selector.CONNECTION, each.at_ms, pld), receivers)
+    return put(tx, messages, ids=ids, now_ms=now_ms)
+
+
 def network_status(
     tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: int, ids: TimeIds, now_ms: int
 ) -> tuple[Hint, ...]:
@@ -37,15 +64,8 @@ def network_status(
     commit."""
     operator, owner = outbox.subscriptions(tx, subject.company_id)
     receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
-    notice = push.Notice(
-        master_company_id=operator.company_id,
-        company_id=subject.company_id,
-        sensor_id=subject.sensor_id,
-        vehicle_id=push.vehicle_or_unset(subject.vehicle_id),
-        ts=at_ms,
-        ty=pushes.name_of(Selector.NETWORK_STATUS),
-        pld=push.payload(push.NetworkStatus(status)),
-    )
+    pld = push.payload(push.NetworkStatus(status))
+    notice = _notice(subject, operator.company_id, Selector.NETWORK_STATUS, at_ms, pld)
     return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
 
 
@@ -76,3 +96,16 @@ def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) 
         no += 1
     outbox.NOTICES.insert(tx, values)
     return hints.push_due()
+
+
+def _notice(subject: Subject, operator_id: CompanyId, selector: Selector, at_ms: int, pld: msgspec.Raw) -> push.Notice:
+    """The envelope of what the platform itself says of a sensor."""
+    return push.Notice(
+        master_company_id=operator_id,
+        company_id=subject.company_id,
+        sensor_id=subject.sensor_id,
+        vehicle_id=push.vehicle_or_unset(subject.vehicle_id),
+        ts=at_ms,
+        ty=pushes.name_of(selector),
+        pld=pld,
+    )

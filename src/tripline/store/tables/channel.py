@@ -63,11 +63,11 @@ device_connection = Table(
     "device_connection",
     metadata,
     Column("sensor_id", Uuid, primary_key=True),
-    Column("session_no", RowNumber, nullable=False, comment="newest session; an older one's end changes nothing"),
     Column("connected", Boolean, nullable=False),
     Column("changed_ms", BigInteger, nullable=False, comment="when it connected, or was lost"),
     Column("seen_ms", BigInteger, nullable=False, comment="when something was last heard of it"),
-    Column("reason", String(32), comment="why the last session ended"),
+    Column("lost_ms", BigInteger, comment="when the last session ended that no other one took over"),
+    Column("reason", String(32), comment="why it ended"),
     Column("told", Boolean, nullable=False, comment="what customers were told last: connected or not (push class 500)"),
     comment="whether each device is connected",
 )

@@ -32,16 +32,16 @@ def upgrade() -> None:
     op.create_table(
         "device_connection",
         sa.Column("sensor_id", sa.String(length=36), nullable=False),
-        sa.Column(
-            "session_no",
-            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
-            nullable=False,
-            comment="newest session; an older one's end changes nothing",
-        ),
         sa.Column("connected", sa.Boolean(), nullable=False),
         sa.Column("changed_ms", sa.BigInteger(), nullable=False, comment="when it connected, or was lost"),
         sa.Column("seen_ms", sa.BigInteger(), nullable=False, comment="when something was last heard of it"),
-        sa.Column("reason", sa.String(length=32), nullable=True, comment="why the last session ended"),
+        sa.Column(
+            "lost_ms",
+            sa.BigInteger(),
+            nullable=True,
+            comment="when the last session ended that no other one took over",
+        ),
+        sa.Column("reason", sa.String(length=32), nullable=True, comment="why it ended"),
         sa.Column(
             "told",
             sa.Boolean(),

@@ -1,0 +1,328 @@
+"""Who is connected as rows and customers know it: take-overs, restarts, outages, and class 500 without flapping."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+from sqlalchemy import delete, select
+from tests.support import ingest_rig
+from tests.support.ingest_rig import COMPANY, NOW, SENSOR, UNMAPPED, VEHICLE, Rig
+from tests.support.stores import fresh_file
+
+from tripline import observe
+from tripline.domain import ids
+from tripline.ports import Outage
+from tripline.services.presence import BATCH, SEEN_EVERY_MS, PresenceKeeper
+from tripline.store import connections, tables
+from tripline.store.transactions import Hot
+
+ABSENT_S = 30
+TOLD = Hot(select(tables.push_outbox.c.no))
+COLUMNS = ("sensor_id", "connected", "changed_ms", "seen_ms", "lost_ms", "reason", "told")
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    path = fresh_file(tmp_path_factory.mktemp("seeded"))
+    ingest_rig.seed(path)
+    return path
+
+
+class Scene(Rig):
+    """A keeper over the rig's store; `s` counts seconds since the beginning."""
+
+    @classmethod
+    def over(cls, folder: Path, template: Path) -> "Scene":
+        scene = cls.fresh(folder, template=template)
+        scene.keeper = scene.made()
+        scene.want("500")
+        return scene
+
+    def made(self, absent_s=ABSENT_S):
+        return PresenceKeeper(
+            store=self.store, ids=self.ids, signals=self.signals, clock=lambda: self.now_ms, absent_s=absent_s
+        )
+
+    def at(self, s, *told, sensor=SENSOR):
+        """At a second: sessions that begin (`+1`) or end (`-1`, or `-1 reason`), and then a round."""
+        self.now_ms = NOW + s * 1000
+        for each in told:
+            number, _, reason = each[1:].partition(" ")
+            if each[0] == "+":
+                self.keeper.connected(sensor, int(number), self.now_ms)
+            else:
+                self.keeper.lost(sensor, int(number), self.now_ms, seen_ms=self.now_ms - 7, reason=reason or "lost")
+        self.run(self.keeper.round())
+
+    def restarted(self, s):
+        """The server was killed, and is up again."""
+        self.now_ms = NOW + s * 1000
+        self.restart()
+        self.keeper = self.made()
+        self.run(self.keeper.begin())
+
+    def told(self):
+        """What was pushed: connected or not, and the second."""
+        return [(body["pld"]["connected"], (body["ts"] - NOW) / 1000) for body in self.pushed()]
+
+    def facts(self):
+        return self.rows(tables.device_connection, *COLUMNS)
+
+
+@pytest.fixture
+def scene(seeded, tmp_path):
+    with Scene.over(tmp_path, seeded) as made:
+        yield made
+
+
+STORIES = {
+    "first connect is told at once": ([(0, "+1")], [(True, 0)]),
+    "lost for less than the time": ([(0, "+1"), (10, "-1"), (39,)], [(True, 0)]),
+    "lost for the time": ([(0, "+1"), (10, "-1"), (40,)], [(True, 0), (False, 10)]),
+    "told once": ([(0, "+1"), (10, "-1"), (40,), (41,), (99,)], [(True, 0), (False, 10)]),
+    "back in time": ([(0, "+1"), (10, "-1"), (39, "+2"), (99,)], [(True, 0)]),
+    "back too late": ([(0, "+1"), (10, "-1"), (40,), (41, "+2")], [(True, 0), (False, 10), (True, 41)]),
+    "taken over": ([(0, "+1"), (10, "+2", "-1 taken_over"), (99,)], [(True, 0)]),
+    "taken over, ended later": ([(0, "+1"), (10, "+2"), (11, "-1 taken_over"), (99,)], [(True, 0)]),
+    "taken over, then lost": ([(0, "+1"), (10, "+2", "-1"), (20, "-2"), (50,)], [(True, 0), (False, 20)]),
+    "newer one ends first": ([(0, "+1"), (10, "+2", "-2"), (20, "-1 taken_over"), (40,)], [(True, 0), (False, 10)]),
+    "on and off": (
+        [(10 * step, f"{'-' if step % 2 else '+'}{step // 2}") for step in range(20)] + [(219,)],
+        [(True, 0)],
+    ),
+    "within one batch": ([(0, "+1", "-1", "+2", "-2", "+3"), (99,)], [(True, 0)]),
+    "here for less than a batch": ([(0, "+1", "-1"), (99,)], []),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_connection_is_told_without_flapping(scene, name):
+    story, told = STORIES[name]
+    for s, *sessions in story:
+        scene.at(s, *sessions)
+
+    assert scene.told() == told
+
+
+def test_envelope_has_the_keys_of_4_2_and_whoever_sends_is_told(scene):
+    scene.at(1, "+1")
+
+    about = {"masterCompanyId": COMPANY, "companyId": COMPANY, "sensorId": SENSOR, "vehicleId": VEHICLE}
+    assert scene.pushed() == [{**about, "ts": NOW + 1000, "ty": "CONNECTION", "pld": {"connected": True}}]
+    assert list(scene.pushed()[0]) == [*about, "ts", "ty", "pld"]
+    assert scene.rows(tables.push_outbox, "company_id", "selector", "due_ms") == [(COMPANY, 500, NOW + 1000)]
+    assert (observe.SIGNAL_PUSH_DUE, "") in scene.signals.told
+
+
+def test_sensor_on_no_vehicle_is_told_with_the_placeholder(scene):
+    scene.at(0, "+1", sensor=UNMAPPED)
+
+    assert [body["vehicleId"] for body in scene.pushed()] == [ids.PLACEHOLDER]
+
+
+def test_company_that_did_not_ask_is_told_nothing_also_not_later(scene):
+    scene.want("600")
+    scene.at(0, "+1")
+    scene.want("500")
+    scene.at(1)
+
+    assert scene.told() == []
+    assert scene.facts() == [(SENSOR, True, NOW, NOW, None, None, True)]
+
+
+def test_end_is_kept_with_its_reason_and_stays_known_when_the_device_is_back(scene):
+    scene.at(0, "+1")
+    scene.at(10, "-1 silent")
+    ended = scene.facts()
+    scene.at(12, "+2")
+
+    lost = NOW + 10_000
+    assert ended == [(SENSOR, False, lost, lost - 7, lost, "silent", True)]
+    assert scene.facts() == [(SENSOR, True, NOW + 12_000, NOW + 12_000, lost, "silent", True)]
+
+
+def test_end_that_was_not_written_yet_stays_known_when_the_device_is_back(scene):
+    scene.at(0, "+1")
+    scene.at(10, "-1 silent", "+2")
+
+    assert scene.facts() == [(SENSOR, True, NOW + 10_000, NOW + 10_000, NOW + 10_000, "silent", True)]
+
+
+def test_take_over_is_no_end(scene):
+    scene.at(0, "+1")
+    scene.at(10, "+2", "-1 taken_over")
+
+    assert scene.facts() == [(SENSOR, True, NOW + 10_000, NOW + 10_000, None, None, True)]
+
+
+def test_killed_server_ends_its_sessions_when_they_were_last_heard_of(scene):
+    scene.at(0, "+1")
+    scene.restarted(500)
+
+    assert scene.facts() == [(SENSOR, False, NOW, NOW, NOW, "server_lost", True)]
+
+
+@pytest.mark.parametrize(("back_s", "told"), [(529, [(True, 0)]), (531, [(True, 0), (False, 0), (True, 531)])])
+def test_after_a_restart_devices_have_the_time_to_come_back(scene, back_s, told):
+    scene.at(0, "+1")
+    scene.restarted(500)
+    scene.at(501)
+    scene.at(min(back_s, 530))
+    scene.at(back_s, "+1")
+
+    assert scene.told() == told
+
+
+def test_stopped_server_leaves_its_reason_and_the_device_is_not_told_away_before_it_had_time(scene):
+    scene.at(0, "+1")
+    scene.keeper.lost(SENSOR, 1, NOW + 5_000, seen_ms=NOW + 4_000, reason="server_stopping")
+    scene.run(scene.keeper.finish())
+    scene.restarted(900)
+    scene.at(929)
+    before = scene.told()
+    scene.at(930)
+
+    assert scene.facts()[0][2:6] == (NOW + 5_000, NOW + 4_000, NOW + 5_000, "server_stopping")
+    assert (before, scene.told()) == ([(True, 0)], [(True, 0), (False, 5)])
+
+
+def test_outage_loses_nothing_and_gives_devices_their_time_again(scene):
+    scene.at(0, "+1")
+    scene.at(0, "+1", sensor=UNMAPPED)
+    scene.store.away = True
+    for s in (10, 11):
+        scene.keeper.lost(SENSOR, 1, NOW + 10_000, seen_ms=NOW, reason="store_away")
+        scene.now_ms = NOW + s * 1000
+        assert scene.run(scene.keeper._tried()) is False
+    scene.store.away = False
+    scene.at(300)
+    scene.at(329)
+    waiting = scene.told()
+    scene.at(330)
+
+    assert waiting == [(True, 0), (True, 0)]
+    assert scene.told() == [(True, 0), (True, 0), (False, 10)]
+    assert [row[5] for row in scene.facts()] == ["store_away", None]
+
+
+def test_what_waits_during_an_outage_is_one_change_for_each_sensor(scene):
+    scene.store.away = True
+    for number in range(1, 1000):
+        scene.keeper.connected(SENSOR, number, NOW)
+        scene.keeper.lost(SENSOR, number, NOW, seen_ms=NOW, reason="lost")
+
+    with pytest.raises(Outage):
+        scene.run(scene.keeper.round())
+
+    assert len(scene.keeper._waiting) == 1
+    assert REGISTRY.get_sample_value("tripline_presence_waiting") == 1
+
+
+def test_end_finds_the_store_away_and_gives_up(scene):
+    scene.store.away = True
+    scene.keeper.connected(SENSOR, 1, NOW)
+
+    scene.run(scene.keeper.finish(timeout_s=0.01))
+
+    assert scene.facts() == []
+
+
+def test_deleted_sensor_leaves_nothing(scene):
+    scene.at(0, "+1")
+
+    def remove(tx):
+        tx.run(delete(tables.sensor).where(tables.sensor.c.id == SENSOR))
+        connections.forget(tx, SENSOR)
+
+    scene.run(scene.store.write(remove))
+    scene.at(1, "-1 credential_ended")
+    scene.at(99)
+
+    assert scene.facts() == []
+    assert scene.told() == [(True, 0)]
+
+
+def test_long_session_is_heard_of_once_a_minute_and_only_then(scene):
+    heard = [(SENSOR, NOW), (UNMAPPED, NOW)]
+    scene.keeper._heard = lambda: heard
+    scene.at(0, "+1")
+    scene.at(0, "+1", sensor=UNMAPPED)
+    seen = []
+    for after_ms, sensors in ((SEEN_EVERY_MS - 1, 1), (SEEN_EVERY_MS, 1), (2 * SEEN_EVERY_MS, 2)):
+        heard[:sensors] = [(sensor, NOW + after_ms - 5) for sensor, _ in heard[:sensors]]
+        scene.at(after_ms / 1000)
+        seen.append([row[3] - NOW for row in scene.facts()])
+
+    assert seen == [[0, 0], [SEEN_EVERY_MS - 5, 0], [2 * SEEN_EVERY_MS - 5] * 2]
+
+
+def test_lost_device_is_not_made_to_be_heard_of_later(scene):
+    scene.keeper._heard = lambda: [(SENSOR, NOW + SEEN_EVERY_MS)]
+    scene.at(0, "+1")
+    scene.at(1, "-1")
+    scene.at(61)
+
+    assert scene.facts()[0][3] == NOW + 1000 - 7
+
+
+def test_more_changes_than_a_batch_are_all_written(scene):
+    sensors = [f"00000000-0000-11ef-8000-1{number:011x}" for number in range(BATCH + 1)]
+    row = scene.rows(tables.sensor)[0]
+
+    def register(tx):
+        columns = dict(zip((column.name for column in tables.sensor.columns), row, strict=True))
+        tx.run(
+            tables.sensor.insert(),
+            [columns | {"id": sensor, "serial_no": sensor, "credentials_id": None} for sensor in sensors],
+        )
+
+    scene.run(scene.store.write(register))
+    for sensor in sensors:
+        scene.keeper.connected(sensor, 1, NOW)
+    scene.at(0)
+
+    assert len(scene.facts()) == len(scene.told()) == BATCH + 1
+
+
+def test_disconnects_are_counted_by_reason(scene):
+    def count():
+        return REGISTRY.get_sample_value("tripline_device_disconnects_total", {"reason": "flooded"}) or 0
+
+    before = count()
+    scene.at(0, "+1", "-1 flooded")
+
+    assert count() == before + 1
+
+
+def test_bug_while_writing_is_survived(scene):
+    breaking = "CREATE TRIGGER t BEFORE INSERT ON device_connection BEGIN SELECT RAISE(ABORT, 'x'); END"
+    scene.run(scene.store.write(lambda tx: tx.run_sql(breaking, ())))
+    scene.keeper.connected(SENSOR, 1, NOW)
+
+    tried = scene.run(scene.keeper._tried())
+    scene.run(scene.store.write(lambda tx: tx.run_sql("DROP TRIGGER t", ())))
+    again = scene.run(scene.keeper._tried())
+
+    assert (tried, again, len(scene.facts())) == (False, True, 1)
+
+
+def test_run_writes_what_it_is_told_and_sees_who_stays_away(seeded, tmp_path):
+    with Scene.over(tmp_path, seeded) as scene:
+        scene.keeper = scene.made(absent_s=0)
+
+        async def work():
+            async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(scene.keeper.run(list))
+                scene.keeper.connected(SENSOR, 1, NOW)
+                while not await scene.store.read(lambda tx: connections.of_sensor(tx, SENSOR)):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                scene.keeper.lost(SENSOR, 1, NOW + 1, seen_ms=NOW, reason="lost")
+                scene.now_ms = NOW + 2
+                while len(await scene.store.read(lambda tx: tx.hot(TOLD))) < 2:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                running.cancel()
+
+        scene.run(work())
+
+        assert [connected for connected, _ in scene.told()] == [True, False]
