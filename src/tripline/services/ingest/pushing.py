@@ -10,13 +10,13 @@ Not here: the rows and their numbers (`services/push/notices.py`), the sending.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tripline import observe
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.domain.pushes import Wish
+from tripline.domain.pushes import Receiver, Wish
 from tripline.ports import Signals
 from tripline.services.ingest.placing import Item
 from tripline.services.ingest.tracks import Track
@@ -27,6 +27,8 @@ from tripline.store.transactions import ReadTx, Store
 from tripline.wire import device_answers, device_tables, push
 from tripline.wire.readings import Event, LatestValues, Microtrip, Trip
 
+_NO_NUMBER: Final = 0
+"""Nobody can ask for it."""
 Told: TypeAlias = Microtrip | Trip | Event
 _INLINE: Final = 8
 """Companies read on the event loop itself; more are read in a thread."""
@@ -38,6 +40,15 @@ class Wanted:
 
     operator_id: CompanyId
     wishes: tuple[Wish, ...]
+    _chosen: dict[tuple[int, int], list[Receiver]] = field(default_factory=dict)
+
+    def receivers(self, kind: int, sent: int) -> list[Receiver]:
+        """Who gets a device's message with these numbers (N4)."""
+        numbers = (kind if kind in pushes.OF_DEVICES else _NO_NUMBER, sent if sent in pushes.OF_DEVICES else _NO_NUMBER)
+        found = self._chosen.get(numbers)
+        if found is None:
+            found = self._chosen[numbers] = pushes.chosen(self.wishes, numbers)
+        return found
 
 
 class Wishes:
@@ -107,7 +118,7 @@ def _of_one(
     track: Track, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
 ) -> Iterable[Message]:
     kind, sent = numbers(reading)
-    receivers = pushes.chosen(about.wishes, [number for number in (kind, sent) if number in pushes.OF_DEVICES])
+    receivers = about.receivers(kind, sent)
     if not receivers:
         return ()
     payload = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
