@@ -166,3 +166,44 @@ def test_token_is_told_to_owner_operator_and_managing_director_alone(tmp_path):
         "delegated director": {None},
     }
     assert listed == [TOKEN]
+
+
+def keep_connection(tx, sensor_id, *, connected, seen_ms, lost_ms=None, reason=None):
+    row = {"sensor_id": sensor_id, "connected": connected, "changed_ms": AT, "seen_ms": seen_ms, "told": connected}
+    tx.run(insert(tables.device_connection), {**row, "lost_ms": lost_ms, "reason": reason})
+
+
+def test_end_of_the_last_session_is_shown_with_its_reason(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        await app.store.write(lambda tx: keep_value(tx, sensor_id, "latest", b"{}", AT + 3))
+        ended = {"connected": False, "seen_ms": AT + 5, "lost_ms": AT + 9, "reason": "silent"}
+        await app.store.write(lambda tx: keep_connection(tx, sensor_id, **ended))
+        path = f"/sensor/{sensor_id}/latest"
+        silent = await app.get(admin, path)
+        app.connected.add(sensor_id)
+        app.now_ms = AT + 90_000
+        return silent, await app.get(admin, path)
+
+    silent, connected = rest.run(tmp_path, scenario)
+
+    end = {"lastDisconnectTime": AT + 9, "lastDisconnectReason": "silent"}
+    assert {key: silent[key] for key in ("connected", "lastSeenTime", *end)} == {
+        "connected": False,
+        "lastSeenTime": AT + 5,
+        **end,
+    }
+    assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
+
+
+def test_live_session_counts_and_not_what_is_written_down(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
+        return await app.get(admin, f"/sensor/{sensor_id}/latest")
+
+    latest = rest.run(tmp_path, scenario)
+
+    assert (latest["connected"], latest["lastSeenTime"], "lastDisconnectTime" in latest) == (False, AT, False)
