@@ -29,6 +29,8 @@ from tripline.adapters import (
     mail_smtp,
     signals_local,
     tls_local,
+    webhook_addresses,
+    webhook_http,
 )
 from tripline.api.app import create_app
 from tripline.api.rim import Rim
@@ -37,7 +39,7 @@ from tripline.domain import ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import Admit, DeviceListener
 from tripline.gateway.roster import CREDENTIAL_ENDED
-from tripline.ports import CarrierLines, Mailer, Outage
+from tripline.ports import CarrierLines, Mailer, Outage, WebhookSender
 from tripline.services import passwords, tokens
 from tripline.services.accounts import limits
 from tripline.services.accounts.postman import Postman
@@ -48,7 +50,10 @@ from tripline.services.erasing import Eraser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.presence import PresenceKeeper
+from tripline.services.push.keeper import Keeper
+from tripline.services.push.pusher import Pusher
 from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
@@ -87,7 +92,8 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         store = sqlite.SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
         opened.push_async_callback(store.close)
         carrier = _carrier(config, store, opened)
-        await _run(config, store, ways_in, material, carrier, announce=announce)
+        webhooks = _webhooks(config, opened)
+        await _run(config, store, ways_in, material, carrier, webhooks, announce=announce)
     _log.info("serve.stopped")
 
 
@@ -136,6 +142,7 @@ async def _run(
     ways_in: _Doors,
     material: tls_local.Material,
     carrier: CarrierLines,
+    webhooks: WebhookSender,
     *,
     announce: Callable[[str], None],
 ) -> None:
@@ -180,6 +187,7 @@ async def _run(
         carrier_actions=Batches(store=store, signals=hints, ids=maker, clock=now_ms),
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=now_ms, timeout_s=config.carrier.timeout_s),
         calls=calls,
+        mounter=Mounter(store=store, calls=calls, ids=maker, signals=hints, clock=now_ms, settings=config.rpc),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready.is_set,
         heard_of=listener.roster.heard_of,
@@ -193,12 +201,16 @@ async def _run(
     hints.subscribe(
         observe.SIGNAL_CREDENTIAL_ENDED, lambda sensor: listener.roster.drop(ids.SensorId(sensor), CREDENTIAL_ENDED)
     )
+    pusher = Pusher(store=store, sender=webhooks, settings=config.push, signals=hints, clock=now_ms)
+    keeper = Keeper(store=store, settings=config.push, clock=now_ms)
     account_work = _account_work(config, store, hints, ways_in.api_url)
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
         erasing = tasks.create_task(eraser.run())
         watching = tasks.create_task(presence.run(listener.roster.heard))
+        pushing = tasks.create_task(pusher.run())
+        keeping = tasks.create_task(keeper.run())
         on_accounts = [tasks.create_task(run()) for run in account_work]
         serving = tasks.create_task(http.run())
         async with listener:
@@ -215,10 +227,14 @@ async def _run(
             ready.clear()
             calls.stop()
             http.stop()
+            pusher.stop()
             await listener.drain(DRAIN_S)
         intake.stop()
         await taking_in
         await serving
+        await asyncio.wait([pushing], timeout=DRAIN_S)
+        pushing.cancel()
+        keeping.cancel()
         scoring.cancel()
         for each in on_accounts:
             each.cancel()
@@ -235,6 +251,18 @@ def _carrier(config: Config, store: sqlite.SqliteStore, opened: contextlib.Async
     carrier = carrier_http.HttpCarrier(config.carrier)
     opened.push_async_callback(carrier.close)
     return carrier
+
+
+def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
+    """What sends to customers' servers: to those in private networks only when that was allowed."""
+    allowed = config.push.allow_private
+    guard = webhook_addresses.AddressGuard(
+        allow_private=config_files.is_loopback(config.host) if allowed is None else allowed
+    )
+    tls = tls_local.client_context(config.push.ca)
+    webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
+    opened.push_async_callback(webhooks.close)
+    return webhooks
 
 
 def _account_work(

@@ -148,6 +148,7 @@ class Push(Section, frozen=True):
         bool | None,
         Meta(description="send to loopback, private and link-local addresses; unset: only while the host is loopback"),
     ] = None
+    ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for the status line of an answer, seconds")] = 5.0
     patience_hours: Annotated[
         float, Meta(gt=0, description="how long a message is tried again before it is parked, hours")

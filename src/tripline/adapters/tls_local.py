@@ -80,6 +80,17 @@ def context(material: Material) -> ssl.SSLContext:
     return server
 
 
+def client_context(ca: str) -> ssl.SSLContext:
+    """A client context that trusts the system's authorities and the one in this PEM file. Raises `TlsError`."""
+    client = ssl.create_default_context()
+    if ca:
+        try:
+            client.load_verify_locations(ca)
+        except (OSError, ssl.SSLError) as error:
+            raise TlsError(f"The authority {ca} cannot be read: {error}") from error
+    return client
+
+
 def ends_ms(certificate: Path) -> int:
     """When the certificate ends, epoch ms. Raises `TlsError`."""
     try:

@@ -1,0 +1,92 @@
+"""What a customer's server answers, byte by byte: its status as soon as the status line is there, and its end.
+
+The status line alone decides (push.md 3), so it is read here; where the answer ends is left to llhttp (httptools), and
+matters only for whether the connection can carry another request. Bytes in, values out; no I/O.
+"""
+
+import re
+from typing import Final
+
+import httptools
+
+LINE_MAX: Final = 8_192
+"""Bytes of a status line, and of what may come before the one that counts."""
+REST_MAX: Final = 16_384
+"""Bytes of an answer behind its status line; more are not worth reading to keep the connection."""
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
+_INTERIM_MAX: Final = 8
+_LAST_INTERIM: Final = 199
+_SWITCHED: Final = 101
+
+
+class GarbageError(Exception):
+    """This is no answer of HTTP/1, or one without end before it says anything."""
+
+
+class Answer:
+    """One answer while it arrives."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        """Of the final status line, once it is there; interim answers (100, 103) are passed over."""
+        self.reusable = False
+        """Whether the answer has ended and the server lets the connection go on."""
+        self.hopeless = False
+        """Whether the connection can carry no other request, whatever comes."""
+        self._head = b""
+        self._interim = 0
+        self._rest = 0
+        self._parser: httptools.HttpResponseParser | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take in what arrived. Raises `GarbageError` while there is no status."""
+        if self.status is None:
+            self._head += data
+            self._read_head()
+            if self.status is None:
+                return
+            data, self._head = self._head, b""
+            self._parser = httptools.HttpResponseParser(self)
+        self._read_rest(data)
+
+    def on_message_begin(self) -> None:
+        """llhttp: an answer begins; nobody asked for a second one."""
+        if self.reusable:
+            self.reusable, self.hopeless = False, True
+
+    def on_message_complete(self) -> None:
+        """llhttp: the answer has ended."""
+        assert self._parser is not None
+        if self.hopeless or not self._parser.should_keep_alive():
+            self.hopeless = True
+        else:
+            self.reusable = True
+
+    def _read_head(self) -> None:
+        while (end := self._head.find(b"\n")) >= 0:
+            found = _STATUS.match(self._head)
+            if found is None or end >= LINE_MAX:
+                raise GarbageError
+            status = int(found[1])
+            if status > _LAST_INTERIM or status == _SWITCHED:
+                self.status = status
+                return
+            blank = re.search(rb"\n\r?\n", self._head)
+            if blank is None:
+                break
+            self._head = self._head[blank.end() :]
+            self._interim += 1
+            if self._interim > _INTERIM_MAX:
+                raise GarbageError
+        if len(self._head) >= LINE_MAX:
+            raise GarbageError
+
+    def _read_rest(self, data: bytes) -> None:
+        self._rest += len(data)
+        if self.reusable or self.hopeless or self._rest > REST_MAX or self._parser is None:
+            self.reusable, self.hopeless = False, True
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self.hopeless = True

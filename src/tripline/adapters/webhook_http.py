@@ -1,0 +1,265 @@
+"""Requests to customers' servers over HTTP/1.1: `ports.WebhookSender` (push.md 3; `docs/decisions/440`).
+
+The status line is the answer: as soon as it is there the request is over. What the server sends behind it is read for
+a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
+the same connection; the others are hung up on. Nothing that is raised from here names an address.
+
+Not here: which addresses are allowed (`webhook_addresses.py`), what the bytes of an answer mean (`webhook_answers.py`).
+"""
+
+import asyncio
+import os
+import re
+import ssl
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from tripline.adapters import webhook_targets
+from tripline.adapters.webhook_addresses import AddressGuard
+from tripline.adapters.webhook_answers import Answer, GarbageError
+from tripline.adapters.webhook_targets import Target
+from tripline.ports import Webhook, WebhookFailedError
+
+LINGER_S: Final = 1.0
+"""How long the rest of an answer may take to come if the connection is to carry another request."""
+IDLE_S: Final = 15.0
+"""How long a connection waits for another request; servers usually hang up after some more."""
+KEPT_PER_TARGET: Final = 16
+"""Connections to one server that wait or linger."""
+KEPT: Final = 512
+"""Connections to all servers that wait or linger."""
+_FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+_COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
+
+_Key = tuple[bool, str, int]
+
+
+class _LostError(Exception):
+    """The connection ended before a status line; `silent`: and before any byte of an answer."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent = silent
+
+
+class HttpWebhooks:
+    """Implements `ports.WebhookSender`. Close it at the end."""
+
+    def __init__(self, *, timeout_s: float, guard: AddressGuard, tls: ssl.SSLContext | None = None) -> None:
+        self._timeout_s = timeout_s
+        self._guard = guard
+        self._tls = tls or ssl.create_default_context()
+        self._kept = _Kept()
+        self._open: set[_Connection] = set()
+
+    async def post(self, webhook: Webhook) -> int:
+        """The status of the answer. Raises `WebhookFailedError`."""
+        target = webhook_targets.target(webhook.url)
+        request = _request(target, webhook)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._asked(target, request)
+        except TimeoutError:
+            raise WebhookFailedError("No status line came in time.") from None
+        except GarbageError:
+            raise WebhookFailedError("The answer is not HTTP.") from None
+        except _LostError:
+            raise WebhookFailedError("The connection ended before a status line.") from None
+        except ssl.SSLCertVerificationError:
+            raise WebhookFailedError("The server's certificate is not good for its name.") from None
+        except ssl.SSLError as error:
+            raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else type(error).__name__
+            raise WebhookFailedError(f"The connection failed: {reason}.") from None
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for connection in list(self._open):
+            connection.abort()
+
+    async def _asked(self, target: Target, request: bytes) -> int:
+        kept = self._kept.take((target.tls, target.host, target.port))
+        if kept is not None:
+            try:
+                return await kept.ask(request)
+            except _LostError as lost:
+                if not lost.silent:
+                    raise
+                # The server hung up on the waiting connection just then; what it was sent it may have read all the
+                # same, and gets again under the same webhook-id.
+        return await (await self._connected(target)).ask(request)
+
+    async def _connected(self, target: Target) -> "_Connection":
+        loop = asyncio.get_running_loop()
+        trouble: OSError | None = None
+        for address in await self._guard.addresses(target.host):
+            try:
+                _, connection = await loop.create_connection(
+                    lambda: _Connection((target.tls, target.host, target.port), self._kept, self._open),
+                    address,
+                    target.port,
+                    ssl=self._tls if target.tls else None,
+                    server_hostname=target.host if target.tls else None,
+                )
+            except ssl.SSLError:
+                raise
+            except OSError as error:
+                trouble = error
+            else:
+                return connection
+        assert trouble is not None
+        raise trouble
+
+
+class _Kept:
+    """Connections that may carry another request: those that wait for one, and those whose answer is still coming."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[_Key, OrderedDict[_Connection, None]] = {}
+        self._all: OrderedDict[_Connection, None] = OrderedDict()
+
+    def take(self, key: _Key) -> "_Connection | None":
+        """The connection that began to wait last, no longer kept."""
+        for connection in reversed(self._waiting.get(key, ())):
+            if connection.waits:
+                self.forget(connection)
+                connection.wake()
+                return connection
+        return None
+
+    def put(self, connection: "_Connection") -> None:
+        """Keep it; at the bounds the longest kept one is closed instead."""
+        same = self._waiting.setdefault(connection.key, OrderedDict())
+        same[connection] = self._all[connection] = None
+        if len(same) > KEPT_PER_TARGET:
+            next(iter(same)).abort()
+        if len(self._all) > KEPT:
+            next(iter(self._all)).abort()
+
+    def forget(self, connection: "_Connection") -> None:
+        """It is in use, or gone."""
+        if connection in self._all:
+            del self._all[connection]
+            same = self._waiting[connection.key]
+            del same[connection]
+            if not same:
+                del self._waiting[connection.key]
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: asking, lingering for the rest of the answer, waiting to be asked again."""
+
+    def __init__(self, key: _Key, kept: _Kept, alive: "set[_Connection]") -> None:
+        self.key = key
+        self.waits = False
+        """Whether it can be asked at once."""
+        self._kept = kept
+        self._alive = alive
+        self._answer = Answer()
+        self._silent = True
+        self._asked: asyncio.Future[int] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def ask(self, request: bytes) -> int:
+        """The status of the answer. Raises `_LostError` or `GarbageError`; cancelled, it hangs up."""
+        if self._transport is None or self._transport.is_closing():
+            raise _LostError(silent=True)
+        self._answer, self._silent = Answer(), True
+        self._asked = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        try:
+            return await self._asked
+        except BaseException:
+            self.abort()
+            raise
+
+    def wake(self) -> None:
+        """Wait no longer."""
+        self.waits = False
+        self._stop_timer()
+
+    def abort(self) -> None:
+        """Hang up at once."""
+        self._end()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """asyncio: the connection is there, TLS and all."""
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
+        self._transport = transport  # type: ignore[assignment]
+        self._alive.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """asyncio: bytes came."""
+        if self.waits:
+            self.abort()  # nobody asked
+            return
+        self._silent = False
+        try:
+            self._answer.feed(data)
+        except GarbageError as garbage:
+            self._tell(garbage)
+            self.abort()
+            return
+        if self._answer.status is None:
+            return
+        told = self._tell(self._answer.status)
+        if self._answer.hopeless:
+            self.abort()
+        elif self._answer.reusable:
+            self._keep(self._wait)
+        elif told:
+            self._keep(self._linger)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """asyncio: it is over."""
+        self._end()
+        self._tell(_LostError(silent=self._silent))
+
+    def _end(self) -> None:
+        self.waits = False
+        self._stop_timer()
+        self._kept.forget(self)
+        self._alive.discard(self)
+
+    def _tell(self, news: int | Exception) -> bool:
+        """Wake who asked; whether anybody was waiting."""
+        asked, self._asked = self._asked, None
+        if asked is None or asked.done():
+            return False
+        if isinstance(news, Exception):
+            asked.set_exception(news)
+        else:
+            asked.set_result(news)
+        return True
+
+    def _keep(self, how: Callable[[], float]) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(how(), self.abort)
+        self._kept.put(self)
+
+    def _wait(self) -> float:
+        self.waits = True
+        return IDLE_S
+
+    def _linger(self) -> float:
+        return LINGER_S
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _request(target: Target, webhook: Webhook) -> bytes:
+    """The bytes of the request. Raises `WebhookFailedError` when a header would be more than one."""
+    head = [f"POST {target.path} HTTP/1.1\r\nHost: {target.host_header}\r\n{_COMMON}"]
+    for name, value in webhook.headers:
+        if _FORBIDDEN.search(name + value):
+            raise WebhookFailedError("A header of the request cannot be sent.")
+        head.append(f"{name}: {value}\r\n")
+    head.append(f"Content-Length: {len(webhook.body)}\r\n\r\n")
+    return "".join(head).encode("latin-1") + webhook.body

@@ -1,0 +1,67 @@
+"""The address of a customer's server taken apart: where to connect, and what the request says of it.
+
+What people registered as an address is anybody's text: nothing of it gets into a request unchecked, a name and password
+in it are left out, and no text of an error repeats it.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from tripline.ports import WebhookFailedError
+
+_PORTS: Final = {"http": 80, "https": 443}
+_PATH: Final = "/:@!$&'()*+,;=-._~%"
+_HOST_MAX: Final = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes."""
+
+    tls: bool
+    host: str
+    """Name or address, as certificates and resolvers know it."""
+    port: int
+    host_header: str
+    path: str
+    """With the query."""
+
+
+@lru_cache(maxsize=1_024)
+def target(url: str) -> Target:
+    """The parts of an http or https address. Raises `WebhookFailedError`."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+        host = _host(parts.hostname or "")
+    except (ValueError, UnicodeError) as error:
+        raise WebhookFailedError("The address cannot be read.") from error
+    usual = _PORTS.get(parts.scheme)
+    if usual is None:
+        raise WebhookFailedError("The address is neither http nor https.")
+    if port == 0:
+        raise WebhookFailedError("The address has no port that can be connected to.")
+    path = quote(parts.path or "/", safe=_PATH)
+    if parts.query:
+        path += "?" + quote(parts.query, safe=_PATH + "?")
+    shown = f"[{host}]" if ":" in host else host
+    return Target(
+        tls=parts.scheme == "https",
+        host=host,
+        port=port or usual,
+        host_header=shown if port in (None, usual) else f"{shown}:{port}",
+        path=path if path.startswith("/") else f"/{path}",
+    )
+
+
+def _host(text: str) -> str:
+    """The host in ASCII. Raises ValueError or UnicodeError."""
+    if ":" in text:
+        return str(ipaddress.IPv6Address(text))
+    host = text.encode("idna").decode("ascii") if not text.isascii() else text
+    if not host or len(host) > _HOST_MAX or not all(char.isalnum() or char in "-._" for char in host):
+        raise ValueError
+    return host

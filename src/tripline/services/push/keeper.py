@@ -1,0 +1,59 @@
+"""Keeps the push outbox: forgets what was given up long ago, and counts what waits for the metrics."""
+
+import asyncio
+from typing import Final
+
+from tripline import config
+from tripline.observe import PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_WAITING, logger
+from tripline.ports import Clock
+from tripline.store import push_parked
+from tripline.store.transactions import Store
+
+EVERY_S: Final = 30.0
+PURGE_S: Final = 600.0
+BATCH: Final = 500
+"""Rows in one transaction: it delays the commit of what devices send."""
+_MS_PER_DAY: Final = 86_400_000
+
+log = logger("push")
+
+
+class Keeper:
+    """Keeps in small transactions."""
+
+    def __init__(self, *, store: Store, settings: config.Push, clock: Clock) -> None:
+        self._store = store
+        self._kept_ms = round(settings.parked_days * _MS_PER_DAY)
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Count at once and then every half minute, forget every ten, until cancelled."""
+        loop = asyncio.get_running_loop()
+        purge_s = 0.0
+        while True:
+            try:
+                if loop.time() >= purge_s:
+                    while await self.purge() >= BATCH:
+                        pass
+                    purge_s = loop.time() + PURGE_S
+                await self.count()
+            except Exception:
+                log.exception("push.error")
+            await asyncio.sleep(EVERY_S)
+
+    async def purge(self) -> int:
+        """Forget a batch of what was given up long ago; how many. Raises `Outage`."""
+        before_ms = self._clock() - self._kept_ms
+        # Looked for beside the thread that writes: there may be a million of them, and hardly ever an old one.
+        found = await self._store.read(lambda tx: push_parked.old(tx, before_ms=before_ms, limit=BATCH))
+        if found:
+            await self._store.write(lambda tx: push_parked.forget(tx, found))
+        return len(found)
+
+    async def count(self) -> None:
+        """Set the metrics to what is there. Raises `Outage`."""
+        counted = await self._store.read(push_parked.counts)
+        PUSHES_WAITING.set(counted.waiting)
+        PUSHES_PARKED.set(counted.parked)
+        oldest_ms = counted.oldest_ms
+        PUSH_OLDEST_SECONDS.set(0 if oldest_ms is None else max(0, self._clock() - oldest_ms) / 1_000)

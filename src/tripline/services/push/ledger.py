@@ -1,0 +1,134 @@
+"""Writes down what came of attempts, many in one transaction; until then a message counts as known, not as done.
+
+A process that ends before that sends the messages of the last moment again, each under its own `webhook-id`.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from tripline.domain.ids import RowNo
+from tripline.observe import logger
+from tripline.ports import Outage
+from tripline.store import push_queue
+from tripline.store.push_queue import Key, Result
+from tripline.store.transactions import Store
+
+GATHER_S: Final = 0.1
+"""How long results gather before they are written down."""
+LARGEST: Final = 200
+"""Results that are written down without waiting for more."""
+FULL: Final = 2_000
+"""Results at which no more messages are sent until some are written down."""
+AGAIN_S: Final = 1.0
+
+log = logger("push")
+
+
+@dataclass(slots=True)
+class _Page:
+    delivered: list[RowNo] = field(default_factory=list)
+    postponed: list[Result] = field(default_factory=list)
+    parked: list[Result] = field(default_factory=list)
+    receivers: dict[Key, list[RowNo]] = field(default_factory=dict)
+    """What is done with, by receiver."""
+    failed: Counter[Key] = field(default_factory=Counter)
+    given_up: Counter[Key] = field(default_factory=Counter)
+    errors: dict[Key, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.delivered) + len(self.postponed) + len(self.parked)
+
+
+class Ledger:
+    """Results that are to be written down."""
+
+    def __init__(self, *, store: Store, written: Callable[[Key, Iterable[RowNo]], None]) -> None:
+        self._store = store
+        self._written = written
+        self._page = _Page()
+        self._some = asyncio.Event()
+        self._many = asyncio.Event()
+        self._ended = False
+
+    @property
+    def full(self) -> bool:
+        """Whether too much waits to be written down: the store is away."""
+        return len(self._page) >= FULL
+
+    def delivered(self, key: Key, no: RowNo) -> None:
+        """The message was delivered."""
+        self._page.delivered.append(no)
+        self._page.receivers.setdefault(key, []).append(no)
+        self._wake()
+
+    def postponed(self, key: Key, result: Result) -> None:
+        """The message is to be tried again."""
+        self._page.postponed.append(result)
+        self._page.failed[key] += 1
+        self._page.errors[key] = result.error
+        self._wake()
+
+    def parked(self, key: Key, result: Result) -> None:
+        """The message is given up."""
+        self._page.parked.append(result)
+        self._page.receivers.setdefault(key, []).append(result.no)
+        self._page.given_up[key] += 1
+        self._page.errors[key] = result.error
+        self._wake()
+
+    def end(self) -> None:
+        """Write down what is there, then let `run` return."""
+        self._ended = True
+        self._some.set()
+        self._many.set()
+
+    async def run(self) -> None:
+        """Write down until `end`; nothing is forgotten while the store is away."""
+        while True:
+            await self._some.wait()
+            if not self._ended:
+                await self._gather()
+            page, self._page = self._page, _Page()
+            self._some.clear()
+            self._many.clear()
+            if len(page) and not await self._kept(page):
+                return
+            if self._ended and not len(self._page):
+                return
+
+    async def _gather(self) -> None:
+        try:
+            async with asyncio.timeout(GATHER_S):
+                await self._many.wait()
+        except TimeoutError:
+            pass
+
+    async def _kept(self, page: _Page) -> bool:
+        """Write the page down, however often it takes; False when the store is away at the end."""
+        while True:
+            try:
+                await self._store.write(
+                    lambda tx: push_queue.settle(
+                        tx, delivered=page.delivered, postponed=page.postponed, parked=page.parked
+                    )
+                )
+                break
+            except Outage as outage:
+                log.warning("push.outage", error=str(outage))
+                if self._ended:
+                    return False
+            await asyncio.sleep(AGAIN_S)
+        for key, numbers in page.receivers.items():
+            self._written(key, numbers)
+        for event, counted in (("push.failed", page.failed), ("push.parked", page.given_up)):
+            for key, count in counted.items():
+                log.warning(event, company=key[0], channel=key[1].value, messages=count, error=page.errors[key])
+        return True
+
+    def _wake(self) -> None:
+        self._some.set()
+        if len(self._page) >= LARGEST:
+            self._many.set()

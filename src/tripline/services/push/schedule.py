@@ -1,0 +1,60 @@
+"""When a message is sent again, and when it is given up (push.md 3): decided on values alone.
+
+The figures are the reference's: pauses of 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`;
+410 gives up at once, another 4xx after three attempts, except 408 and 429, which say "later".
+"""
+
+from enum import Enum
+from http import HTTPStatus
+from typing import Final
+
+PAUSES_MS: Final = (1_000, 5_000, 30_000, 300_000)
+HOURLY_MS: Final = 3_600_000
+JITTER: Final = 0.1
+"""The part of an hourly pause by which it may be longer or shorter, so that receivers are not asked in step."""
+REFUSED_MAX: Final = 3
+"""Attempts at a message that its receiver refuses."""
+_LATER: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+
+
+class Outcome(Enum):
+    """What came of an attempt."""
+
+    DELIVERED = "2xx"
+    GONE = "410: the receiver wants this no more"
+    REFUSED = "another 4xx: the receiver is there, and does not take this message"
+    FAILED = "anything else, or no status at all: the receiver is not well"
+
+
+def outcome_of(status: int) -> Outcome:
+    """What a status means."""
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return Outcome.DELIVERED
+    if status == HTTPStatus.GONE:
+        return Outcome.GONE
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER:
+        return Outcome.REFUSED
+    return Outcome.FAILED
+
+
+def pause_ms(attempts: int, *, no: int) -> int:
+    """How long a message rests after its `attempts`-th attempt; `no`, its number, decides the jitter."""
+    if attempts <= len(PAUSES_MS):
+        return PAUSES_MS[attempts - 1]
+    share = (no + attempts) * 2_654_435_761 % 2**32 / 2**32
+    return round(HOURLY_MS * (1 + JITTER * (2 * share - 1)))
+
+
+def next_due_ms(
+    outcome: Outcome, *, attempts: int, no: int, since_ms: int, now_ms: int, patience_ms: int
+) -> int | None:
+    """When to try a message again that was not delivered at its `attempts`-th attempt; None: it is given up.
+
+    `since_ms` is when it was put into the outbox. The last attempt is made when its time is over, not before.
+    """
+    if outcome is Outcome.GONE or (outcome is Outcome.REFUSED and attempts >= REFUSED_MAX):
+        return None
+    last_ms = since_ms + patience_ms
+    if now_ms >= last_ms:
+        return None
+    return min(now_ms + pause_ms(attempts, no=no), last_ms)

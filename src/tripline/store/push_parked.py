@@ -1,0 +1,177 @@
+"""Rows of messages that were given up, and how many wait: what people look at, and send again.
+
+Beside a running server as well as without one. Not here: what the pusher does (`push_queue.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, delete, func, select, true, update
+
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.store import outbox
+from tripline.store.outbox import Channel
+from tripline.store.tables import push_outbox
+from tripline.store.transactions import ReadTx, WriteTx
+
+_ROW: Final = push_outbox.c
+_PARKED: Final = _ROW.parked_ms.is_not(None)
+_WAITING: Final = _ROW.parked_ms.is_(None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """Which of the parked messages; None: whichever."""
+
+    company_id: CompanyId | None = None
+    channel: Channel | None = None
+    sensor_id: SensorId | None = None
+    message_ids: Sequence[str] | None = None
+    since_ms: int | None = None
+    """Given up at this instant or later."""
+    until_ms: int | None = None
+    """Given up at this instant or earlier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A message that was given up."""
+
+    no: RowNo
+    id: str
+    company_id: CompanyId
+    channel: Channel
+    sensor_id: SensorId
+    selector: int
+    request_id: RequestId | None
+    attempts: int
+    last_error: str | None
+    parked_ms: int
+    body: bytes | None
+    """None when it was not asked for."""
+
+    @property
+    def created_ms(self) -> int:
+        """When the message was made."""
+        return ids.created_ms(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many messages wait, how many were given up, and since when the longest one waits."""
+
+    waiting: int
+    parked: int
+    oldest_no: RowNo | None
+    last_error: str | None
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """When the longest waiting message began to wait."""
+        return None if self.oldest_no is None else ids.ms_of_no(self.oldest_no)
+
+
+def listed(
+    tx: ReadTx,
+    which: Which,
+    *,
+    limit: int,
+    after: RowNo | None = None,
+    newest_first: bool = False,
+    bodies: bool = False,
+) -> Sequence[Parked]:
+    """Parked messages in the order in which they were put into the outbox, behind this number."""
+    body = _ROW.body if bodies else func.nullif(1, 1).label("body")
+    statement = select(
+        _ROW.no,
+        _ROW.id,
+        _ROW.company_id,
+        _ROW.channel,
+        _ROW.sensor_id,
+        _ROW.selector,
+        _ROW.request_id,
+        _ROW.attempts,
+        _ROW.last_error,
+        _ROW.parked_ms,
+        body,
+    ).where(*_chosen(which))
+    if after is not None:
+        statement = statement.where(_ROW.no < after if newest_first else _ROW.no > after)
+    order = _ROW.no.desc() if newest_first else _ROW.no
+    return [_parked(row) for row in tx.all(statement.order_by(order).limit(limit))]
+
+
+def number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo | None:
+    """The number of a company's parked message; None when it has none with this id.
+
+    Numbers are never below the one within the id, and equal to it for messages that were not sent again.
+    """
+    statement = select(_ROW.no).where(
+        _PARKED, _ROW.company_id == company_id, _ROW.no >= ids.no_of(message_id), _ROW.id == message_id
+    )
+    found = tx.all(statement.order_by(_ROW.no).limit(1))
+    return found[0].no if found else None
+
+
+def resend(tx: WriteTx, which: Which, *, first_no: int, now_ms: int, limit: int) -> int:
+    """Let parked messages wait again, behind everything that does, as if never tried; how many of at most `limit`.
+
+    They keep their ids, so a receiver that had one after all drops it. `first_no` is the first of `limit` numbers that
+    nobody else takes.
+    """
+    chosen = [row.no for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
+    first = max(first_no, outbox.newest_no(tx) + 1)
+    for place, no in enumerate(chosen):
+        tx.run(
+            update(push_outbox)
+            .where(_ROW.no == no)
+            .values(no=first + place, due_ms=now_ms, attempts=0, last_error=None, parked_ms=None)
+        )
+    return len(chosen)
+
+
+def old(tx: ReadTx, *, before_ms: int, limit: int) -> list[RowNo]:
+    """Numbers of messages that were given up before this instant, some of them."""
+    return [row.no for row in tx.all(select(_ROW.no).where(_PARKED, _ROW.parked_ms < before_ms).limit(limit))]
+
+
+def forget(tx: WriteTx, numbers: Sequence[RowNo]) -> None:
+    """Forget messages that were given up."""
+    tx.run(delete(push_outbox).where(_PARKED, _ROW.no.in_(numbers)))
+
+
+def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
+    """How the sending keeps up, for one company or for all."""
+    of_company = true() if company_id is None else _ROW.company_id == company_id
+    oldest = func.min(_ROW.no).label("oldest")
+    waiting = tx.all(select(func.count().label("all"), oldest).where(_WAITING, of_company))[0]
+    parked = tx.all(select(func.count().label("all")).select_from(push_outbox).where(_PARKED, of_company))[0].all
+    failed = select(_ROW.last_error).where(_PARKED, of_company, _ROW.last_error.is_not(None))
+    errors = tx.all(failed.order_by(_ROW.no.desc()).limit(1))
+    return Counts(waiting.all, parked, waiting.oldest, errors[0].last_error if errors else None)
+
+
+def _chosen(which: Which) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [_PARKED]
+    for column, value in (
+        (_ROW.company_id, which.company_id),
+        (_ROW.channel, which.channel),
+        (_ROW.sensor_id, which.sensor_id),
+    ):
+        if value is not None:
+            found.append(column == str(value))
+    if which.message_ids is not None:
+        found.append(_ROW.id.in_(list(which.message_ids)))
+    if which.since_ms is not None:
+        found.append(_ROW.parked_ms >= which.since_ms)
+    if which.until_ms is not None:
+        found.append(_ROW.parked_ms <= which.until_ms)
+    return found
+
+
+def _parked(row: Any) -> Parked:
+    values = dict(row._mapping)
+    values["channel"] = Channel(values["channel"])
+    return Parked(**values)

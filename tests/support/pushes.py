@@ -1,0 +1,136 @@
+"""A pusher over a store of its own, messages in its outbox, and a clock that stands still until it is moved."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from tests.support import stores
+from tripline import config, observe
+from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.webhook_addresses import AddressGuard
+from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.domain import companies
+from tripline.domain.companies import Company
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of
+from tripline.services.push.pusher import Pusher
+from tripline.store import companies as company_rows
+from tripline.store import outbox
+from tripline.store.outbox import Channel, Waiting
+from tripline.store.sqlite import SqliteStore
+from tripline.store.tables import push_outbox
+
+T = TypeVar("T")
+
+SENSORS = [SensorId(f"c4d91e6{number}-c801-11ef-9d5c-6b1f6f2a4c11") for number in range(10)]
+HOUR_MS = 3_600_000
+
+
+@dataclass
+class World:
+    """A store with companies, a pusher over it, and a clock that stands still."""
+
+    store: SqliteStore
+    settings: config.Push
+    ids: TimeIds = field(default_factory=lambda: TimeIds(node=0x42))
+    now_ms: int = 1_760_000_000_000
+    signals: LocalSignals = field(default_factory=LocalSignals)
+
+    async def company(self, name: str, **fields: Any) -> CompanyId:
+        """An operator with these addresses."""
+        company_id = CompanyId(self.ids.next(now_ms=self.now_ms))
+        details = companies.details(name=name, pic_name="Kim", pic_email=f"kim@{name}.example", **fields)
+        new = Company(
+            **asdict(details),
+            id=company_id,
+            created_ms=self.now_ms,
+            service_type=name,
+            master=True,
+            master_id=company_id,
+            registered_by_id=None,
+            token_prefix=companies.prefix_of(no_of(company_id) % companies.PREFIXES),
+        )
+        await self.store.write(lambda tx: company_rows.insert_new(tx, new))
+        return company_id
+
+    async def put(
+        self, company_id: CompanyId, sensor: int, *bodies: bytes, channel: Channel = Channel.NOTIFY, method: str = "m"
+    ) -> list[str]:
+        """Put messages of a sensor into the outbox; their ids."""
+        now_ms = self.now_ms
+        first = self.ids.take(len(bodies), now_ms=now_ms)
+        is_rpc = channel is Channel.RPC_NOTIFY
+        messages = [
+            Waiting(
+                no=RowNo(first + place),
+                id=self.ids.text(first + place),
+                company_id=company_id,
+                sensor_id=SENSORS[sensor],
+                selector=2,
+                body=body,
+                due_ms=now_ms,
+                channel=channel,
+                request_id=RequestId(SENSORS[0]) if is_rpc else None,
+                method=method if is_rpc else None,
+            )
+            for place, body in enumerate(bodies)
+        ]
+        await self.store.write(lambda tx: outbox.add(tx, messages))
+        self.signals.notify(observe.SIGNAL_PUSH_DUE)
+        return [message.id for message in messages]
+
+    async def rows(self) -> list[tuple[bytes, int, bool]]:
+        """Body, attempts, and whether it is parked, of everything in the outbox."""
+        found = await self.store.read(lambda tx: tx.all(select(push_outbox).order_by(push_outbox.c.no)))
+        return [(row.body, row.attempts, row.parked_ms is not None) for row in found]
+
+    async def until(self, expected: list[tuple[bytes, int, bool]]) -> None:
+        """Wait until the outbox holds exactly this."""
+        for _ in range(500):
+            if await self.rows() == expected:
+                return
+            await asyncio.sleep(0.01)
+        assert await self.rows() == expected
+
+    def move(self, by_ms: int) -> None:
+        """Let time pass."""
+        self.now_ms += by_ms
+        self.signals.notify(observe.SIGNAL_PUSH_DUE)
+
+    @contextlib.asynccontextmanager
+    async def pushing(self, *, timeout_s: float = 5.0, allow_private: bool = True) -> AsyncIterator[Pusher]:
+        """A pusher that runs, and stops gracefully at the end."""
+        sender = HttpWebhooks(timeout_s=timeout_s, guard=AddressGuard(allow_private=allow_private))
+        pusher = Pusher(
+            store=self.store,
+            sender=sender,
+            settings=self.settings,
+            signals=self.signals,
+            clock=lambda: self.now_ms,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(pusher.run())
+            try:
+                yield pusher
+            finally:
+                pusher.stop()
+                await asyncio.wait([running], timeout=10)
+                running.cancel()
+        await sender.close()
+
+
+def play(tmp_path: Path, scenario: Callable[[World], Awaitable[T]], **settings: Any) -> T:
+    """What the scenario returns; `settings` are those of `config.Push`."""
+
+    async def within() -> T:
+        store = SqliteStore(stores.fresh_file(tmp_path))
+        try:
+            return await scenario(World(store, config.Push(**settings)))
+        finally:
+            await store.close()
+
+    return asyncio.run(within())
