@@ -6,6 +6,7 @@ Not here: one connection (`connection.py`), the TLS context (made where the prog
 """
 
 import asyncio
+import functools
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -17,7 +18,7 @@ from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
-from tripline.gateway.tls import TlsShell
+from tripline.gateway.tls import TlsDoor, TlsShell
 from tripline.gateway.topics import may_subscribe
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
@@ -31,6 +32,11 @@ SWEEP_S: Final = 1.0
 BACKLOG: Final = 4_096
 """Connections the kernel queues: a fleet comes back all at once after a restart."""
 TLS_SHUTDOWN_S: Final = 2.0
+PEER_IDLE_S: Final = 60
+PEER_PROBES: Final = 5
+PEER_PROBE_S: Final = 15
+"""A peer whose network went away without a word is asked after a minute of silence, and given up after five questions
+without answer. It finds devices that asked for no keep-alive; MQTT's own is faster for all others."""
 _DRAIN_LOOK_S: Final = 0.005
 STOPPED: Final = "server_stopping"
 
@@ -117,12 +123,13 @@ class DeviceListener:
         def plain() -> Connection:
             return Connection(self._around)
 
-        def encrypted() -> TlsShell:
-            assert ssl_context is not None
-            return TlsShell(ssl_context, plain, handshake_s=self._config.connect_timeout_s, shutdown_s=TLS_SHUTDOWN_S)
-
-        made = plain if ssl_context is None else encrypted
+        made: Callable[[], asyncio.Protocol] = plain
+        if ssl_context is not None:
+            times = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
+            made = functools.partial(TlsShell, TlsDoor(ssl_context, plain, **times))
         server = await self._loop.create_server(made, backlog=BACKLOG, **where)
+        for opened in server.sockets:
+            _watch_for_dead_peers(opened)
         self._servers.append(server)
         host, port = server.sockets[0].getsockname()[:2]
         return host, port
@@ -157,3 +164,15 @@ class DeviceListener:
         while True:
             await asyncio.sleep(SWEEP_S)
             self.sweep(self._loop.time())
+
+
+def _watch_for_dead_peers(listening: socket.socket) -> None:
+    """Have the system find peers that are gone; accepted sockets inherit it."""
+    for level, option, value in (
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, PEER_IDLE_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PEER_PROBE_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PEER_PROBES),
+        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * (PEER_IDLE_S + PEER_PROBES * PEER_PROBE_S)),
+    ):
+        listening.setsockopt(level, option, value)

@@ -2,6 +2,7 @@
 
 The connection sees a transport like any other. What sets it apart from the event loop's own TLS: no buffer of its own
 for each connection, no exception to learn that nothing more is there, one call into OpenSSL and one write each way.
+The two buffers are the door's, not the connection's: whatever a step puts into them it takes out again.
 
 Not here: certificates and the context (`adapters/tls_local.py`), what is done with the bytes (`connection.py`).
 """
@@ -12,32 +13,55 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from tripline.gateway.turns import Turns
+
 RECORD: Final = 16_384
 """The largest plain text of one TLS record (RFC 8446 5.1)."""
+MAX_HELLO: Final = 65_536
+"""Bytes that a client may send before its first answer; a hello is a few hundred."""
+
+
+class TlsDoor:
+    """What the connections of a door share: certificate, times, buffers, and whose handshake begins next.
+
+    A handshake takes at most `handshake_s`, not counting the time it waits for its turn; a close waits at most
+    `shutdown_s` for the other side. Make it on the running event loop.
+    """
+
+    def __init__(
+        self, context: ssl.SSLContext, make: Callable[[], asyncio.Protocol], *, handshake_s: float, shutdown_s: float
+    ) -> None:
+        self.make = make
+        self.handshake_s = handshake_s
+        self.shutdown_s = shutdown_s
+        self.loop = asyncio.get_running_loop()
+        self.turns = Turns(self.loop)
+        self.incoming = ssl.MemoryBIO()
+        self.outgoing = ssl.MemoryBIO()
+        self._context = context
+
+    def begin(self) -> ssl.SSLObject:
+        """The server's side of a new TLS session, over the shared buffers."""
+        return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
 
 
 class TlsShell(asyncio.Protocol, asyncio.Transport):
     """The protocol of a socket's transport, and the transport of the connection within.
 
-    The connection is made once the handshake is done, and never hears of one that failed. A handshake takes at most
-    `handshake_s`, a close waits at most `shutdown_s` for the other side.
+    The connection is made once the handshake is done, and never hears of one that failed.
     """
 
-    __slots__ = ("_closing", "_established", "_incoming", "_inner", "_make", "_outgoing", "_shutdown_s", "_timer",
-                 "_tls", "_transport")  # fmt: skip
+    __slots__ = ("_closing", "_door", "_hello", "_inner", "_timer", "_tls", "_transport")
 
-    def __init__(
-        self, context: ssl.SSLContext, make: Callable[[], asyncio.Protocol], *, handshake_s: float, shutdown_s: float
-    ) -> None:
-        self._incoming = ssl.MemoryBIO()
-        self._outgoing = ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._inner = make()
-        self._shutdown_s = shutdown_s
-        self._established = False
+    def __init__(self, door: TlsDoor) -> None:
+        self._door = door
+        self._tls: ssl.SSLObject | None = None
+        self._inner: asyncio.Protocol | None = None
+        self._hello = b""
+        """What came before the handshake had its turn."""
         self._closing = False
         self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = asyncio.get_running_loop().call_later(handshake_s, self.abort)
+        self._timer: asyncio.TimerHandle | None = door.loop.call_later(door.handshake_s, self.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; the client speaks first."""
@@ -47,27 +71,34 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         """Bytes of the wire came: whole records go to the connection, in one piece."""
         if self._closing:
             return
-        self._incoming.write(data)
+        if self._tls is None:
+            self._wait(data)
+            return
+        door = self._door
+        door.incoming.write(data)
         try:
-            if not self._established and not self._shake_hands():
+            if self._inner is None and not self._shake_hands(self._tls):
                 return
-            plain = self._plain()
+            plain = self._plain(self._tls)
         except ssl.SSLError:
             self._give_up()
             return
-        if self._outgoing.pending:
+        if door.outgoing.pending:
             self._flush()
+        inner = self._inner
+        if inner is None:
+            inner = self._enter()
         if plain:
-            self._inner.data_received(plain)
+            inner.data_received(plain)
 
     def pause_writing(self) -> None:
         """Too much is unsent."""
-        if self._established:
+        if self._inner is not None:
             self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         """It was sent after all."""
-        if self._established:
+        if self._inner is not None:
             self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -75,19 +106,19 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._transport = None
         self._closing = True
         self._stop_timer()
-        if self._established:
+        if self._inner is not None:
             self._inner.connection_lost(exc)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Encrypt and send."""
-        if self._transport is not None and not self._closing:
+        if self._transport is not None and not self._closing and self._tls is not None:
             self._tls.write(data)
-            self._transport.write(self._outgoing.read())
+            self._transport.write(self._door.outgoing.read())
 
     def close(self) -> None:
         """Say goodbye once everything is sent, and wait for the other side: a socket closed with unread bytes would
         take back what was sent."""
-        if self._transport is None or self._closing:
+        if self._transport is None or self._closing or self._tls is None:
             return
         self._closing = True
         with contextlib.suppress(ssl.SSLError):
@@ -95,7 +126,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._flush()
         self._transport.write_eof()
         self._transport.resume_reading()
-        self._timer = asyncio.get_running_loop().call_later(self._shutdown_s, self.abort)
+        self._timer = self._door.loop.call_later(self._door.shutdown_s, self.abort)
 
     def abort(self) -> None:
         """Close at once."""
@@ -122,31 +153,57 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=high, low=low)
 
+    def get_write_buffer_size(self) -> int:
+        """How many bytes are unsent."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """What the socket's transport knows."""
         return default if self._transport is None else self._transport.get_extra_info(name, default)
 
-    def _shake_hands(self) -> bool:
+    def _wait(self, hello: bytes) -> None:
+        """Keep the hello until it is this connection's turn; the time that takes is not the client's fault."""
+        if not self._hello:
+            self._stop_timer()
+            self._door.turns.wait(self._begin)
+        self._hello += hello
+        if len(self._hello) > MAX_HELLO:
+            self.abort()
+
+    def _begin(self) -> None:
+        hello, self._hello = self._hello, b""
+        if self._closing:
+            return
+        self._timer = self._door.loop.call_later(self._door.handshake_s, self.abort)
+        self._tls = self._door.begin()
+        self.data_received(hello)
+
+    def _shake_hands(self, tls: ssl.SSLObject) -> bool:
         """One more step of the handshake; whether it is done."""
         try:
-            self._tls.do_handshake()
+            tls.do_handshake()
         except ssl.SSLWantReadError:
             self._flush()
             return False
         self._flush()
         self._stop_timer()
-        self._established = True
-        self._inner.connection_made(self)
         return True
 
-    def _plain(self) -> bytes:
+    def _enter(self) -> asyncio.Protocol:
+        """Make the connection within."""
+        inner = self._inner = self._door.make()
+        inner.connection_made(self)
+        return inner
+
+    def _plain(self, tls: ssl.SSLObject) -> bytes:
         """What the records that are here say. A part of a record costs an exception, nothing else does."""
         pieces: list[bytes] = []
-        incoming, read = self._incoming, self._tls.read
+        incoming, read = self._door.incoming, tls.read
         try:
             while incoming.pending:
                 piece = read(RECORD)
                 if not piece:  # The client said goodbye.
+                    incoming.read()
                     self.close()
                     break
                 pieces.append(piece)
@@ -155,12 +212,14 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return b"".join(pieces)
 
     def _flush(self) -> None:
-        if self._transport is not None and self._outgoing.pending:
-            self._transport.write(self._outgoing.read())
+        data = self._door.outgoing.read()
+        if self._transport is not None and data:
+            self._transport.write(data)
 
     def _give_up(self) -> None:
         """The client breaks TLS: send the alert, close."""
         self._closing = True
+        self._door.incoming.read()
         self._flush()
         if self._transport is not None:
             self._transport.close()

@@ -6,7 +6,8 @@ import ssl
 import pytest
 from tests.support import certificates
 
-from tripline.gateway.tls import RECORD, TlsShell
+from tripline.gateway.tls import MAX_HELLO, RECORD, TlsDoor, TlsShell
+from tripline.gateway.turns import STEPS, Turns
 
 SOON_S, LATER_S = 0.01, 60.0
 
@@ -62,19 +63,23 @@ class Inner(asyncio.Protocol):
 class Pair:
     """A shell and the client that talks to it."""
 
-    def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S):
+    def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S, door=None):
         self.wire, self.inner = Wire(), Inner()
-        context = tls.server_context()
-        self.shell = TlsShell(context, lambda: self.inner, handshake_s=handshake_s, shutdown_s=shutdown_s)
+        self.door = door or TlsDoor(
+            tls.server_context(), lambda: self.inner, handshake_s=handshake_s, shutdown_s=shutdown_s
+        )
+        self.shell = TlsShell(self.door)
         self.shell.connection_made(self.wire)
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.client = tls.client_context().wrap_bio(self._in, self._out, server_hostname="127.0.0.1")
 
-    def shake_hands(self):
+    async def shake_hands(self):
         for _ in range(2):
             try:
                 self.client.do_handshake()
             except ssl.SSLWantReadError:
+                self.deliver()
+                await asyncio.sleep(0)  # The turn of the handshake.
                 self.deliver()
         self.deliver()
         return self
@@ -96,7 +101,7 @@ def test_connection_is_made_only_once_the_handshake_is_done(tls):
     async def scenario():
         pair = Pair(tls)
         before = list(pair.inner.told)
-        pair.shake_hands()
+        await pair.shake_hands()
         assert (before, pair.inner.told) == ([], ["made"])
 
     run(scenario)
@@ -105,7 +110,7 @@ def test_connection_is_made_only_once_the_handshake_is_done(tls):
 @pytest.mark.parametrize("step", [1, 7, 16_000, 1_000_000])
 def test_bytes_cut_anywhere_on_the_wire_reach_the_connection_in_order(tls, step):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         body = bytes(range(256)) * 200
         pair.client.write(body)
         pair.deliver(step)
@@ -116,7 +121,7 @@ def test_bytes_cut_anywhere_on_the_wire_reach_the_connection_in_order(tls, step)
 
 def test_several_records_in_one_chunk_reach_the_connection_in_one_piece(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         for piece in (b"one ", b"two ", b"three"):
             pair.client.write(piece)
         pair.deliver()
@@ -127,7 +132,7 @@ def test_several_records_in_one_chunk_reach_the_connection_in_one_piece(tls):
 
 def test_what_the_connection_writes_is_read_by_the_client(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         pair.shell.write(b"\x40\x02\x00\x01")
         pair.deliver()
         assert pair.client.read(100) == b"\x40\x02\x00\x01"
@@ -137,7 +142,7 @@ def test_what_the_connection_writes_is_read_by_the_client(tls):
 
 def test_close_says_goodbye_and_waits_for_the_client(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         pair.shell.write(b"last words")
         pair.shell.close()
         pair.shell.close()
@@ -150,7 +155,7 @@ def test_close_says_goodbye_and_waits_for_the_client(tls):
 
 def test_close_that_the_client_does_not_answer_is_aborted_after_its_time(tls):
     async def scenario():
-        pair = Pair(tls, shutdown_s=SOON_S).shake_hands()
+        pair = await Pair(tls, shutdown_s=SOON_S).shake_hands()
         pair.shell.close()
         await pair.wire.gone.wait()
         assert pair.wire.done == ["eof", "read on", "aborted"]
@@ -160,7 +165,7 @@ def test_close_that_the_client_does_not_answer_is_aborted_after_its_time(tls):
 
 def test_nothing_is_written_or_read_after_close(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         pair.shell.close()
         pair.wire.sent.clear()
         pair.client.write(b"late")
@@ -173,7 +178,7 @@ def test_nothing_is_written_or_read_after_close(tls):
 
 def test_goodbye_of_the_client_closes_after_what_it_said_before(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         pair.client.write(b"last words")
         with pytest.raises(ssl.SSLWantReadError):
             pair.client.unwrap()
@@ -197,6 +202,7 @@ def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls):
     async def scenario():
         pair = Pair(tls)
         pair.shell.data_received(b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00")
+        await asyncio.sleep(0)
         pair.shell.connection_lost(None)
         assert (pair.wire.done, pair.inner.told) == (["closed"], [])
 
@@ -205,9 +211,84 @@ def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls):
 
 def test_broken_record_in_a_live_connection_closes_it(tls):
     async def scenario():
-        pair = Pair(tls).shake_hands()
+        pair = await Pair(tls).shake_hands()
         pair.shell.data_received(b"\x17\x03\x03\x00\x20" + bytes(32))
         pair.shell.connection_lost(None)
         assert (pair.wire.done, pair.inner.told) == (["closed"], ["made", "lost"])
+
+    run(scenario)
+
+
+def test_connections_of_a_door_share_their_buffers_and_read_only_their_own(tls):
+    async def scenario():
+        one = await Pair(tls).shake_hands()
+        one.door.make = Inner
+        other = Pair(tls, door=one.door)
+        await other.shake_hands()
+        other.inner = other.shell._inner
+        for pair, body in ((one, b"one"), (other, b"other")):
+            pair.client.write(body)
+        half, rest = (sent := one._out.read())[:9], sent[9:]
+        one.shell.data_received(half)
+        other.deliver()
+        one.shell.data_received(rest)
+        assert (one.inner.told, other.inner.told) == (["made", b"one"], ["made", b"other"])
+
+    run(scenario)
+
+
+def test_bytes_behind_a_broken_record_or_a_goodbye_reach_no_other_connection(tls):
+    async def scenario():
+        one = await Pair(tls).shake_hands()
+        broken = Pair(tls, door=one.door)
+        parting = Pair(tls, door=one.door)
+        one.door.make = Inner
+        await broken.shake_hands()
+        await parting.shake_hands()
+
+        broken.shell.data_received(b"\x17\x03\x03\x00\x20" + bytes(500))
+        with pytest.raises(ssl.SSLWantReadError):
+            parting.client.unwrap()
+        parting.shell.data_received(parting._out.read() + bytes(500))
+
+        one.client.write(b"mine")
+        one.deliver()
+        assert one.inner.told == ["made", b"mine"]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("size", "ends"), [(MAX_HELLO, False), (MAX_HELLO + 1, True)])
+def test_hello_that_grows_beyond_all_bounds_before_its_turn_is_aborted(tls, size, ends):
+    async def scenario():
+        pair = Pair(tls)
+        pair.shell.data_received(b"\x16")
+        pair.shell.data_received(bytes(size - 1))
+        assert (pair.wire.done == ["aborted"]) is ends
+
+    run(scenario)
+
+
+def test_client_that_left_before_its_turn_costs_no_handshake(tls):
+    async def scenario():
+        pair = Pair(tls)
+        pair.shell.data_received(b"\x16")
+        pair.shell.connection_lost(None)
+        await asyncio.sleep(0)
+        assert pair.shell._tls is None
+
+    run(scenario)
+
+
+def test_steps_are_done_in_order_and_a_few_in_each_turn_of_the_loop():
+    async def scenario():
+        turns, done = Turns(asyncio.get_running_loop()), []
+        for number in range(2 * STEPS + 1):
+            turns.wait(lambda number=number: done.append(number))
+        seen = []
+        for _ in range(4):
+            await asyncio.sleep(0)
+            seen.append(len(done))
+        assert (seen, done) == ([STEPS, 2 * STEPS, 2 * STEPS + 1, 2 * STEPS + 1], list(range(2 * STEPS + 1)))
 
     run(scenario)
