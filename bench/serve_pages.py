@@ -27,6 +27,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
 from tripline.services.tokens import Tokens
 from tripline.store.sqlite import SqliteStore
 
@@ -39,6 +40,7 @@ async def _serve(database: Path, user_id: str) -> None:
     tokens = Tokens(key=b"bench" * 16, settings=config.Tokens())
     store, maker, signals = SqliteStore(database), ids.TimeIds(node=1), LocalSignals()
     carrier = SimulatedCarrier(store=store, clock=_now_ms)
+    calls = Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms)
     rim = Rim(
         store=store,
         ids=maker,
@@ -49,7 +51,8 @@ async def _serve(database: Path, user_id: str) -> None:
         limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
         carrier_actions=Batches(store=store, signals=signals, ids=maker, clock=_now_ms),
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
-        calls=Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms),
+        calls=calls,
+        mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
         heard_of=lambda sensor_id: None,

@@ -27,6 +27,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
 from tripline.store.sqlite import SqliteStore
@@ -104,6 +105,14 @@ class Rest:
         self.devices = devices or NoDevices()
         self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
         self.passwords = Passwords(CHEAP)
+        calls = Calls(
+            store=self.store,
+            devices=self.devices,
+            settings=rpc or config.Rpc(),
+            ids=self.ids,
+            signals=self.signals,
+            clock=lambda: self.now_ms,
+        )
         self.rim = Rim(
             store=self.store,
             ids=self.ids,
@@ -120,13 +129,14 @@ class Rest:
                 clock=lambda: self.now_ms,
                 timeout_s=carrier_timeout_s,
             ),
-            calls=Calls(
+            calls=calls,
+            mounter=Mounter(
                 store=self.store,
-                devices=self.devices,
-                settings=rpc or config.Rpc(),
+                calls=calls,
                 ids=self.ids,
                 signals=self.signals,
                 clock=lambda: self.now_ms,
+                settings=rpc or config.Rpc(),
             ),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,

@@ -10,33 +10,45 @@ from litestar.types import ASGIApp
 from tripline.api import answers, guards, parameters
 from tripline.api.operations import operation
 from tripline.api.rim import Call, rim_of
-from tripline.domain import sensors
+from tripline.domain import rpc, sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.services import hints
 from tripline.services.fleet import sensors as service
-from tripline.wire import rest_sensors
+from tripline.wire import rest_rpc, rest_sensors
 
 
 @operation(
     "POST",
     "/api/tre/v1/sensor/{sensorId}/vehicle/{vehicleId}",
     access=Action.SENSOR_MOUNT,
-    answer=rest_sensors.SensorRecord,
-    refuses=(sensors.AlreadyMounted, sensors.NeedsActivation),
+    answer=rest_rpc.MountedRecord,
+    refuses=(
+        sensors.AlreadyMounted,
+        rpc.NotConnected,
+        rpc.NotSubscribed,
+        rpc.Congested,
+        rpc.Cancelled,
+        rpc.NoAck,
+        rpc.ActivationRefused,
+        rpc.TooManyCalls,
+    ),
 )
 async def mount(request: Call) -> ASGIApp:
-    """Mount the sensor on the vehicle; any body is ignored."""
+    """Mount the sensor on the vehicle; any body is ignored.
+
+    The device of a sensor with `activationRequired` is asked to activate itself first. When it acknowledges that it
+    will, the answer is the sensor as it still is, with `requestId` and `response`; it is mounted when the device reports
+    success, which is sent to the customer's server. A further request takes the place of one whose result is awaited.
+    """
     rim = rim_of(request)
     actor = await guards.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    mounted, changed = await rim.store.write(
-        lambda tx: service.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
-    )
-    if changed:
-        hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
-    return answers.ok(rest_sensors.sensor_record(mounted))
+    sensor, answered = await rim.mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+    if answered is None:
+        return answers.ok(rest_sensors.sensor_record(sensor))
+    return answers.ok(rest_rpc.mounted_record(sensor, answered.call.id, answered.body))
 
 
 @operation(
@@ -50,6 +62,7 @@ async def mount(request: Call) -> ASGIApp:
 async def unmount(request: Call) -> ASGIApp:
     """Take the sensor off the vehicle; its open trip ends. What it reported of the vehicle's state is forgotten.
 
+    Of a sensor on no vehicle, whose activation is awaited, the activation is cancelled.
     The path without a vehicle takes it off whichever it is on.
     """
     rim = rim_of(request)
@@ -57,10 +70,13 @@ async def unmount(request: Call) -> ASGIApp:
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     named = "vehicleId" in request.path_params
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId")) if named else None
-    unmounted = await rim.store.write(
-        lambda tx: service.unmount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+    now_ms = rim.clock()
+    unmounted, told = await rim.store.write(
+        lambda tx: service.unmount(
+            tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
+        )
     )
-    hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
+    hints.tell(rim.signals, told)
     return answers.ok(rest_sensors.sensor_record(unmounted))
 
 

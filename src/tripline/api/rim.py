@@ -19,6 +19,7 @@ from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
 from tripline.services.tokens import Tokens
 from tripline.store.transactions import Store
 
@@ -40,6 +41,7 @@ class Rim:
     carrier_actions: Batches
     unpauser: Unpauser
     calls: Calls
+    mounter: Mounter
     time_zone: ZoneInfo
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], bool]

@@ -133,8 +133,10 @@ async def delete(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     now_ms = rim.clock()
-    await rim.store.write(lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, now_ms=now_ms))
-    hints.tell(rim.signals, hints.sensor_deleted(sensor_id))
+    told = await rim.store.write(
+        lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=rim.ids, now_ms=now_ms)
+    )
+    hints.tell(rim.signals, told)
     return answers.ok({})
 
 

@@ -116,8 +116,10 @@ async def delete(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     now_ms = rim.clock()
-    unmounted = await rim.store.write(lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, now_ms=now_ms))
-    hints.tell(rim.signals, hints.deleted(unmounted))
+    told = await rim.store.write(
+        lambda tx: service.delete(tx, actor=actor, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms)
+    )
+    hints.tell(rim.signals, told)
     return answers.ok({})
 
 

@@ -71,13 +71,6 @@ class NotMounted(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class NeedsActivation(Refusal):
-    """The sensor asks for activation over RPC, which this server does not do: it is not mounted."""
-
-    code: ClassVar[str] = "sensor.needs_activation"
-    kind: ClassVar[Kind] = Kind.CONFLICT
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
     """What a registration says about a sensor, checked."""
@@ -158,18 +151,13 @@ def credentials_taken() -> CredentialsTaken:
 def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
     """The state after mounting the sensor on the vehicle, or None when it is there already.
 
-    Raises `AlreadyMounted` when it is on another vehicle, `NeedsActivation` when the device must be activated first.
+    Raises `AlreadyMounted` when it is on another vehicle. Whether its device must be activated before is not asked.
     """
     if sensor.vehicle_id == vehicle_id:
         return None
     after = NEXT.get((sensor.status, Event.MOUNT))
     if after is None:
         raise AlreadyMounted("Parameter 'sensorId': the sensor is mounted on another vehicle; unmount it there first.")
-    if sensor.activation_required:
-        raise NeedsActivation(
-            "This sensor is registered with activationRequired, and this server does not activate devices: "
-            "set activationRequired to false to mount it."
-        )
     return after
 
 

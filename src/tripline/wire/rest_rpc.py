@@ -6,10 +6,11 @@ Not here: the bytes that go to and come from devices (`rpc.py`).
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain.ids import RequestId
-from tripline.wire import rpc
+from tripline.domain.sensors import Sensor
+from tripline.wire import rest_sensors, rpc
 
 _OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
 """Keys of an acknowledgement that are not repeated beside it: the platform's own, and those of errors (A1)."""
@@ -59,6 +60,33 @@ class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
             examples=[{"results": 2000}],
         ),
     ]
+
+
+class MountedRecord(rest_sensors.SensorRecord, rename="camel", kw_only=True):
+    """A sensor; while its device activates itself, with the request that it acknowledged."""
+
+    request_id: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Request-ID of the activation; absent when none is needed",
+            examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"],
+        ),
+    ] = UNSET
+    response: Annotated[
+        dict[str, Any] | UnsetType,
+        Meta(
+            description="the device's acknowledgement as sent; what is no object stands under `value`; absent when no"
+            " activation is needed",
+            examples=[{"result": 2000}],
+        ),
+    ] = UNSET
+
+
+def mounted_record(sensor: Sensor, request_id: RequestId, body: bytes) -> dict[str, Any]:
+    """The sensor of an activation that the device acknowledged with this body."""
+    response, _ = rpc.as_object(rpc.said(body).text)
+    record = msgspec.to_builtins(rest_sensors.sensor_record(sensor))
+    return {**record, "requestId": request_id, "response": msgspec.Raw(response)}
 
 
 def call_answer(request_id: RequestId, body: bytes) -> dict[str, msgspec.Raw]:

@@ -20,7 +20,8 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain.access import Actor, Authority
-from tripline.domain.ids import PLACEHOLDER, CompanyId, UserId, VehicleId
+from tripline.domain.ids import PLACEHOLDER, CompanyId, SensorId, UserId, VehicleId
+from tripline.observe import SIGNAL_SENSOR_CHANGED
 from tripline.ports import Outage
 from tripline.services import erasing
 from tripline.services.erasing import Eraser
@@ -75,9 +76,12 @@ def eraser(rig, *, let_go=let_go, stopwatch=None):
 
 def delete(rig, vehicle_id=VEHICLE):
     """The commit of a deletion; the sensors concerned."""
-    return rig.run(
-        rig.store.write(lambda tx: vehicles.delete(tx, actor=ADMIN, vehicle_id=VehicleId(vehicle_id), now_ms=NOW))
+    told = rig.run(
+        rig.store.write(
+            lambda tx: vehicles.delete(tx, actor=ADMIN, vehicle_id=VehicleId(vehicle_id), ids=rig.ids, now_ms=NOW)
+        )
     )
+    return [SensorId(detail) for subject, detail in told if subject == SIGNAL_SENSOR_CHANGED]
 
 
 def erase(rig, **more):
@@ -253,7 +257,9 @@ def test_batch_under_way_at_the_deletion_leaves_nothing_behind(tmp_path):
             offer(door, later, tid=2, token=2)
             await placed.wait()
             rig.store.write = write
-            await write(lambda tx: vehicles.delete(tx, actor=ADMIN, vehicle_id=VehicleId(VEHICLE), now_ms=NOW))
+            await write(
+                lambda tx: vehicles.delete(tx, actor=ADMIN, vehicle_id=VehicleId(VEHICLE), ids=rig.ids, now_ms=NOW)
+            )
             erasing_all = asyncio.create_task(eraser(rig, let_go=door.let_go_of).erase_pending())
             for _ in range(10):
                 await asyncio.sleep(0)

@@ -51,7 +51,11 @@ async def let_go(_):
 
 
 def delete(rig, sensor_id=SENSOR, actor=ADMIN):
-    rig.run(rig.store.write(lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, now_ms=LATER)))
+    rig.run(
+        rig.store.write(
+            lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=rig.ids, now_ms=LATER)
+        )
+    )
 
 
 def erase(rig, let_go=let_go):

@@ -24,6 +24,7 @@ from tripline.services.fleet import sensor_removal
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.hints import Hint
 from tripline.services.push import notices
+from tripline.services.rpc import cancelling
 from tripline.store import companies, latest_values, line_devices
 from tripline.store import lines as rows
 from tripline.store import sensors as sensor_rows
@@ -88,20 +89,23 @@ def _device_change(desk: Desk, action: LineAction) -> Done:
         _require_vacant(found, old)
     new = found or _new_device(desk, company, imei, action.device_type or old.type)
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, Event.LEAVE))
+    # The old device is on no vehicle from now on, the new one is where the old one was: neither awaits activation.
+    cancelled = [_cancelled(desk, device) for device in (old, new)]
     line_devices.hand_over(desk.tx, old, new.id)
     latest_values.forget_of_vehicle(desk.tx, old.id)
     rows.claim(desk.tx, old.id, None)
     freed = _kept(desk, action, replace(old, vehicle_id=None), left)
     done = _kept(desk, action, new, replace(line, sensor_id=new.id), vehicle_of=old)
-    return replace(done, hints=(*freed.hints, *done.hints, *hints.sensors_changed((old.id, new.id))))
+    told = (*cancelled[0], *cancelled[1], *freed.hints, *done.hints)
+    return replace(done, hints=(*told, *hints.sensors_changed((old.id, new.id))))
 
 
 def _owner_change(desk: Desk, action: LineAction) -> Done:
     old, line = _line_in_use(desk, action)
     left = Line(sensor_id=old.id, mdn=None, nw_status=lines.moved(line.nw_status, Event.LEAVE))
     done = _kept(desk, action, old, left)
-    sensor_removal.forget(desk.tx, old.id, now_ms=desk.now_ms)
-    return replace(done, hints=(*done.hints, *hints.sensor_deleted(old.id)))
+    gone = sensor_removal.forget(desk.tx, old.id, ids=desk.ids, now_ms=desk.now_ms)
+    return replace(done, hints=(*done.hints, *gone))
 
 
 def _number_change(desk: Desk, action: LineAction) -> Done:
@@ -136,10 +140,11 @@ def _termination(desk: Desk, action: LineAction) -> Done:
     ended = Line(sensor_id=device.id, mdn=None, nw_status=lines.moved(line.nw_status, action.event))
     done = _kept(desk, action, device, ended)
     rows.claim(desk.tx, device.id, None)
+    cancelled = _cancelled(desk, device)
     line_devices.clear(desk.tx, device.id)
     latest_values.forget(desk.tx, device.id)
     ended_hints = (*hints.credential_ended(device.id), *hints.sensors_changed([device.id]))
-    return replace(done, hints=(*done.hints, *ended_hints))
+    return replace(done, hints=(*cancelled, *done.hints, *ended_hints))
 
 
 _EFFECTS: Final[dict[Type, Callable[[Desk, LineAction], Done]]] = {
@@ -214,6 +219,11 @@ def _new_device(desk: Desk, company: Company, imei: str, device_type: str) -> Se
     new = fleet_sensors.of_registration(said, company=company, sensor_id=sensor_id, now_ms=desk.now_ms)
     sensor_rows.insert_new(desk.tx, new)
     return new
+
+
+def _cancelled(desk: Desk, device: Sensor) -> tuple[Hint, ...]:
+    """Nothing is awaited any more of an activation of the device."""
+    return cancelling.activation(desk.tx, device.id, ids=desk.ids, now_ms=desk.now_ms)
 
 
 def _require_free(desk: Desk, field: str, mdn: str, device: Sensor | None) -> None:

@@ -5,6 +5,7 @@ Not here: deleting them (`sensor_removal.py`), their latest values (`sensor_late
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from enum import Enum, auto
 from typing import Any
 
 from tripline.domain import access, sensors
@@ -14,11 +15,24 @@ from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.vehicles import Vehicle
+from tripline.services import hints
 from tripline.services.fleet import companies
-from tripline.store import latest_values, listing, sensor_counts
+from tripline.services.hints import Hint
+from tripline.services.rpc import cancelling
+from tripline.store import latest_values, listing, rpc_activations, sensor_counts
 from tripline.store import sensors as rows
 from tripline.store import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx, WriteTx
+
+
+class Mounting(Enum):
+    """What became of the wish to mount a sensor."""
+
+    DONE = auto()
+    NOTHING = auto()
+    """It is there already."""
+    NEEDS_ACTIVATION = auto()
+    """Its device must be activated before (`services/rpc/mounting.py`)."""
 
 
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Sensor:
@@ -114,37 +128,46 @@ def modify(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[s
     return before, after
 
 
-def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, bool]:
-    """The sensor on the vehicle, and whether that is new: mounting it where it is changes nothing.
+def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Mounting]:
+    """The sensor on the vehicle, and whether that is new; one that needs activation is not put there.
 
-    The caller tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit when it is. Raises `NotFound`, `Forbidden`,
-    `sensors.AlreadyMounted` or `sensors.NeedsActivation`.
+    The caller tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit when it is. Raises `NotFound`, `Forbidden`
+    or `sensors.AlreadyMounted`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    sensor, vehicle = _both(tx, scope, sensor_id, vehicle_id)
+    sensor, vehicle = both(tx, scope, sensor_id, vehicle_id)
     status = sensors.mounted_status(sensor, vehicle_id)
     if status is None:
-        return sensor, False
+        return sensor, Mounting.NOTHING
+    if sensor.activation_required:
+        return sensor, Mounting.NEEDS_ACTIVATION
+    # An activation that was asked for when the sensor still needed one is superseded.
+    rpc_activations.forget(tx, sensor_id)
     rows.mount(tx, scope, sensor_id, vehicle_id, status)
-    return replace(sensor, status=status, vehicle_id=vehicle_id, vehicle_no=vehicle.vehicle_no), True
+    return replace(sensor, status=status, vehicle_id=vehicle_id, vehicle_no=vehicle.vehicle_no), Mounting.DONE
 
 
-def unmount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None) -> Sensor:
-    """The sensor, taken off the vehicle (None: off whichever it is on).
+def unmount(
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None, ids: TimeIds, now_ms: int
+) -> tuple[Sensor, tuple[Hint, ...]]:
+    """The sensor, taken off the vehicle (None: off whichever it is on), and what is to be told after the commit.
 
-    What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. The caller
-    tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit. Raises `NotFound`, `Forbidden` or
-    `sensors.NotMounted`.
+    What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. An
+    activation for the vehicle, whose result is awaited, is cancelled: the sensor is on no vehicle and stays so. Raises
+    `NotFound`, `Forbidden` or `sensors.NotMounted`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     if vehicle_id is None:
         sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
     else:
-        sensor, _ = _both(tx, scope, sensor_id, vehicle_id)
+        sensor, _ = both(tx, scope, sensor_id, vehicle_id)
+    pending = rpc_activations.of_sensor(tx, sensor_id)
+    if sensor.vehicle_id is None and pending is not None and vehicle_id in (None, pending[1]):
+        return sensor, cancelling.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     status = sensors.unmounted_status(sensor, vehicle_id)
     rows.mount(tx, scope, sensor_id, None, status)
     latest_values.forget_of_vehicle(tx, sensor_id)
-    return replace(sensor, status=status, vehicle_id=None, vehicle_no=None)
+    return replace(sensor, status=status, vehicle_id=None, vehicle_no=None), hints.sensors_changed([sensor_id])
 
 
 def _reading(actor: Actor) -> tuple[Scope, Scope]:
@@ -152,7 +175,7 @@ def _reading(actor: Actor) -> tuple[Scope, Scope]:
     return access.scope_of(actor, Action.SENSOR_READ), access.scope_of(actor, Action.SENSOR_CREDENTIAL_READ)
 
 
-def _both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Vehicle]:
+def both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Vehicle]:
     """Sensor and vehicle, both inside the scope. Unknown goes before foreign (client-surface 3.3)."""
     found_sensor = rows.find(tx, scope, sensor_id, tokens=scope)
     found_vehicle = vehicle_rows.find(tx, scope, vehicle_id)

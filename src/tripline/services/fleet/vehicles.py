@@ -10,10 +10,13 @@ from typing import Any
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.ids import CompanyId, RecordId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
+from tripline.services import hints
 from tripline.services.fleet import companies
+from tripline.services.hints import Hint
+from tripline.services.rpc import cancelling
 from tripline.store import erasures, listing, loans, rights, sensors, vehicle_counts
 from tripline.store import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -103,21 +106,21 @@ def move(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, event: vehicles.Ev
     return replace(vehicle, status=after)
 
 
-def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, now_ms: int) -> list[SensorId]:
-    """Delete the vehicle; the sensors that were on it, which stay, DEACTIVATED and on no vehicle.
+def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """Delete the vehicle; what is to be told after the commit. Raises `NotFound` or `Forbidden`.
 
-    Loans and rights end. What it drove is not there any more either; erasing it takes the eraser a while. The caller
-    tells the pipeline (`SIGNAL_SENSOR_CHANGED`) and the eraser (`SIGNAL_ERASURE_DUE`) after the commit. Raises
-    `NotFound` or `Forbidden`.
+    The sensors that were on it stay, DEACTIVATED and on no vehicle; activations for it are cancelled; loans and rights
+    end. What it drove is not there any more either; erasing it takes the eraser a while.
     """
     scope = access.scope_of(actor, Action.VEHICLE_DELETE)
     access.admit(rows.inside(tx, scope, vehicle_id), "vehicle")
+    cancelled = cancelling.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
     unmounted = sensors.unmount_all(tx, vehicle_id)
     loans.forget_vehicle(tx, vehicle_id)
     rights.forget_vehicle(tx, vehicle_id)
     rows.remove(tx, scope, vehicle_id)
     erasures.begin(tx, vehicle_id, now_ms=now_ms)
-    return unmounted
+    return (*cancelled, *hints.deleted(unmounted))
 
 
 def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: listing.Window) -> Sequence[Vehicle]:

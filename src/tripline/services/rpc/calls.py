@@ -30,7 +30,7 @@ from tripline.store import rpc_calls
 from tripline.store.rpc_calls import Standing
 from tripline.store.transactions import Store, WriteTx
 from tripline.wire import topics
-from tripline.wire.rpc import Asked
+from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
 WAITING: Final = 10_000
 """Calls that are waited for at a time."""
@@ -90,40 +90,39 @@ class Calls:
         Raises `NotFound`, `Forbidden`, `rpc.NotConnected`, `rpc.NotSubscribed`, `rpc.Congested`, `rpc.NoAck`,
         `rpc.Cancelled`, `rpc.TooManyCalls`, or `Outage` when the store is away or the server stops.
         """
-        ack_ms = self.ack_ms(asked.ack_ms)
-        return await self.through(
-            sensor_id,
-            lambda tx: requests.begin(
-                tx,
-                actor=actor,
-                sensor_id=sensor_id,
-                asked=asked,
-                ack_ms=ack_ms,
-                ids=self._ids,
-                now_ms=self._clock(),
-            ),
-            lambda _: asked.message,
-            ack_ms,
-        )
 
-    def ack_ms(self, wanted_ms: int) -> int:
-        """How long a device may take to acknowledge a call."""
-        return min(wanted_ms, round(self._settings.ack_s * 1000))
+        def begin(tx: WriteTx, ack_ms: int) -> tuple[Call, bytes]:
+            now_ms = self._clock()
+            call = requests.begin(
+                tx, actor=actor, sensor_id=sensor_id, asked=asked, ack_ms=ack_ms, ids=self._ids, now_ms=now_ms
+            )
+            return call, asked.message
+
+        answered = await self.through(sensor_id, begin, ack_ms=asked.ack_ms)
+        assert answered is not None
+        return answered
 
     async def through(
         self,
         sensor_id: SensorId,
-        begin: Callable[[WriteTx], Call],
-        message: Callable[[Call], bytes],
-        ack_ms: int,
-    ) -> Answered:
-        """As `call`, for a call that `begin` keeps; raises what `begin` raises too."""
+        begin: Callable[[WriteTx, int], tuple[Call, bytes] | None],
+        *,
+        ack_ms: int = LONGEST_ACK_MS,
+    ) -> Answered | None:
+        """As `call`, for a call that `begin` keeps, with what is to be sent; None when `begin` does not make it.
+
+        `begin` is told how long, in ms, the device may take to acknowledge it. Raises what `begin` raises too.
+        """
+        ack_ms = min(ack_ms, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000
         with self._place(sensor_id):
-            call = await self._gathering.write(begin)
+            begun = await self._gathering.write(lambda tx: begin(tx, ack_ms))
+            if begun is None:
+                return None
+            call, message = begun
             event = self._waiting[call.id] = asyncio.Event()
             try:
-                delivery = await self._send(call, message(call), until)
+                delivery = await self._send(call, message, until)
                 if delivery is not Delivery.SENT:
                     await self._end(call, Event.UNDELIVERABLE)
                     refusal, sentence = _UNDELIVERED[delivery]

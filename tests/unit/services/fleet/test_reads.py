@@ -135,7 +135,7 @@ def test_mounting_twice_is_new_only_once():
 
         again = sensor_service.mount(tx, actor=fleet.actor, sensor_id=sensor.id, vehicle_id=fleet.vehicles[0])
 
-        assert again == (sensor, False)
+        assert again == (sensor, sensor_service.Mounting.NOTHING)
 
 
 def test_account_that_lost_the_race_for_its_company_is_refused():

@@ -1,0 +1,140 @@
+"""Mounting a sensor, with the activation of its device when that is needed (rpc.md 6).
+
+    asked --sent--> awaits the result --2xxx--> mounted (in `answers.py`)
+                                      --other, or refused, superseded, cancelled--> as it was
+
+Nothing but the device's success writes the mapping; whoever asked is answered when the device acknowledges.
+"""
+
+from typing import Final
+
+import msgspec
+
+from tripline import config
+from tripline.domain import access, rpc, sensors
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import SensorId, TimeIds, VehicleId
+from tripline.domain.rpc import Call
+from tripline.domain.sensors import Sensor
+from tripline.domain.vehicles import Vehicle
+from tripline.ports import Clock, Signals
+from tripline.services import hints
+from tripline.services.fleet import sensors as fleet_sensors
+from tripline.services.fleet.sensors import Mounting
+from tripline.services.rpc import activation, requests
+from tripline.services.rpc.calls import Answered, Calls
+from tripline.store import rpc_activations
+from tripline.store import sensors as sensor_rows
+from tripline.store.transactions import ReadTx, Store, WriteTx
+from tripline.wire import rpc as wire
+
+_METHOD: Final = msgspec.json.encode(rpc.ACTIVATION)
+
+
+class Mounter:
+    """Mounts sensors on vehicles."""
+
+    def __init__(
+        self, *, store: Store, calls: Calls, ids: TimeIds, signals: Signals, clock: Clock, settings: config.Rpc
+    ) -> None:
+        self._store = store
+        self._calls = calls
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+        self._upload_period_s = settings.upload_period_s
+
+    async def mount(
+        self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId
+    ) -> tuple[Sensor, Answered | None]:
+        """The sensor, on the vehicle; or as it is while its device activates itself, with the acknowledgement.
+
+        Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted`, `rpc.ActivationRefused`, and as `Calls.call`.
+        """
+        sensor, became = await self._store.write(
+            lambda tx: fleet_sensors.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+        )
+        if became is Mounting.DONE:
+            hints.tell(self._signals, hints.sensors_changed([sensor_id]))
+        if became is not Mounting.NEEDS_ACTIVATION:
+            return sensor, None
+        answered = await self._calls.through(
+            sensor_id, lambda tx, ack_ms: self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
+        )
+        if answered is not None:
+            _require_willing(answered)
+        return await self._store.read_short(lambda tx: _read(tx, actor, sensor_id)), answered
+
+    def _begin(
+        self, tx: WriteTx, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, ack_ms: int
+    ) -> tuple[Call, bytes] | None:
+        now_ms = self._clock()
+        return begin(
+            tx,
+            actor=actor,
+            sensor_id=sensor_id,
+            vehicle_id=vehicle_id,
+            upload_period_s=self._upload_period_s,
+            ack_ms=ack_ms,
+            ids=self._ids,
+            now_ms=now_ms,
+        )
+
+
+def begin(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    sensor_id: SensorId,
+    vehicle_id: VehicleId,
+    upload_period_s: int,
+    ack_ms: int,
+    ids: TimeIds,
+    now_ms: int,
+) -> tuple[Call, bytes] | None:
+    """Keep an activation that is about to be sent, with what is sent; it supersedes one that was awaited.
+
+    None when the sensor came to the vehicle meanwhile. Raises `NotFound`, `Forbidden` or `sensors.AlreadyMounted`.
+    """
+    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
+    sensor, vehicle = fleet_sensors.both(tx, scope, sensor_id, vehicle_id)
+    if sensors.mounted_status(sensor, vehicle_id) is None:
+        return None
+    params = _params(sensor, vehicle, upload_period_s)
+    call = requests.insert(
+        tx,
+        sensor_id=sensor_id,
+        user_id=actor.user_id,
+        method=rpc.ACTIVATION,
+        params=params,
+        ack_ms=ack_ms,
+        ids=ids,
+        now_ms=now_ms,
+        activation_on=vehicle_id,
+    )
+    rpc_activations.put(tx, call, vehicle_id, now_ms=now_ms)
+    return call, wire.message(_METHOD, params)
+
+
+def _params(sensor: Sensor, vehicle: Vehicle, upload_period_s: int) -> bytes:
+    return wire.activation_params(
+        vehicle_no=vehicle.vehicle_no,
+        upload_period_s=upload_period_s,
+        displacement=vehicle.displacement,
+        fuel_type=vehicle.fuel_type,
+        mission_type=vehicle.mission_type or sensor.mission_type,
+    )
+
+
+def _require_willing(answered: Answered) -> None:
+    """Raise `rpc.ActivationRefused` when the device acknowledged that it will not, or that it failed (rpc.md 6.2)."""
+    code = wire.said(answered.body).code
+    failed = not rpc.is_success(code) if answered.is_result else activation.refuses(code)
+    if failed:
+        said = "reported a failure without a usable code" if code is None else f"answered with the code {code}"
+        raise rpc.ActivationRefused(f"The device was not activated: it {said}.")
+
+
+def _read(tx: ReadTx, actor: Actor, sensor_id: SensorId) -> Sensor:
+    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
+    return access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
