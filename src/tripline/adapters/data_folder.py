@@ -6,11 +6,14 @@ The lock is the kernel's (`flock`), so it ends with the process that held it, ho
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Final
 
 DATABASE: Final = "tripline.db"
 LOCK: Final = "serve.lock"
+_LOOKING_S: Final = 0.1
+"""Longer than a command takes that only looks whether the folder is held."""
 
 
 class DataFolderError(Exception):
@@ -43,13 +46,28 @@ def existing(folder: Path) -> Path:
     return folder.resolve()
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a server runs on the folder. Looks with a shared lock, for the moment of looking."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class Hold:
     """The exclusive hold of a running server on its data folder. Released by `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
         self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
         except BlockingIOError:
             holder = os.read(self._descriptor, 32).decode().strip()
             os.close(self._descriptor)
@@ -58,6 +76,13 @@ class Hold:
             ) from None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def _take(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOOKING_S)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release(self) -> None:
         """Let the next server have the folder."""

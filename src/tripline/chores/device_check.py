@@ -1,0 +1,128 @@
+"""Listening to a device beside a running server, for `tripline device check`.
+
+The command watches the sensor (a row that ends by itself), the pipeline notes what comes, and the command reads that.
+It writes twice, and every few minutes once: each write of another process makes the pipeline read its tracks again.
+
+Not here: what is printed (`cli/device.py`).
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tripline import app
+from tripline.adapters import data_folder
+from tripline.chores import installation
+from tripline.config import Config
+from tripline.services.device_check import looking
+from tripline.services.device_check.listening import MESSAGE, NOTE, Listener, Told
+from tripline.services.device_check.looking import SCOPE, Watched
+from tripline.store import device_watch
+from tripline.store.transactions import Store, WriteTx
+
+WATCH_MS: Final = 300_000
+"""How long a watch lasts that nobody prolongs."""
+RENEW_MS: Final = 120_000
+"""What is left of a watch when it is prolonged."""
+MOST_WATCHED: Final = 50
+POLL_S: Final = 0.25
+_NO_SERVER: Final = "no server runs on this data folder: start it with `tripline serve`; waiting"
+_SERVED: Final = "the server runs"
+
+
+class Busy(Exception):  # noqa: N818  an answer to who asks
+    """Too many devices are listened to already; the text is the one line to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to listen to, and for how long."""
+
+    token: str
+    for_s: float | None = None
+    count: int | None = None
+    """Messages after which to end."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What came."""
+
+    messages: int = 0
+    rejected: int = 0
+
+
+async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Summary:
+    """Listen until the order is met, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
+    folder = data_folder.existing(config.data)
+    async with installation.store_of(config) as store:
+        watched = await store.read(lambda tx: looking.find(tx, order.token, now_ms=app.now_ms()))
+        first = await store.read(lambda tx: looking.begin(tx, watched))
+        listener = Listener(watched, first, max_items=config.devices.max_items)
+        watch = _Watch(store, watched)
+        await watch.prolong()
+        try:
+            return await _listen(store, folder, order, listener, watch, tell)
+        finally:
+            await watch.end()
+
+
+class _Watch:
+    """The row that makes the pipeline note what the device sends."""
+
+    def __init__(self, store: Store, watched: Watched) -> None:
+        self._store = store
+        self.watched = watched
+        self._until_ms = 0
+
+    async def prolong(self) -> None:
+        """Make the watch last again, when little of it is left or somebody ended it."""
+        now_ms = app.now_ms()
+        running = await self._store.read(lambda tx: device_watch.watched(tx, SCOPE, now_ms=now_ms))
+        until_ms = running.get(self.watched.sensor_id, 0)
+        if until_ms - now_ms > RENEW_MS:
+            return
+        if until_ms == 0 and len(running) >= MOST_WATCHED:
+            raise Busy(f"{MOST_WATCHED} devices are listened to already; end one of the commands.")
+        # The odd millisecond tells our watch from that of a command that prolongs it in the same moment.
+        until_ms = self._until_ms = now_ms + WATCH_MS + secrets.randbelow(1000)
+
+        def write(tx: WriteTx) -> None:
+            device_watch.watch(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms)
+
+        await self._store.write(write)
+
+    async def end(self) -> None:
+        """End it, unless somebody else goes on."""
+        until_ms = self._until_ms
+        await self._store.write(lambda tx: device_watch.end(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms))
+
+
+async def _listen(
+    store: Store, folder: Path, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
+) -> Summary:
+    summary = Summary()
+    begun_ms = app.now_ms()
+    for told in listener.beginning(begun_ms):
+        tell(told)
+    is_served = True
+    while True:
+        now_ms = app.now_ms()
+        was_served, is_served = is_served, data_folder.is_held(folder)
+        if is_served is not was_served:
+            tell(Told(now_ms, NOTE, _SERVED if is_served else _NO_SERVER))
+        look = await store.read(lambda tx: looking.look(tx, watch.watched, listener.look))
+        for told in listener.told(look, now_ms):
+            if told.kind == MESSAGE:
+                if summary.messages == order.count:
+                    return summary
+                summary.messages += 1
+                summary.rejected += told.is_rejected
+            tell(told)
+        if summary.messages == order.count or (order.for_s is not None and now_ms - begun_ms >= order.for_s * 1000):
+            return summary
+        await watch.prolong()
+        await asyncio.sleep(POLL_S)

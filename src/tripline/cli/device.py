@@ -1,0 +1,87 @@
+"""`tripline device`: what the maker of a device needs beside a running server."""
+
+import json
+import sys
+from typing import Annotated, Any, Final
+
+import uvloop
+from cyclopts import App, Parameter, validators
+
+from tripline import config_files
+from tripline.chores import device_check
+from tripline.cli import base
+from tripline.services.device_check.listening import MESSAGE, NOTE, Told
+
+_NOTHING: Final = (
+    "nothing came. Is the device sent to this server's device port, does it trust the certificate of DATA/tls/ca.crt,"
+    " and is its MQTT user name this token? A refused CONNECT is in the server's log (device.refused)."
+)
+device = App(
+    name="device",
+    help="Help who makes or connects a device.",
+    help_epilogue="Example: TRIPLINE_DEVICE_TOKEN=... tripline device check --for 60",
+)
+base.commands.command(device)
+
+
+@device.command(
+    help_epilogue="Example: TRIPLINE_DEVICE_TOKEN=... tripline device check --data /srv/tripline --count 10"
+)
+def check(
+    *,
+    token: Annotated[
+        str,
+        Parameter(
+            env_var=config_files.DEVICE_TOKEN,
+            help="the sensor's credentials id; others can read flags: use the variable",
+        ),
+    ],
+    for_s: Annotated[
+        float | None,
+        Parameter(name="--for", validator=validators.Number(gt=0), help="seconds to listen (default: until Ctrl-C)"),
+    ] = None,
+    count: Annotated[
+        int | None, Parameter(validator=validators.Number(gte=1), help="messages after which to end")
+    ] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative=(), help="one JSON object a line")] = False,
+    place: base.Place | None = None,
+) -> int:
+    """Listen to one device and explain each message: how it was read, what was converted, what was rejected and why.
+
+    Works beside `tripline serve` on the same data folder. Exits 1 when nothing came or something was rejected.
+    """
+    order = device_check.Order(token, for_s=for_s, count=count)
+    show = _as_json if as_json else _as_text
+    try:
+        summary = uvloop.run(device_check.listened(base.settings(place, {}), order, tell=show))
+    except device_check.Busy as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return base.FAILED
+    if not as_json:
+        base.line(f"messages {summary.messages}, of these rejected in whole or in part {summary.rejected}")
+    if not summary.messages:
+        print(f"tripline: {_NOTHING}", file=sys.stderr)
+    return base.OK if summary.messages and not summary.rejected else base.FAILED
+
+
+def _as_text(told: Told) -> None:
+    at = base.utc_text(told.at_ms)
+    if told.kind != MESSAGE:
+        base.line(base.printable(f"{at} {told.text if told.kind == NOTE else f'{told.kind}: {told.text}'}"))
+        return
+    base.line(base.printable(f"{at} message on {told.topic}, {told.size} bytes: {told.text}"))
+    for finding in told.findings:
+        where = f"{finding.where}: " if finding.where else ""
+        base.line(base.printable(f"    {finding.sort:<9} {where}{finding.text}"))
+
+
+def _as_json(told: Told) -> None:
+    record: dict[str, Any] = {"at": told.at_ms, "kind": told.kind, "text": told.text}
+    if told.kind == MESSAGE:
+        record |= {
+            "topic": told.topic,
+            "bytes": told.size,
+            "outcome": told.outcome,
+            "findings": [{"sort": each.sort, "where": each.where, "text": each.text} for each in told.findings],
+        }
+    base.line(json.dumps(record))

@@ -1,0 +1,1 @@
+"""Listening to one device on behalf of its maker: `tripline device check`."""

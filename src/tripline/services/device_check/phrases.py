@@ -1,0 +1,95 @@
+"""What happens to a device's messages, connections, trips and calls, in sentences for its maker.
+
+Not here: what is said of a message's keys (`wire/device_explain.py`).
+"""
+
+from typing import Final
+
+from tripline.services.device_check.looking import CallState, Session, TripState
+from tripline.services.ingest import watching
+
+REFUSED: Final = {
+    "too_large": "larger than this server takes: send fewer samples in one message",
+    "unknown_call": "no call of this device has this Request-ID: use the one of the request's topic, character by"
+    " character",
+    "unknown_sensor": "the sensor was removed",
+    "internal": "an error of the server's; its operator finds it in the log",
+}
+"""Why a message was refused before or after it was read: reason -> what to do."""
+OUTCOMES: Final = {
+    watching.KEPT: "kept",
+    watching.REDELIVERED: "sent before: acknowledged, not kept again",
+    watching.EMPTY: "acknowledged, nothing to keep",
+    watching.ANSWER: "answer to a call",
+    watching.NOT_TRACED: "more messages come than are shown here; they are taken in all the same",
+}
+ENDINGS: Final = {
+    "disconnected": "the device said goodbye (DISCONNECT)",
+    "lost": "the connection broke without DISCONNECT: power, network, or the device closed it",
+    "silent": "nothing came for one and a half times the keep-alive: send PINGREQ in time",
+    "taken_over": "another connection came with the same token: two devices share it, or the device did not close"
+    " its old connection",
+    "protocol_error": "the device sent what MQTT 3.1.1 does not allow",
+    "refused": "the CONNECT was refused",
+    "flooded": "the device sent more without waiting for acknowledgements than is taken",
+    "slow_reader": "the device did not read what the server sent",
+    "credential_ended": "the token is good no more: the sensor was deleted, or has a new token",
+    "store_away": "the server could not keep anything; connect again in some seconds",
+    "server_stopping": "the server was stopped; connect again",
+    "server_lost": "the server was gone; connect again",
+    "error": "an error of the server's; its operator finds it in the log",
+}
+"""Reason of the end of a session -> what it means for the device."""
+NOT_SCORED: Final = {
+    "device_type": "trips of this type of device are never scored",
+    "unmapped": "the sensor was not mounted on a vehicle",
+    "parking": "the vehicle was parked (`try` 2)",
+    "no_samples": "fewer than two samples with a time of their own (`clt`), 500 ms apart",
+    "no_position": "no sample has a valid position",
+    "sparse": "samples are 5 s apart or more: send one every 1 to 2 s",
+    "too_short": "the trip is shorter than 3,000 m",
+}
+"""Why a trip has no score -> in words (`docs/scoring.md`)."""
+
+
+def standing(now: Session | None) -> str:
+    """How the connection is at first."""
+    if now is None:
+        return "the device has never connected"
+    return "connected" if now.connected else f"not connected; last time: {_ending(now)}"
+
+
+def session(now: Session, before: Session | None) -> str:
+    """What happened to the connection."""
+    was_connected = before is not None and before.connected
+    if now.connected:
+        return f"connected again; {ENDINGS['taken_over']}" if was_connected else "connected"
+    return f"{'' if was_connected else 'connected and '}disconnected, {_ending(now)}"
+
+
+def _ending(now: Session) -> str:
+    reason = now.reason or "lost"
+    return f"{reason}: {ENDINGS.get(reason, 'see the log of the server')}"
+
+
+def trip(now: TripState, before: TripState | None) -> str | None:
+    """What became of a trip; None when there is nothing to say."""
+    name = f"trip {now.id}" if now.tid is None else f"trip {now.id} (number {now.tid})"
+    if before is None or before.state != now.state:
+        if now.state == "OPEN":
+            return f"{name} opened"
+        ended = "ended by its trip message" if now.state == "COMPLETE" else "ended without a trip message"
+        return f"{name} {ended}{'' if now.not_scored is None else f', {_unscored(now)}'}"
+    if now.score is not None and now.score != before.score:
+        return f"{name} scored {now.score:.1f}"
+    return f"{name}: {_unscored(now)}" if now.not_scored not in (None, before.not_scored) else None
+
+
+def _unscored(now: TripState) -> str:
+    return f"not scored: {NOT_SCORED.get(str(now.not_scored), now.not_scored)}"
+
+
+def call(now: CallState) -> str:
+    """How far a call is."""
+    code = "" if now.result_code is None else f", code {now.result_code}"
+    return f"call {now.id} ({now.method}): {now.state.lower()}{code}"

@@ -1,0 +1,76 @@
+"""`tripline device check` as a process beside a server, read line by line."""
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support import servers
+from tests.support.fleet import Registered
+from tests.support.worlds import World
+
+END_S = 20
+
+
+@dataclass
+class Check:
+    """A running command, and what it has told."""
+
+    process: subprocess.Popen[str]
+    told: list[dict[str, Any]] = field(default_factory=list)
+    errors: str = ""
+
+    def next(self) -> dict[str, Any] | None:
+        """What it tells next; None when it has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            return None
+        self.told.append(json.loads(line))
+        return self.told[-1]
+
+    def until(self, kind: str, fragment: str = "") -> dict[str, Any]:
+        """What it tells next of this kind with this in its text. The command ends by itself, and so does the wait."""
+        while (told := self.next()) is not None:
+            if told["kind"] == kind and fragment in told["text"]:
+                return told
+        raise AssertionError(f"no {kind} {fragment!r} among {self.told}")
+
+    def ended(self) -> int:
+        """Read to the end; the exit code."""
+        while self.next() is not None:
+            pass
+        _, self.errors = self.process.communicate(timeout=END_S)
+        return self.process.returncode
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages that were told."""
+        return [told for told in self.told if told["kind"] == "message"]
+
+
+@contextlib.contextmanager
+def checking(world: World, box: Registered, *flags: str) -> Iterator[Check]:
+    """The command, listening. It ends by itself after 60 seconds at the latest."""
+    process = subprocess.Popen(
+        servers.command("device", "check", "--data", str(world.server.data), "--json", "--for", "60", *flags),
+        env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    check = Check(process)
+    try:
+        check.until("connection")
+        yield check
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=END_S)
+
+
+def said(message: dict[str, Any], sort: str) -> list[str]:
+    """What is said of a message under this word, each as `place: text`."""
+    return [f"{each['where']}: {each['text']}" for each in message["findings"] if each["sort"] == sort]
