@@ -28,6 +28,7 @@ from tripline.api import (
     mounting,
     password_page,
     passwords,
+    pushes,
     rights,
     rpc,
     sensors,
@@ -68,6 +69,7 @@ FAMILIES: Final = (
     loans,
     rights,
     carrier,
+    pushes,
     imports,
 )
 

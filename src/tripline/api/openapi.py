@@ -46,6 +46,7 @@ HEADINGS: Final = {
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": ("Driving scores and GPS events.", ("analytics",)),
     "Delegation": ("Vehicles lent to companies, rights of people on vehicles.", ("candidates", "loans", "rights")),
+    "Pushes": ("Messages to a company's own server: what waits, what was given up, what signs them.", ("pushes",)),
     "Bulk registration": ("Many vehicles or sensors from one CSV file.", ("imports",)),
     "Carrier lines": ("Telephone lines of devices.", ("carrier", "lines")),
     "Documentation": ("This document.", ("docs",)),

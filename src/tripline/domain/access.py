@@ -67,6 +67,8 @@ class Action(Enum):
     PERSON_DELETE = "person.delete"
     PERSON_LIST = "person.list"
     PERSON_MODIFY = "person.modify"
+    PUSH_MANAGE = "push.manage"
+    """See what waits for the company's own server and what was given up, send it again, read and change the secret."""
     RIGHT_GIVE_DIRECTOR = "right.give_director"
     """Make somebody DELEGATED_DIRECTOR of a vehicle, or take it back; the row is the vehicle."""
     RIGHT_GIVE_DRIVER = "right.give_driver"
@@ -149,6 +151,8 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _SELF,
         Authority.DRIVER: _SELF,
     },
+    # Messages hold what partners' sensors sent, and the secret proves who sends: each company's own affair.
+    Action.PUSH_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     # Rules 2 and 3 of the delegation chapter.
     Action.RIGHT_GIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
     Action.RIGHT_GIVE_DRIVER: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _DIRECTING},

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from tripline.domain.access import Scope
-from tripline.store import inspection, mail_outbox, rejected
+from tripline.store import inspection, mail_outbox, push_parked, rejected
 from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
 _MS_PER_DAY: Final = 86_400_000
+_MS_PER_MINUTE: Final = 60_000
 LATE_MS: Final = 300_000
 """A scoring job this long overdue means that no scorer works."""
 LEAST_FREE_BYTES: Final = 512 * 2**20
@@ -64,7 +65,7 @@ def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
     """The whole report of a database of the present schema."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
-        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms), _mails(tx)],
+        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms), _mails(tx), _pushes(tx, now_ms)],
         rejected.counts(tx, everything, since_ms=0),
         rejected.newest(tx, everything, limit=NEWEST),
     )
@@ -108,6 +109,17 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     if jobs.overdue:
         return Finding("scoring", False, f"{jobs.waiting} jobs wait, {jobs.overdue} of them too long{error}")
     return Finding("scoring", True, f"{jobs.waiting} jobs wait{error}")
+
+
+def _pushes(tx: ReadTx, now_ms: int) -> Finding:
+    pushes = push_parked.counts(tx)
+    waits = f"{pushes.waiting} messages to customers' servers wait"
+    if pushes.oldest_ms is not None:
+        waits += f", the oldest for {max(0, now_ms - pushes.oldest_ms) // _MS_PER_MINUTE} minutes"
+    if pushes.parked:
+        error = f"; last error: {pushes.last_error}" if pushes.last_error else ""
+        return Finding("push", True, f"{waits}, {pushes.parked} given up (see `tripline push list`){error}")
+    return Finding("push", True, waits)
 
 
 def _mails(tx: ReadTx) -> Finding:

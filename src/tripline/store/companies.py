@@ -13,7 +13,7 @@ from tripline.domain.access import Scope
 from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import company, push_outbox, sensor, vehicle
+from tripline.store.tables import company, push_outbox, push_secret, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _FIELDS: Final = [field.name for field in fields(Company)]
@@ -76,11 +76,14 @@ def change(tx: WriteTx, company_id: CompanyId, details: Details) -> None:
 
 
 def remove(tx: WriteTx, company_id: CompanyId) -> None:
-    """Delete a company whose caller was let pass, and the messages that wait for it; those it registered stay.
+    """Delete a company whose caller was let pass, with the messages that wait for it and what signs them.
+
+    Those it registered stay.
 
     Nothing else may name it any more: its people, loans and relations were deleted before.
     """
     tx.run(delete(push_outbox).where(push_outbox.c.company_id == company_id))
+    tx.run(delete(push_secret).where(push_secret.c.company_id == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
     tx.run(delete(company).where(company.c.id == company_id))
 

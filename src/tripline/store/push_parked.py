@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, func, select, true, update
+from sqlalchemy import ColumnElement, Select, delete, func, null, select, true, update
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
 from tripline.store import outbox
+from tripline.store.journeys import Span
+from tripline.store.listing import UnknownOffset
 from tripline.store.outbox import Channel
 from tripline.store.tables import push_outbox
 from tripline.store.transactions import ReadTx, WriteTx
@@ -73,38 +75,26 @@ class Counts:
         return None if self.oldest_no is None else ids.ms_of_no(self.oldest_no)
 
 
-def listed(
-    tx: ReadTx,
-    which: Which,
-    *,
-    limit: int,
-    after: RowNo | None = None,
-    newest_first: bool = False,
-    bodies: bool = False,
-) -> Sequence[Parked]:
+def listed(tx: ReadTx, which: Which, *, limit: int, after: RowNo | None = None, bodies: bool = False) -> list[Parked]:
     """Parked messages in the order in which they were put into the outbox, behind this number."""
-    body = _ROW.body if bodies else func.nullif(1, 1).label("body")
-    statement = select(
-        _ROW.no,
-        _ROW.id,
-        _ROW.company_id,
-        _ROW.channel,
-        _ROW.sensor_id,
-        _ROW.selector,
-        _ROW.request_id,
-        _ROW.attempts,
-        _ROW.last_error,
-        _ROW.parked_ms,
-        body,
-    ).where(*_chosen(which))
-    if after is not None:
-        statement = statement.where(_ROW.no < after if newest_first else _ROW.no > after)
-    order = _ROW.no.desc() if newest_first else _ROW.no
-    return [_parked(row) for row in tx.all(statement.order_by(order).limit(limit))]
+    behind = true() if after is None else _ROW.no > after
+    return [_parked(row) for row in tx.all(_select(which, bodies).where(behind).order_by(_ROW.no).limit(limit))]
 
 
-def number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo | None:
-    """The number of a company's parked message; None when it has none with this id.
+def page(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Parked]:
+    """A page of a company's parked messages by the time they were put into the outbox. Raises `UnknownOffset`."""
+    statement = _select(Which(company_id=company_id), bodies=False).where(
+        _ROW.no >= ids.first_no(span.first_ms), _ROW.no < ids.first_no(span.last_ms + 1)
+    )
+    if span.after is not None:
+        place = _number_of(tx, company_id, span.after)
+        statement = statement.where(_ROW.no > place if span.ascending else _ROW.no < place)
+    order = _ROW.no if span.ascending else _ROW.no.desc()
+    return [_parked(row) for row in tx.all(statement.order_by(order).limit(span.limit))]
+
+
+def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
+    """The number of a company's parked message. Raises `UnknownOffset` when it has none with this id.
 
     Numbers are never below the one within the id, and equal to it for messages that were not sent again.
     """
@@ -112,7 +102,9 @@ def number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo | Non
         _PARKED, _ROW.company_id == company_id, _ROW.no >= ids.no_of(message_id), _ROW.id == message_id
     )
     found = tx.all(statement.order_by(_ROW.no).limit(1))
-    return found[0].no if found else None
+    if not found:
+        raise UnknownOffset.of_list()
+    return RowNo(found[0].no)
 
 
 def resend(tx: WriteTx, which: Which, *, first_no: int, now_ms: int, limit: int) -> int:
@@ -151,6 +143,22 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
     failed = select(_ROW.last_error).where(_PARKED, of_company, _ROW.last_error.is_not(None))
     errors = tx.all(failed.order_by(_ROW.no.desc()).limit(1))
     return Counts(waiting.all, parked, waiting.oldest, errors[0].last_error if errors else None)
+
+
+def _select(which: Which, bodies: bool) -> Select[Any]:
+    return select(
+        _ROW.no,
+        _ROW.id,
+        _ROW.company_id,
+        _ROW.channel,
+        _ROW.sensor_id,
+        _ROW.selector,
+        _ROW.request_id,
+        _ROW.attempts,
+        _ROW.last_error,
+        _ROW.parked_ms,
+        _ROW.body if bodies else null().label("body"),
+    ).where(*_chosen(which))
 
 
 def _chosen(which: Which) -> list[ColumnElement[bool]]:

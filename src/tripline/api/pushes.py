@@ -1,0 +1,153 @@
+"""Messages to a company's own server: what waits, what was given up and can be sent again, what signs them (push.md 3).
+
+Where they go and which are wanted is in the company's record (`companies.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
+from tripline.api.rim import Call, rim_of
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.services import hints
+from tripline.services.push import desk, signing
+from tripline.store.push_parked import Which
+from tripline.store.push_secrets import Secret
+from tripline.store.transactions import ReadTx
+from tripline.wire import rest_pushes, rest_reading
+from tripline.wire.rest import Count, Page
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/push",
+    access=Action.PUSH_MANAGE,
+    answer=rest_pushes.PushCounts,
+)
+async def count(request: Call) -> ASGIApp:
+    """How many messages to the company's server wait, and how many were given up."""
+
+    def work(tx: ReadTx) -> rest_pushes.PushCounts:
+        actor, company_id = _asked(tx, request)
+        found = desk.counts(tx, actor=actor, company_id=company_id)
+        return rest_pushes.PushCounts(
+            waiting=found.waiting, parked=found.parked, oldest_time=found.oldest_ms, last_error=found.last_error
+        )
+
+    return answers.ok(await rim_of(request).store.read(work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/push/parked",
+    access=Action.PUSH_MANAGE,
+    answer=PageOf(record=rest_pushes.ParkedPush, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_parked(request: Call) -> ASGIApp:
+    """Messages to the company's server that were given up, by the time they were last put in line."""
+
+    def work(tx: ReadTx) -> Page:
+        actor, company_id = _asked(tx, request)
+        desk.admit(tx, actor=actor, company_id=company_id)
+        return reading.by_time(
+            request,
+            lambda span: desk.parked(tx, actor=actor, company_id=company_id, span=span),
+            record=rest_pushes.parked,
+            id_of=lambda parked: parked.id,
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/company/{companyId}/push/resend",
+    access=Action.PUSH_MANAGE,
+    request=rest_pushes.Resend,
+    answer=Count,
+)
+async def resend(request: Call) -> ASGIApp:
+    """Send messages that were given up again: those named, those about a sensor, or all; how many there were.
+
+    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it.
+    """
+    rim = rim_of(request)
+    actor, company_id = await _admitted(request)
+    sent = rest_reading.read(await parameters.json_object(request), rest_pushes.Resend)
+    sensor_id = rest_pushes.resent_sensor(sent)
+    now_ms = rim.clock()
+    which = Which(
+        company_id=company_id,
+        message_ids=rest_pushes.resent_ids(sent),
+        sensor_id=None if sensor_id is None else SensorId(sensor_id),
+        until_ms=now_ms,
+    )
+    total, done = 0, desk.RESENT_AT_ONCE
+    while done >= desk.RESENT_AT_ONCE:
+        done = await rim.store.write(lambda tx: desk.resend(tx, actor=actor, which=which, ids=rim.ids, now_ms=now_ms))
+        total += done
+    hints.tell(rim.signals, hints.push_due())
+    return answers.ok(Count(total))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/push/secret",
+    access=Action.PUSH_MANAGE,
+    answer=rest_pushes.PushSecret,
+)
+async def read_secret(request: Call) -> ASGIApp:
+    """The secret that signs messages to the company's server (Standard Webhooks), made when there is none yet."""
+    rim = rim_of(request)
+    actor, company_id = await _admitted(request)
+    now_ms = rim.clock()
+    found = await rim.store.write(lambda tx: desk.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    return answers.ok(_secret(found, now_ms))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/company/{companyId}/push/secret",
+    access=Action.PUSH_MANAGE,
+    answer=rest_pushes.PushSecret,
+)
+async def rotate_secret(request: Call) -> ASGIApp:
+    """Another secret. For a day the one before signs too: `webhook-signature` then holds two, a blank between."""
+    rim = rim_of(request)
+    actor, company_id = await _admitted(request)
+    now_ms = rim.clock()
+    made = await rim.store.write(lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    hints.tell(rim.signals, hints.company_changed(company_id))
+    return answers.ok(_secret(made, now_ms))
+
+
+def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
+    actor = guards.permitted_in(tx, request)
+    return actor, CompanyId(parameters.path_id(request, "companyId"))
+
+
+async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
+    """Who asks, and whose messages; ownership is checked before the body, and again with what is done."""
+
+    def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
+        actor, company_id = _asked(tx, request)
+        desk.admit(tx, actor=actor, company_id=company_id)
+        return actor, company_id
+
+    return await rim_of(request).store.read_short(work)
+
+
+def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:
+    until_ms = found.former_until_ms
+    return rest_pushes.PushSecret(
+        secret=signing.shown(found.secret),
+        created_time=found.created_ms,
+        former_until=until_ms if until_ms is not None and until_ms > now_ms else None,
+    )
+
+
+handlers: Final[list[Any]] = [count, list_parked, resend, read_secret, rotate_secret]

@@ -1,0 +1,53 @@
+"""Messages to customers' servers that were given up, for the operator of the machine: listed, and sent again.
+
+Each works beside a running server as well as without one; a running one looks every few seconds.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from tripline import app
+from tripline.chores import installation
+from tripline.config import Config
+from tripline.domain.ids import RowNo
+from tripline.services.push import desk
+from tripline.store import push_parked
+from tripline.store.push_parked import Parked, Which
+from tripline.store.transactions import Store
+
+PAGE: Final = 500
+
+
+async def listed(config: Config, which: Which, *, limit: int, bodies: bool, show: Callable[[Parked], None]) -> int:
+    """Show parked messages in the order in which they were put into the outbox, at most so many; how many it were."""
+    async with installation.store_of(config) as store:
+        after: RowNo | None = None
+        shown = 0
+        while shown < limit:
+            size = min(limit - shown, PAGE)
+            found = await _page(store, which, limit=size, after=after, bodies=bodies)
+            for each in found:
+                show(each)
+            shown += len(found)
+            if len(found) < size:
+                break
+            after = found[-1].no
+        return shown
+
+
+async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, bodies: bool) -> list[Parked]:
+    return await store.read(lambda tx: push_parked.listed(tx, which, limit=limit, after=after, bodies=bodies))
+
+
+async def resent(config: Config, which: Which) -> int:
+    """Let parked messages wait again; how many."""
+    async with installation.store_of(config) as store:
+        ids = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        total, done, now_ms = 0, desk.RESENT_AT_ONCE, app.now_ms()
+        which = replace(which, until_ms=now_ms)
+        while done >= desk.RESENT_AT_ONCE:
+            done = await store.write(lambda tx: desk.resend_any(tx, which=which, ids=ids, now_ms=now_ms))
+            total += done
+        return total

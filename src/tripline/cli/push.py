@@ -1,0 +1,117 @@
+"""`tripline push`: messages to customers' servers that were given up."""
+
+import datetime
+from typing import Annotated, Literal
+
+import uvloop
+from cyclopts import App, Parameter
+
+from tripline import config_files
+from tripline.chores import pushes as chores
+from tripline.cli import base
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.store.outbox import Channel
+from tripline.store.push_parked import Parked, Which
+
+push = App(
+    name="push",
+    help="Messages to customers' servers that were given up: look at them, send them again.",
+    help_epilogue="Example: tripline push list --since 2025-01-01",
+)
+base.commands.command(push)
+
+_CHANNELS = {"notify": Channel.NOTIFY, "rpcNotify": Channel.RPC_NOTIFY}
+_NAMES = {channel: name for name, channel in _CHANNELS.items()}
+
+_Company = Annotated[str | None, Parameter(help="only messages to this company (id)")]
+_Receiver = Annotated[
+    Literal["notify", "rpcNotify"] | None, Parameter(help="only messages to this of a company's two addresses")
+]
+_Sensor = Annotated[str | None, Parameter(help="only messages about this sensor (id)")]
+_Ids = Annotated[
+    list[str] | None, Parameter(name="--id", negative=(), help="only this message (webhook-id); may be repeated")
+]
+_Since = Annotated[
+    str | None, Parameter(help="only messages given up since then (UTC): 2025-01-31 or 2025-01-31T08:00")
+]
+
+
+@push.command(name="list", help_epilogue="Example: tripline push list --data /srv/tripline --receiver notify")
+def list_parked(
+    *,
+    company: _Company = None,
+    receiver: _Receiver = None,
+    sensor: _Sensor = None,
+    message: _Ids = None,
+    since: _Since = None,
+    limit: Annotated[int, Parameter(help="so many at most")] = 100,
+    body: Annotated[bool, Parameter(negative=(), help="show what the messages say too: it may tell positions")] = False,
+    place: base.Place | None = None,
+) -> int:
+    """Show messages that were given up, the oldest first: when, to whom, about which sensor, and why."""
+    which = _which(company, receiver, sensor, message, since)
+    settings = base.settings(place, {})
+    shown = uvloop.run(chores.listed(settings, which, limit=max(0, limit), bodies=body, show=_show))
+    base.line(f"{shown} messages shown" if shown < limit else f"{shown} messages shown; there may be more (--limit)")
+    return base.OK
+
+
+@push.command(help_epilogue="Example: tripline push resend --company b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11")
+def resend(
+    *,
+    company: _Company = None,
+    receiver: _Receiver = None,
+    sensor: _Sensor = None,
+    message: _Ids = None,
+    since: _Since = None,
+    place: base.Place | None = None,
+) -> int:
+    """Send messages that were given up again, with their ids; a running server begins within seconds.
+
+    Without a filter: all of them.
+    """
+    which = _which(company, receiver, sensor, message, since)
+    sent = uvloop.run(chores.resent(base.settings(place, {}), which))
+    base.line(f"{sent} messages wait to be sent again")
+    return base.OK
+
+
+def _show(parked: Parked) -> None:
+    text = (
+        f"{base.utc_text(parked.parked_ms)} {parked.id} company {parked.company_id} {_NAMES[parked.channel]} "
+        f"sensor {parked.sensor_id} selector {parked.selector} attempts {parked.attempts}: {parked.last_error}"
+    )
+    base.line(base.printable(text))
+    if parked.body is not None:
+        base.line(base.printable(f"  {parked.body.decode(errors='replace')}"))
+
+
+def _which(
+    company: str | None, receiver: str | None, sensor: str | None, message: list[str] | None, since: str | None
+) -> Which:
+    """The filters as the store takes them. Raises `WrongSettingError`."""
+    company_id, sensor_id = _id("--company", company), _id("--sensor", sensor)
+    return Which(
+        company_id=None if company_id is None else CompanyId(company_id),
+        channel=None if receiver is None else _CHANNELS[receiver],
+        sensor_id=None if sensor_id is None else SensorId(sensor_id),
+        message_ids=None if message is None else [_id("--id", each) or "" for each in message],
+        since_ms=None if since is None else _instant(since),
+    )
+
+
+def _id(flag: str, text: str | None) -> str | None:
+    known = None if text is None else ids.canonical(text)
+    if text is not None and known is None:
+        raise config_files.WrongSettingError(f"{flag}: {base.printable(text)} is no id (a UUID).")
+    return known
+
+
+def _instant(text: str) -> int:
+    try:
+        read = datetime.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise config_files.WrongSettingError(f"--since: {base.printable(text)} is no date or time.") from error
+    aware = read if read.tzinfo is not None else read.replace(tzinfo=datetime.UTC)
+    return int(aware.timestamp() * 1_000)

@@ -1,0 +1,66 @@
+"""What a company's administrators see of the messages to its server, and do about those that were given up.
+
+Not here: the sending (`pusher.py`), the same for the operator of the machine (`chores/pushes.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, TimeIds
+from tripline.services.push import secrets
+from tripline.store import companies, push_parked
+from tripline.store.journeys import Span
+from tripline.store.push_parked import Counts, Parked, Which
+from tripline.store.push_secrets import Secret
+from tripline.store.transactions import ReadTx, WriteTx
+
+RESENT_AT_ONCE: Final = 500
+"""Messages in one transaction: it delays the commit of what devices send."""
+
+
+def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who manages the company's messages. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.PUSH_MANAGE)
+    access.admit(companies.inside(tx, scope, company_id), "company")
+
+
+def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
+    """How many messages wait and were given up. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return push_parked.counts(tx, company_id)
+
+
+def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
+    """A page of what was given up. Raises `NotFound`, `Forbidden` or `listing.UnknownOffset`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return push_parked.page(tx, company_id, span)
+
+
+def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int) -> int:
+    """Send some of what was given up again; how many, `RESENT_AT_ONCE` when there may be more.
+
+    `which` names the company. Raises `NotFound` or `Forbidden`.
+    """
+    assert which.company_id is not None
+    admit(tx, actor=actor, company_id=which.company_id)
+    return resend_any(tx, which=which, ids=ids, now_ms=now_ms)
+
+
+def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
+    """As `resend`, for the operator of the machine."""
+    first_no = ids.take(RESENT_AT_ONCE, now_ms=now_ms)
+    return push_parked.resend(tx, which, first_no=first_no, now_ms=now_ms, limit=RESENT_AT_ONCE)
+
+
+def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:
+    """What signs the company's messages, made on first need. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return secrets.of(tx, company_id, now_ms=now_ms)
+
+
+def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:
+    """Another secret; the one before signs too for a day. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return secrets.rotate(tx, company_id, now_ms=now_ms)

@@ -1,0 +1,130 @@
+"""JSON of what is sent to a company's own server: what waits, what was given up, what signs it. All ours."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import ids
+from tripline.domain.refusals import BadParameter
+from tripline.wire.rest import Id, id_or_unset
+
+IDS_MAX: Final = 1_000
+"""Messages that one request names."""
+_EXAMPLE: Final = "d3f1c2a0-c803-11ef-9d5c-6b1f6f2a4c11"
+_ID: Final[dict[str, object]] = {"examples": [{"id": _EXAMPLE}]}
+_CHANNELS: Final = {"notify": "notify", "rpc_notify": "rpcNotify"}
+
+
+class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
+    """How the sending to the company's server keeps up."""
+
+    waiting: Annotated[int, Meta(description="messages that are yet to be delivered", examples=[3])]
+    parked: Annotated[int, Meta(description="messages that were given up; they are kept for some time", examples=[12])]
+    oldest_time: Annotated[
+        int | None,
+        Meta(
+            description="since when the oldest waiting message waits, epoch ms; null while none does",
+            examples=[1735689602000],
+        ),
+    ]
+    last_error: Annotated[
+        str | None,
+        Meta(
+            description="why the newest of those was given up; null while there is none", examples=["HTTP status 410."]
+        ),
+    ]
+
+
+class ParkedPush(msgspec.Struct, rename="camel", kw_only=True):
+    """A message that was given up."""
+
+    id: Annotated[Id, Meta(description="its `webhook-id`", extra_json_schema=_ID)]
+    channel: Annotated[
+        str, Meta(description="the address it goes to: notify (`notifyHost`) or rpcNotify", examples=["notify"])
+    ]
+    sensor_id: Annotated[Id, Meta(description="the sensor it is about", extra_json_schema=_ID)]
+    selector: Annotated[int, Meta(description="number of `notifyMsgType` that selected it", examples=[2])]
+    request_id: Annotated[
+        Id, Meta(description="Request-ID of the call whose result goes to rpcNotify; else unset", extra_json_schema=_ID)
+    ]
+    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689602000])]
+    parked_time: Annotated[int, Meta(description="when it was given up, epoch ms", examples=[1735776002000])]
+    attempts: Annotated[int, Meta(description="how often it was tried since it was last put in line", examples=[28])]
+    last_error: Annotated[
+        str | None, Meta(description="what came of the last attempt", examples=["No status line came in time."])
+    ]
+
+
+class Resend(msgspec.Struct, rename="camel", kw_only=True):
+    """Which of the messages that were given up are sent again; without a field every one."""
+
+    ids: Annotated[
+        list[str] | None,
+        Meta(description="ids of messages, 1000 at most; all when absent", examples=[[_EXAMPLE]]),
+    ] = None
+    sensor_id: Annotated[
+        str | None,
+        Meta(description="only messages about this sensor", examples=["c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"]),
+    ] = None
+
+
+class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
+    """What signs the messages, as libraries of Standard Webhooks take it."""
+
+    secret: Annotated[
+        str,
+        Meta(
+            description="`whsec_` and the base64 of 32 bytes",
+            examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="],
+        ),
+    ]
+    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689602000])]
+    former_until: Annotated[
+        int | None,
+        Meta(
+            description="until when the secret before signs too, epoch ms; null when none does",
+            examples=[1735776002000],
+        ),
+    ]
+
+
+def channel(name: str) -> str:
+    """The published name of a channel."""
+    return _CHANNELS[name]
+
+
+def parked(values: Any) -> ParkedPush:
+    """The record of a message that was given up."""
+    return ParkedPush(
+        id=Id(values.id),
+        channel=channel(values.channel),
+        sensor_id=Id(values.sensor_id),
+        selector=values.selector,
+        request_id=id_or_unset(values.request_id),
+        created_time=values.created_ms,
+        parked_time=values.parked_ms,
+        attempts=values.attempts,
+        last_error=values.last_error,
+    )
+
+
+def resent_ids(sent: Resend) -> list[str] | None:
+    """The ids that a request names, canonical. Raises `BadParameter`."""
+    if sent.ids is None:
+        return None
+    if len(sent.ids) > IDS_MAX:
+        raise BadParameter(f"Parameter 'ids' must have at most {IDS_MAX} ids.")
+    return [_uuid("ids", text) for text in sent.ids]
+
+
+def resent_sensor(sent: Resend) -> str | None:
+    """The sensor that a request names, canonical. Raises `BadParameter`."""
+    return _uuid("sensorId", sent.sensor_id) if sent.sensor_id else None
+
+
+def _uuid(name: str, text: str) -> str:
+    known = ids.canonical(text)
+    if known is None:
+        raise BadParameter(f"Parameter '{name}' must be a UUID.")
+    return known
