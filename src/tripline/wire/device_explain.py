@@ -185,7 +185,7 @@ class _Message:
             yield Finding(Sort.NOTE, "ty", text)
 
     def _told(self, number: int, sent: int | None, item: Item) -> Iterator[Finding]:
-        name = words.EVENTS.get(number, "")
+        name = words.event_name(number, "")
         if sent is not None and device_kinds.message_number(sent) == number and not self._headerless:
             yield Finding(Sort.ALIAS, "ty", f"{sent} is the number of 2017 for {number} ({name}): send {number}")
             return

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tripline.wire import device_tables
+from tripline.wire import device_meanings, device_tables
 
 
 class Sort(StrEnum):
@@ -55,25 +55,6 @@ class Remark(msgspec.Struct, frozen=True, gc=False):
     """What the sentence is about, when its text holds a value: remarks on many objects are told as one."""
 
 
-EVENTS: Final[dict[int, str]] = {
-    101: "diagnostic information",
-    102: "collision while driving",
-    103: "collision while parked",
-    104: "battery warning",
-    105: "unplugged warning",
-    106: "turn-off warning",
-    107: "ADAS event",
-    108: "boot completed",
-    109: "mode change",
-    110: "settings report",
-    111: "image upload report",
-    112: "alarm",
-    113: "emergency call",
-    114: "g-sensor",
-    115: "cheating",
-    116: "cold start",
-}
-AVN_EVENT: Final = "AVN event"
 MANOEUVRES: Final = (
     "sudden start",
     "sudden left turn",
@@ -86,36 +67,6 @@ MANOEUVRES: Final = (
 )
 """Meaning of the bits of `em`, the lowest first (device-messages 4.6)."""
 
-_MANDATORY: Final[dict[int, str]] = {
-    1: "tid stt edt",
-    2: "tid lat lon alt clt",
-    3: "tid stt edt tdis fc stlat stlon edlat edlon ctp coe fct hsts mesp idt btv gnv wut",
-    4: "tid lat lon clt",
-    5: "tid lat lon",
-    6: "tid clt lat lon dir sp ldw fcw chcmr chdir chbrk",
-    7: "tid clt stlat stlon edlat edlon try vlt",
-    8: "tid clt try",
-    9: "tid lat lon",
-    10: "tid clt lat lon",
-    11: "tid clt stlat stlon edlat edlon odo",
-    12: "tid clt lat lon",
-    101: "dtcc dtck dtcs",
-    102: "dclat dclon",
-    103: "plat plon",
-    104: "wbv",
-    105: "unpt pt",
-    106: "rs",
-    107: "dir sp ldw fcw",
-    108: "auth fwv bfwv bnm mfwv sfwv",
-    109: "mod",
-    111: "kind url",
-    112: "wid",
-    113: "tid clt",
-    114: "tid clt gvl",
-    115: "tid clt cht",
-    116: "tid clt ctime",
-}
-"""Keys documented as mandatory, by table; `dis` is not among them (D9)."""
 _DRIVING: Final = ("lat", "lon", "sp")
 _PARKED: Final = ("vlt", "tem", "tim")
 ALIASES: Final = {
@@ -130,18 +81,22 @@ MISTAKEN: Final = {
 
 
 def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
-    """The documented mandatory keys of a table, in its order."""
+    """The documented mandatory keys of a table, in its order; `dis` is to be left out when it is not exact (D9)."""
     if table == 114 and device == device_tables.AVN:
         return ["wid"]
-    keys = _MANDATORY.get(table, "").split()
+    asked = device_meanings.MANDATORY.get(table, frozenset())
+    keys = [key for key in device_tables.TABLES.get(table, ()) if key in asked and key != "dis"]
     if table == 8:
         keys += _PARKED if parking else _DRIVING
     return keys
 
 
 def event_name(number: int, device: str) -> str:
-    """The event's name for people; empty for an unknown number."""
-    return AVN_EVENT if device == device_tables.AVN and number == 114 else EVENTS.get(number, "")
+    """What the event is called; empty for an unknown number."""
+    if number == 114:
+        return "event of an in-dash unit" if device == device_tables.AVN else "g-sensor"
+    title = device_meanings.TITLES.get(number, "")
+    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def shown(value: Any) -> str:

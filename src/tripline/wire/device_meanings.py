@@ -51,7 +51,7 @@ _MANDATORY: Final = {
     8: "tid clt try",
     9: "tid lat lon",
     10: "tid clt lat lon",
-    11: "tid clt stlat stlon edlat edlon",
+    11: "tid clt stlat stlon edlat edlon odo",
     12: "tid clt lat lon",
     101: "dtcc dtck dtcs",
     102: "dclat dclon",

@@ -8,7 +8,8 @@ import pytest
 from tests.support.device_messages import CASES, ITEM, RECEIVED_MS, TS, text
 
 from tripline.wire import device_explain, topics
-from tripline.wire.device_explain_words import EVENTS, Sort
+from tripline.wire.device_explain_words import Sort
+from tripline.wire.device_meanings import TITLES
 from tripline.wire.device_reasons import REASONS
 
 GOLDEN = sorted(CASES.glob("*.json"))
@@ -172,7 +173,7 @@ def test_message_of_another_device_than_registered_is_pointed_out() -> None:
 @pytest.mark.parametrize(
     ("body", "fragments"),
     [
-        ({"unpt": 1735684000, "pt": 1735687600}, ("event 105 (unplugged warning)", "`unpt`, `pt`", "no header")),
+        ({"unpt": 1735684000, "pt": 1735687600}, ("event 105 (unplugged)", "`unpt`, `pt`", "no header")),
         ({"pclat": 35.1, "pclon": 129.1}, ("event 103", "`pclat`, `pclon`")),
     ],
 )
@@ -304,7 +305,7 @@ def test_recorded_message_of_every_table_is_named(path: Path) -> None:
 
     said = " ".join(text for sort, _, text in found if sort in ("read", "rejected"))
     for reading in case["readings"]:
-        if reading["kind"] == "Event" and reading["ty"] in EVENTS:
+        if reading["kind"] == "Event" and reading["ty"] in TITLES:
             assert f"event {reading['ty']} (" in said
         elif reading["kind"] in ("Microtrip", "Trip"):
             assert reading["device_type"] in said
