@@ -83,7 +83,7 @@ class Delivery(Enum):
     SENT = "written to its connection"
     NOT_CONNECTED = "it has no live session"
     NOT_SUBSCRIBED = "it has a session, and did not subscribe to the topic"
-    CONGESTED = "it does not acknowledge what was sent before"
+    CONGESTED = "it does not read what was sent before"
 
 
 class Devices(Protocol):

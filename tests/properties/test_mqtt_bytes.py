@@ -15,10 +15,13 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00
 TOPIC = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00+#"), min_size=1, max_size=20)
 ID = st.integers(1, 65_535)
 BODY = st.binary(max_size=40) | st.integers(0, 6_000).map(bytes)
-WILL = st.builds(Will, TEXT, st.binary(max_size=9), st.integers(0, 2), st.booleans())
+WILL = st.builds(Will, TOPIC, st.binary(max_size=9), st.integers(0, 2), st.booleans())
 QOS_0 = st.builds(Publish, TOPIC, BODY, st.just(0), st.just(0), st.booleans(), st.just(False))
 QOS_1_2 = st.builds(Publish, TOPIC, BODY, st.integers(1, 2), ID, st.booleans(), st.booleans())
-FILTER = TEXT.filter(bool)
+LEVEL = st.sampled_from(["+", "", "a", "$b", "한"])
+FILTER = st.builds(
+    lambda levels, end: "/".join([*levels, end]), st.lists(LEVEL, max_size=3), LEVEL.filter(bool) | st.just("#")
+)
 CONNECT = st.builds(
     Connect, TEXT, st.booleans(), st.integers(0, 65_535), TEXT, st.none() | st.binary(max_size=9), st.none() | WILL
 )

@@ -15,9 +15,10 @@ from tripline import observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway.crowd import Crowd
-from tripline.gateway.roster import Roster
+from tripline.gateway.roster import TAKEN_OVER, Roster
 from tripline.mqtt import events, session
-from tripline.mqtt.packets import ConnectCode
+from tripline.mqtt.exchange import Exchange
+from tripline.mqtt.packets import Connect, ConnectCode, Publish
 from tripline.ports import Clock, Intake, Presence
 
 TOO_LARGE: Final = "too_large"
@@ -50,6 +51,8 @@ class Surroundings:
     crowd: Crowd
     roster: Roster
     presence: Presence
+    exchange: Exchange | None
+    """Messages between clients, in a namespace that routes any."""
     number_session: Callable[[], RowNo]
     """Makes the number of a new session, greater than every one before."""
     opened: Callable[["Connection"], bool]
@@ -64,24 +67,33 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_around",
+        "_behind",
+        "_connect",
         "_detail",
         "_ending_looks",
+        "_entered",
         "_holds",
         "_opened_at",
         "_reason",
         "_session",
-        "_session_no",
         "_transport",
         "_under_way",
         "seen_ms",
         "sensor_id",
+        "session_no",
     )
 
     def __init__(self, around: Surroundings) -> None:
         self.sensor_id = SensorId("")
         self._around = around
         self._session = session.ServerSession(around.rules)
-        self._session_no = RowNo(0)
+        self.session_no = RowNo(0)
+        """Of two connections of a sensor, the one that asked later has the greater number."""
+        self._entered = False
+        """Whether roster and presence know of it: they hear of each end once, the moment it is decided."""
+        self._connect: Connect | None = None
+        self._behind: list[tuple[int, int]] | None = None
+        """Answers that wait for frames offered before them: how many, and the token."""
         self.seen_ms = 0
         """When something was last heard, epoch ms."""
         self._transport: asyncio.Transport | None = None
@@ -120,20 +132,14 @@ class Connection(asyncio.Protocol):
         """The socket is closed."""
         self._transport = None
         self._around.closed(self)
-        if self.sensor_id:
-            self._around.roster.leave(self.sensor_id, self)
-            self._around.presence.lost(
-                self.sensor_id,
-                self._session_no,
-                self._around.clock(),
-                seen_ms=self.seen_ms,
-                reason=self._reason or LOST,
-            )
+        self._leave()
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
 
     def settled(self, tokens: list[int]) -> None:
         """Acknowledge what is committed, in one write."""
         self._under_way -= len(tokens)
+        if self._behind:
+            tokens = self._with_behind(tokens)
         if self._transport is None or self._reason:
             return
         self._transport.write(self._session.settled(tokens))
@@ -146,10 +152,20 @@ class Connection(asyncio.Protocol):
         self.end(OUTAGE)
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
-        """Send a message; its packet id (0 at QoS 0), or None when the device did not subscribe or lags behind."""
+        """Send a message; its packet id (0 at QoS 0), or None when the device did not subscribe or lags behind.
+
+        It lags behind when half of `write_buffer` is unread; at all of it the connection is closed.
+        """
+        if self._transport is None or self._transport.get_write_buffer_size() > self._around.config.write_buffer // 2:
+            return None
         packet_id = self._session.publish(topic, body, qos=qos)
         self._flush()
         return packet_id
+
+    def deliver(self, message: Publish) -> None:
+        """Send a message of another client, or let it wait for those before it."""
+        self._session.deliver(message)
+        self._flush()
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether the device asked for messages on the topic."""
@@ -159,14 +175,27 @@ class Connection(asyncio.Protocol):
         """The user name is this sensor's: begin its session, ending an older one."""
         if self._transport is None or self._reason:
             return
+        around = self._around
         self.sensor_id = sensor_id
-        self._session_no = self._around.number_session()
-        self._around.presence.connected(sensor_id, self._session_no, self._around.clock())
-        self._around.roster.enter(sensor_id, self)
+        if not around.roster.enter(sensor_id, self):
+            self.end(TAKEN_OVER)
+            return
+        self._entered = True
+        around.presence.connected(sensor_id, self.session_no, around.clock())
+        lasting = None
+        if around.exchange is not None and self._connect is not None:
+            connect = self._connect
+            lasting = around.exchange.enter(
+                self,
+                (sensor_id, connect.client_id),
+                connect,
+                keeps_will=connect.will is not None and self._routes(connect.will.topic),
+            )
+            self._connect = None
         observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
         _log.debug("device.connected", sensor=sensor_id)
         try:
-            self._act_on(self._session.admit())
+            self._act_on(self._session.admit(lasting))
         except Exception as error:  # noqa: BLE001  as in data_received
             self.fail(error)
             return
@@ -186,12 +215,14 @@ class Connection(asyncio.Protocol):
         if self._transport is not None and not self._reason:
             self._reason = reason
             self._transport.close()
+            self._leave()
 
     def end(self, reason: str) -> None:
         """Close at once."""
         if self._transport is not None:
             self._reason = self._reason or reason
             self._transport.abort()
+            self._leave()
 
     def look(self, now: float) -> None:
         """Close what is late, silent, or will not close; called about every second with a steady clock (s)."""
@@ -251,7 +282,40 @@ class Connection(asyncio.Protocol):
         if not self._holds and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
+    def _leave(self) -> None:
+        """Tell whom it concerns that the session is over."""
+        if not self._entered:
+            return
+        self._entered = False
+        around, reason = self._around, self._reason or LOST
+        around.roster.leave(self.sensor_id, self)
+        around.presence.lost(self.sensor_id, self.session_no, around.clock(), seen_ms=self.seen_ms, reason=reason)
+        if around.exchange is not None:
+            around.exchange.leave(self, orderly=reason == events.DISCONNECTED)
+
+    def _routes(self, topic: str) -> bool:
+        routes = self._around.rules.routes
+        return routes is not None and routes(topic)
+
+    def _with_behind(self, tokens: list[int]) -> list[int]:
+        """The tokens, and between them those whose turn comes with them [MQTT-4.6.0-2]."""
+        behind: list[tuple[int, int]] = []
+        merged: list[int] = []
+        given = 0
+        for before, token in self._behind or ():
+            if before > len(tokens):
+                behind.append((before - len(tokens), token))
+            else:
+                merged += tokens[given:before]
+                merged.append(token)
+                given = before
+        self._behind = behind or None
+        return merged + tokens[given:]
+
     def _on_asked(self, asked: events.Asked, _received_ms: int) -> None:
+        self.session_no = self._around.number_session()
+        if self._around.exchange is not None:
+            self._connect = asked.connect
         self._hold(ADMISSION)
         self._around.asked(self, asked.user_name)
 
@@ -261,6 +325,18 @@ class Connection(asyncio.Protocol):
         self._around.intake.refuse(
             self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size
         )
+
+    def _on_routed(self, routed: events.Routed, _received_ms: int) -> None:
+        assert self._around.exchange is not None
+        self._around.exchange.publish(routed.publish)
+        if routed.token:
+            self._behind = [*(self._behind or ()), (self._under_way, routed.token)]
+            if not self._under_way:
+                self.settled([])
+
+    def _on_granted(self, granted: events.Granted, _received_ms: int) -> None:
+        if self._around.exchange is not None:
+            self._around.exchange.subscribed(self, granted.wanted, granted.qos)
 
     def _on_ended(self, ended: events.Ended, _received_ms: int) -> None:
         output = self._session.take_output()
@@ -284,6 +360,8 @@ class Connection(asyncio.Protocol):
     _ON: ClassVar[dict[type, Callable[["Connection", Any, int], None]]] = {
         events.Asked: _on_asked,
         events.Oversized: _on_oversized,
+        events.Routed: _on_routed,
+        events.Granted: _on_granted,
         events.Ended: _on_ended,
     }
     """What is done with an event that is not a run of frames; the others concern no one here."""

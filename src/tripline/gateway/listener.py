@@ -20,6 +20,7 @@ from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.gateway.tls import TlsDoor, TlsShell
 from tripline.gateway.topics import may_subscribe
+from tripline.mqtt.exchange import Exchange
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
 from tripline.ports import Clock, Intake, Outage, Presence
@@ -44,10 +45,21 @@ _log = observe.logger("gateway")
 
 
 class DeviceListener:
-    """Every device connection of this process. Make it on the running event loop."""
+    """Every device connection of this process. Make it on the running event loop.
+
+    Without `rules` of another namespace devices may do what `topics.py` says, and nothing is routed between them.
+    """
 
     def __init__(
-        self, *, config: Devices, intake: Intake, presence: Presence, admit: Admit, ids: TimeIds, clock: Clock
+        self,
+        *,
+        config: Devices,
+        intake: Intake,
+        presence: Presence,
+        admit: Admit,
+        ids: TimeIds,
+        clock: Clock,
+        rules: Rules | None = None,
     ) -> None:
         self._config = config
         self._admit = admit
@@ -56,14 +68,16 @@ class DeviceListener:
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self.roster = Roster()
+        rules = rules or Rules(max_body=config.max_packet, may_subscribe=may_subscribe)
         self._around = Surroundings(
             config=config,
-            rules=Rules(max_body=config.max_packet, may_subscribe=may_subscribe),
+            rules=rules,
             intake=intake,
             clock=clock,
             crowd=Crowd(intake, self._loop),
             roster=self.roster,
             presence=presence,
+            exchange=None if rules.routes is None else Exchange(in_flight=rules.max_in_flight),
             number_session=lambda: ids.take(1, now_ms=clock()),
             opened=self._opened,
             asked=self._asked,
@@ -144,7 +158,7 @@ class DeviceListener:
     async def _answer(self, connection: Connection, user_name: str) -> None:
         try:
             async with asyncio.timeout(self._config.connect_timeout_s):
-                sensor_id = await self._admit(user_name)
+                sensor_id = await self.roster.admitted(lambda: self._admit(user_name))
         except (Outage, TimeoutError):
             connection.refused(ConnectCode.SERVER_UNAVAILABLE)
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process

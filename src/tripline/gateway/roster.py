@@ -4,10 +4,11 @@ A session is found by its sensor, never by the client identifier: many boxes sha
 (device-messages C3).
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from tripline import observe
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import RowNo, SensorId
 from tripline.ports import Delivery
 
 TAKEN_OVER: Final = "taken_over"
@@ -21,6 +22,9 @@ class LiveSession(Protocol):
 
     seen_ms: int
     """When something was last heard, epoch ms."""
+
+    session_no: RowNo
+    """Greater than that of a connection that asked earlier."""
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
         """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
@@ -37,17 +41,40 @@ class Roster:
 
     def __init__(self) -> None:
         self._sessions: dict[SensorId, LiveSession] = {}
+        self._drops = 0
+        self._dropped: dict[SensorId, int] = {}
+        self._admissions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def enter(self, sensor_id: SensorId, session: LiveSession) -> None:
-        """Make this the sensor's session; an older one is ended [MQTT-3.1.4-2], by user name."""
-        older = self._sessions.get(sensor_id)
+    def enter(self, sensor_id: SensorId, session: LiveSession) -> bool:
+        """Make this the sensor's session; an older one is ended [MQTT-3.1.4-2], by user name.
+
+        False when the sensor's session is one that asked later: it was admitted first, and this one has lost its place.
+        """
+        other = self._sessions.get(sensor_id)
+        if other is not None and other.session_no > session.session_no:
+            return False
         self._sessions[sensor_id] = session
         observe.DEVICES.set(len(self._sessions))
-        if older is not None and older is not session:
-            older.end(TAKEN_OVER)
+        if other is not None and other is not session:
+            other.end(TAKEN_OVER)
+        return True
+
+    async def admitted(self, ask: Callable[[], Awaitable[SensorId | None]]) -> SensorId | None:
+        """The sensor that `ask` finds; asked again when it was dropped meanwhile, for what was found may be stale."""
+        self._admissions += 1
+        try:
+            while True:
+                begun = self._drops
+                sensor_id = await ask()
+                if sensor_id is None or self._dropped.get(sensor_id, 0) <= begun:
+                    return sensor_id
+        finally:
+            self._admissions -= 1
+            if not self._admissions:
+                self._dropped.clear()
 
     def leave(self, sensor_id: SensorId, session: LiveSession) -> None:
         """Forget the session, unless a newer one took its place."""
@@ -79,6 +106,9 @@ class Roster:
 
     def drop(self, sensor_id: SensorId, reason: str) -> None:
         """End the sensor's session, if there is one: it was deleted or its credential changed."""
+        if self._admissions:
+            self._drops += 1
+            self._dropped[sensor_id] = self._drops
         session = self._sessions.get(sensor_id)
         if session is not None:
             session.end(reason)

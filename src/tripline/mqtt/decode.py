@@ -7,7 +7,7 @@ there must cost about a microsecond; a property test holds the two to the same r
 from collections.abc import Callable
 from typing import Final
 
-from tripline.mqtt import fields, packets
+from tripline.mqtt import fields, filters, packets
 from tripline.mqtt.fields import FieldReader
 from tripline.mqtt.packets import Kind, Packet, ProtocolError, UnsupportedProtocol
 
@@ -102,10 +102,16 @@ def _connect(reader: FieldReader) -> packets.Connect:
         client_id=reader.text(),
         clean_session=bool(flags & 0x02),
         keep_alive_s=keep_alive_s,
-        will=packets.Will(reader.text(), reader.binary(), will_qos, retain) if has_will else None,
+        will=_will(reader, will_qos, retain) if has_will else None,
         user_name=reader.text() if has_user_name else None,
         password=reader.binary() if has_password else None,
     )
+
+
+def _will(reader: FieldReader, qos: int, retain: bool) -> packets.Will:
+    topic = reader.text()
+    fields.check_topic("CONNECT", topic, "MQTT-4.7.1-1")
+    return packets.Will(topic, reader.binary(), qos, retain)
 
 
 def _check_protocol(reader: FieldReader) -> None:
@@ -151,8 +157,9 @@ def _unsubscribe(reader: FieldReader) -> packets.Unsubscribe:
 
 def _filter(name: str, reader: FieldReader) -> str:
     wanted = reader.text()
-    if not wanted:
-        raise ProtocolError(f"{name} has an empty filter.", "MQTT-4.7.3-1")
+    fault = filters.fault(wanted)
+    if fault is not None:
+        raise ProtocolError(f"{name} has a filter that {fault[0]}.", fault[1])
     return wanted
 
 

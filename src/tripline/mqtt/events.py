@@ -6,7 +6,7 @@ A publish is a plain tuple, because there are a hundred thousand of them a secon
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tripline.mqtt.packets import Connect
+from tripline.mqtt.packets import Connect, Publish
 
 PUBACK_TOKEN: Final = 0x4002_0000
 PUBREC_TOKEN: Final = 0x5002_0000
@@ -40,6 +40,14 @@ class Oversized:
 
 
 @dataclass(frozen=True, slots=True)
+class Routed:
+    """A publish on a topic that is routed between clients; `token` as in a frame."""
+
+    publish: Publish
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class Granted:
     """A filter was granted at this QoS."""
 
@@ -69,4 +77,4 @@ REFUSED: Final = "refused"
 FLOODED: Final = "flooded"
 """Too much was sent before the CONNECT was answered."""
 
-Event: TypeAlias = Frames | Asked | Oversized | Granted | Delivered | Ended
+Event: TypeAlias = Frames | Asked | Oversized | Routed | Granted | Delivered | Ended

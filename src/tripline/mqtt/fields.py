@@ -80,11 +80,16 @@ def checked_text(packet: str, raw: bytes) -> str:
 def checked_topic(raw: bytes) -> str:
     """The topic name of a publish: text of at least one character, without wildcards."""
     topic = checked_text("PUBLISH", raw)
-    if not topic:
-        raise ProtocolError("PUBLISH has an empty topic name.", "MQTT-4.7.3-1")
-    if "+" in topic or "#" in topic:
-        raise ProtocolError("PUBLISH has a wildcard in its topic name.", "MQTT-3.3.2-2")
+    check_topic("PUBLISH", topic, "MQTT-3.3.2-2")
     return topic
+
+
+def check_topic(packet: str, topic: str, rule: str) -> None:
+    """Refuse an empty topic name, and one with wildcards by the rule given."""
+    if not topic:
+        raise ProtocolError(f"{packet} has an empty topic name.", "MQTT-4.7.3-1")
+    if "+" in topic or "#" in topic:
+        raise ProtocolError(f"{packet} has a wildcard in its topic name.", rule)
 
 
 def remaining_length(data: bytes, at: int) -> tuple[int, int] | None:

@@ -20,25 +20,16 @@ MAX_CONTROL: Final = 65_536
 """Largest remaining length of any packet but a publish of a live session."""
 _MAX_TOPICS: Final = 512
 _MAX_TOPIC_LENGTH: Final = 128
-_TOPICS: Final[dict[bytes, str]] = {}
-"""Topic names already checked, for every session; emptied when it holds `_MAX_TOPICS`."""
-
-
-def learn_topic(topic: str) -> None:
-    """Let the fast loop take publishes on this topic, whose name was checked; not on one of unusual length."""
-    if len(topic) > _MAX_TOPIC_LENGTH:
-        return
-    if len(_TOPICS) >= _MAX_TOPICS:
-        _TOPICS.clear()
-    _TOPICS[topic.encode()] = topic
 
 
 class Inbound(ABC):
     """The stream from one client. `session.ServerSession` adds the rules of a session."""
 
-    __slots__ = ("_heard", "_held", "_live", "_max_body", "_needed", "_oversized", "_reading", "_skip")
+    __slots__ = ("_heard", "_held", "_live", "_max_body", "_needed", "_oversized", "_reading", "_skip", "_topics")
 
-    def __init__(self, *, max_body: int) -> None:
+    def __init__(self, *, max_body: int, topics: dict[bytes, str]) -> None:
+        self._topics = topics
+        """Topic names already checked, of every session of the owner; emptied when it holds `_MAX_TOPICS`."""
         self._max_body = max_body
         self._reading = True
         self._live = False
@@ -51,6 +42,14 @@ class Inbound(ABC):
         """Bytes of an oversized body still to be thrown away."""
         self._oversized: tuple[Publish, int] | None = None
         """That publish with the head of its body, and the size of the whole body."""
+
+    def _learn(self, topic: str) -> None:
+        """Let the fast loop take publishes on this topic, whose name was checked; not on one of unusual length."""
+        if len(topic) > _MAX_TOPIC_LENGTH:
+            return
+        if len(self._topics) >= _MAX_TOPICS:
+            self._topics.clear()
+        self._topics[topic.encode()] = topic
 
     @abstractmethod
     def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
@@ -101,7 +100,7 @@ class Inbound(ABC):
 
         Returns where it stopped. It raises nothing: a packet it does not like is left to the careful way.
         """
-        known_topic = _TOPICS.get
+        known_topic = self._topics.get
         append = frames.append
         max_body = self._max_body
         size = len(data)

@@ -1,32 +1,46 @@
-"""What the server sends of its own accord: granted filters, packet ids in flight.
+"""What the server sends of its own accord on one connection: granted filters, packet ids in flight.
 
-A session is clean, so nothing is sent again on another connection; QoS 2 is never granted.
+Nothing here outlives the connection, so nothing is sent again; QoS 2 is never granted. Sessions that do outlive it are
+in `lasting.py`.
 """
 
-from tripline.mqtt import encode
+from typing import Final
 
-MAX_GRANTED = 16
+from tripline.mqtt import encode
+from tripline.mqtt.filters import matches
+
+MAX_GRANTED: Final = 16
 """Filters of one session; more are answered with failure."""
-_MAX_PACKET_ID = 65_535
+MAX_QOS: Final = 1
+_MAX_PACKET_ID: Final = 65_535
+
+PUBACK_MISSING: Final = 1
+PUBREC_MISSING: Final = 2
+PUBCOMP_MISSING: Final = 3
 
 
 class Outbound:
-    """Subscriptions of one session and its unacknowledged messages, `limit` at most."""
+    """Subscriptions of one session and its unacknowledged messages, `limit` at most.
+
+    Some devices take messages at QoS 1 and never acknowledge. They stay reachable: beyond the limit the oldest message
+    is given up. Nothing would have been sent again anyway, and its packet id is not used again for a long time.
+    """
 
     __slots__ = ("_granted", "_in_flight", "_last", "_limit")
 
     def __init__(self, *, limit: int) -> None:
         self._limit = limit
         self._granted: dict[str, int] = {}
-        self._in_flight: set[int] = set()
+        self._in_flight: dict[int, int] = {}
+        """Packet id -> what is missing, oldest first."""
         self._last = 0
 
-    def grant(self, wanted: str, qos: int) -> int | None:
+    def grant(self, wanted: str, qos: int, *, highest: int = MAX_QOS) -> int | None:
         """The QoS granted, or None when the session holds too many filters already."""
         if wanted not in self._granted and len(self._granted) >= MAX_GRANTED:
             return None
         # [MQTT-3.8.4-3] a repeated filter replaces the older subscription.
-        self._granted[wanted] = min(qos, 1)
+        self._granted[wanted] = min(qos, highest)
         return self._granted[wanted]
 
     def withdraw(self, wanted: str) -> None:
@@ -35,23 +49,25 @@ class Outbound:
 
     def granted_qos(self, topic: str) -> int | None:
         """The highest QoS the topic was asked for with, or None when no granted filter matches it."""
+        # [MQTT-3.3.5-1] one copy at the highest QoS, however many filters overlap.
         return max((qos for wanted, qos in self._granted.items() if matches(wanted, topic)), default=None)
 
     def publish(self, topic: str, body: bytes, qos: int) -> tuple[int, bytes] | None:
-        """Packet id (0 at QoS 0) and bytes of a new publish; None when too many wait for their acknowledgement."""
+        """Packet id (0 at QoS 0) and bytes of a new publish; None when it cannot be sent now."""
         packet_id = 0
         if qos:
             if len(self._in_flight) >= self._limit:
-                return None
+                del self._in_flight[next(iter(self._in_flight))]
             packet_id = self._next_id()
-            self._in_flight.add(packet_id)
+            self._in_flight[packet_id] = PUBACK_MISSING
         return packet_id, encode.publish(topic, body, qos=qos, packet_id=packet_id)
 
     def acknowledged(self, packet_id: int) -> bool:
         """Whether the PUBACK answers something under way."""
-        known = packet_id in self._in_flight
-        self._in_flight.discard(packet_id)
-        return known
+        if self._in_flight.get(packet_id) != PUBACK_MISSING:
+            return False
+        del self._in_flight[packet_id]
+        return True
 
     def _next_id(self) -> int:
         # [MQTT-2.3.1-4] an id in use is not used a second time.
@@ -59,12 +75,3 @@ class Outbound:
             self._last = self._last % _MAX_PACKET_ID + 1
             if self._last not in self._in_flight:
                 return self._last
-
-
-def matches(wanted: str, topic: str) -> bool:
-    """Whether the filter covers the topic name (standard, 4.7)."""
-    parts, levels = wanted.split("/"), topic.split("/")
-    if parts[-1] == "#":
-        parts.pop()
-        levels = levels[: len(parts)]
-    return len(parts) == len(levels) and all(part in ("+", level) for part, level in zip(parts, levels, strict=True))

@@ -3,20 +3,22 @@
 It does no I/O and reads no clock. Its owner (`gateway/connection.py`) gives it what arrived, acts on the events, sends
 what `take_output` holds, and calls `settled` when publishes are durable: only then are they acknowledged.
 
-A session is always clean: nothing outlives the connection, CONNACK never says "session present". A Will is checked and
-forgotten. Which filters are granted is the owner's to say. How bytes are cut into packets is in `inbound.py`.
+Which filters are granted is the owner's to say, and whether topics are routed between clients (`exchange.py`). Where
+none are, a session is always clean: nothing outlives the connection, CONNACK never says "session present", and a Will
+is checked and forgotten. How bytes are cut into packets is in `inbound.py`.
 """
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final
 
 from tripline.mqtt import decode, encode, events, packets
 from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Event
 from tripline.mqtt.exactly_once import HeldIds
-from tripline.mqtt.inbound import HEAD, Inbound, learn_topic
+from tripline.mqtt.inbound import HEAD, Inbound
+from tripline.mqtt.lasting import Lasting
 from tripline.mqtt.outbound import Outbound
 from tripline.mqtt.packets import ConnectCode, ProtocolError
 
@@ -37,11 +39,17 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the owner decides: the largest body, who may subscribe to what, our messages under way to the client."""
+    """What the owner of sessions decides, and what its sessions know together."""
 
     max_body: int
     may_subscribe: Callable[[str], bool]
     max_in_flight: int = 32
+    """Our messages under way to one client."""
+    routes: Callable[[str], bool] | None = None
+    """Which topics are routed between clients, so that their publishes are `Routed`. None: none, QoS 1 is the highest
+    granted, and no session outlives its connection."""
+    topics: dict[bytes, str] = field(default_factory=dict, repr=False)
+    """Topic names already checked."""
 
 
 class ServerSession(Inbound):
@@ -50,7 +58,7 @@ class ServerSession(Inbound):
     __slots__ = ("_heard_at", "_held_ids", "_keep_alive_s", "_outbound", "_output", "_rules", "_state")
 
     def __init__(self, rules: Rules) -> None:
-        super().__init__(max_body=rules.max_body)
+        super().__init__(max_body=rules.max_body, topics=rules.topics)
         self._rules = rules
         self._state = State.FRESH
         self._output = bytearray()
@@ -86,10 +94,17 @@ class ServerSession(Inbound):
         self._output.clear()
         return output
 
-    def admit(self) -> list[Event]:
-        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5]."""
-        self._output += encode.connack(ConnectCode.ACCEPTED)  # [MQTT-3.2.2-3] never "session present"
+    def admit(self, lasting: Lasting | None = None) -> list[Event]:
+        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5].
+
+        In a namespace with routed topics `lasting` is its session, new or left by an earlier connection.
+        """
+        present = lasting is not None and lasting.resumed
+        self._output += encode.connack(ConnectCode.ACCEPTED, session_present=present)  # [MQTT-3.2.2-2], [MQTT-3.2.2-3]
         self._enter(State.LIVE)
+        if lasting is not None:
+            self._outbound, self._held_ids = lasting, lasting.held_ids
+            self._output += lasting.again()
         self._heard = True
         waiting = bytes(self._held)
         self._held.clear()
@@ -125,6 +140,11 @@ class ServerSession(Inbound):
         packet_id, data = sent
         self._output += data
         return packet_id
+
+    def deliver(self, message: packets.Publish) -> None:
+        """Send a routed message at the QoS it has, or let it wait for those before it."""
+        if isinstance(self._outbound, Lasting) and self._state is State.LIVE:
+            self._output += self._outbound.deliver(message)
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether a granted filter matches the topic."""
@@ -195,8 +215,10 @@ class ServerSession(Inbound):
             token = PUBREC_TOKEN | publish.packet_id
         if size > self._max_body:
             found.append(events.Oversized(publish.topic, publish.body[:HEAD], size, token))
+        elif self._rules.routes is not None and self._rules.routes(publish.topic):
+            found.append(events.Routed(publish, token))
         else:
-            learn_topic(publish.topic)
+            self._learn(publish.topic)
             found.append([(publish.topic, publish.body, token)])
 
     def _is_new(self, packet_id: int) -> bool:
@@ -215,6 +237,20 @@ class ServerSession(Inbound):
     def _on_puback(self, puback: packets.Puback, found: list[Event]) -> None:
         if self._outbound is not None and self._outbound.acknowledged(puback.packet_id):
             found.append(events.Delivered(puback.packet_id))
+            if isinstance(self._outbound, Lasting):
+                self._output += self._outbound.more()
+
+    def _on_pubrec(self, pubrec: packets.Pubrec, _found: list[Event]) -> None:
+        if not isinstance(self._outbound, Lasting):
+            raise _unexpected(self._state, pubrec)
+        self._output += self._outbound.received(pubrec.packet_id)
+
+    def _on_pubcomp(self, pubcomp: packets.Pubcomp, found: list[Event]) -> None:
+        if not isinstance(self._outbound, Lasting):
+            raise _unexpected(self._state, pubcomp)
+        if self._outbound.completed(pubcomp.packet_id):
+            found.append(events.Delivered(pubcomp.packet_id))
+            self._output += self._outbound.more()
 
     def _on_subscribe(self, subscribe: packets.Subscribe, found: list[Event]) -> None:
         codes: list[int] = []
@@ -249,6 +285,8 @@ class ServerSession(Inbound):
         (State.LIVE, packets.Publish): _on_publish,
         (State.LIVE, packets.Pubrel): _on_pubrel,
         (State.LIVE, packets.Puback): _on_puback,
+        (State.LIVE, packets.Pubrec): _on_pubrec,
+        (State.LIVE, packets.Pubcomp): _on_pubcomp,
         (State.LIVE, packets.Subscribe): _on_subscribe,
         (State.LIVE, packets.Unsubscribe): _on_unsubscribe,
         (State.LIVE, packets.Pingreq): _on_pingreq,

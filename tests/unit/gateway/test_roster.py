@@ -12,7 +12,9 @@ ONE, TWO = SensorId("one"), SensorId("two")
 class Session:
     """A session that remembers why it was ended."""
 
+    session_no: int = 0
     ended: list[str] = field(default_factory=list)
+    seen_ms: int = 0
 
     def publish(self, topic, body, *, qos):
         return 0

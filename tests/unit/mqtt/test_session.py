@@ -293,15 +293,14 @@ def test_message_without_subscription_is_not_sent():
     assert session.take_output() == b""
 
 
-def test_messages_under_way_are_bounded_and_ids_in_use_are_not_used_again():
+def test_messages_under_way_are_bounded_and_the_oldest_is_given_up():
     session = live(max_in_flight=3)
     session.receive(sent(packets.Subscribe(1, ((REQUESTS, 1),))))
 
     given = [session.publish("v1/sensors/me/rpc/request/5", b"", qos=1) for _ in range(4)]
-    session.receive(sent(Puback(2)))
 
-    assert given == [1, 2, 3, None]
-    assert session.publish("v1/sensors/me/rpc/request/5", b"", qos=1) == 4
+    assert given == [1, 2, 3, 4]
+    assert session.receive(sent(Puback(1), Puback(2), Puback(4))) == [Delivered(2), Delivered(4)]
 
 
 def test_ping_is_answered_and_disconnect_ends():
