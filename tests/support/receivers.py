@@ -93,6 +93,13 @@ class Receiver:
                 self._news.clear()
                 await self._news.wait()
 
+    async def until_left(self, *, timeout_s: float = 5.0) -> None:
+        """Wait until no connection is open."""
+        async with asyncio.timeout(timeout_s):
+            while self.open_connections:
+                self._news.clear()
+                await self._news.wait()
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
         self.connections += 1
@@ -107,6 +114,7 @@ class Receiver:
             raise
         finally:
             self.open_connections -= 1
+            self._news.set()
             writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:

@@ -1,0 +1,482 @@
+"""`ports.WebhookSender`: requests over HTTP to real servers on the loopback, most of which misbehave."""
+
+import asyncio
+import contextlib
+import ssl
+import threading
+import time
+
+import pytest
+from tests.support import certificates, receivers
+from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
+
+from tripline.adapters.webhook_addresses import AddressGuard
+from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
+from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.ports import Webhook, WebhookFailedError
+
+SECRET_PATH = "/secret-path"
+BODY = '{"ty":"EVENT","pld":{"메모":"값"}}'.encode()
+
+
+@contextlib.asynccontextmanager
+async def sending(*, timeout_s=5.0, allow_private=True, tls=None, resolve=None):
+    guard = AddressGuard(allow_private=allow_private, **({} if resolve is None else {"resolve": resolve}))
+    sender = HttpWebhooks(timeout_s=timeout_s, guard=guard, tls=tls)
+    try:
+        yield sender
+    finally:
+        await sender.close()
+
+
+def hook(receiver, url=None, *headers, body=BODY):
+    return Webhook(url or f"http://127.0.0.1:{receiver.port}{SECRET_PATH}?q=1", headers, body)
+
+
+def answered(*replies, times=1, timeout_s=5.0):
+    """Statuses, or texts of errors, of requests one after the other; and the server."""
+
+    async def scenario():
+        left = list(replies)
+        receiver = Receiver(lambda _: left.pop(0) if len(left) > 1 else left[0])
+        said = []
+        async with serving(receiver), sending(timeout_s=timeout_s) as sender:
+            for _ in range(times):
+                try:
+                    said.append(await sender.post(hook(receiver)))
+                except WebhookFailedError as failed:
+                    said.append(str(failed))
+        return said, receiver
+
+    return asyncio.run(scenario())
+
+
+def test_request_is_a_post_with_its_headers_and_its_body_byte_for_byte():
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending() as sender:
+            asked = hook(receiver, None, ("Content-Type", "application/json; charset=utf-8"), ("webhook-id", "1"))
+            return await sender.post(asked), receiver
+
+    code, receiver = asyncio.run(scenario())
+
+    (request,) = receiver.requests
+    assert code == 200
+    assert request.line == f"POST {SECRET_PATH}?q=1 HTTP/1.1"
+    assert request.body == BODY
+    assert request.headers == {
+        "host": f"127.0.0.1:{receiver.port}",
+        "user-agent": "Tripline",
+        "accept-encoding": "identity",
+        "content-type": "application/json; charset=utf-8",
+        "webhook-id": "1",
+        "content-length": str(len(BODY)),
+    }
+
+
+@pytest.mark.parametrize("code", [200, 201, 204, 299, 301, 302, 400, 404, 408, 410, 429, 500, 503, 599])
+def test_status_is_what_the_server_said(code):
+    assert answered(Reply(status(code)))[0] == [code]
+
+
+@pytest.mark.parametrize("then", [Then.HANG, Then.DRIP, Then.FLOOD, Then.CLOSE, Then.KEEP])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200\r\n",
+        b"HTTP/1.0 200 OK\n",
+        b"HTTP/1.1 200 OK\r\nX-Head: ",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\nx",
+        b"HTTP/1.1 200 OK\r\nContent-Length: minus one\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFF\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n",
+        b"HTTP/1.1 200 OK\r\n\x00\x01\x02: garbage\r\n",
+    ],
+    ids=lambda raw: repr(raw[-24:]),
+)
+def test_status_line_alone_decides_whatever_follows_it(raw, then):
+    began_s = time.monotonic()
+
+    said, _ = answered(Reply(raw, then), times=3)
+
+    assert said == [200, 200, 200]
+    assert time.monotonic() - began_s < 2
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"<html>200</html>\r\n",
+        b"HTTP/2.0 200 OK\r\n",
+        b"HTTP/1.1 20 OK\r\n",
+        b"HTTP/1.1 2000 OK\r\n",
+        b"HTTP/1.1 abc OK\r\n",
+        b"\x16\x03\x01\x00\x05hello\n",
+        b"x" * LINE_MAX,
+        b"HTTP/1.1 200 " + b"x" * LINE_MAX + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 9,
+        b"HTTP/1.1 100 Continue\r\nX: " + b"x" * LINE_MAX,
+    ],
+    ids=lambda raw: repr(raw[:24]),
+)
+def test_what_is_no_answer_fails_at_once(raw):
+    assert answered(Reply(raw, Then.HANG))[0] == ["The answer is not HTTP."]
+
+
+@pytest.mark.parametrize("reason", [b"", b" ", b" \xec\x84\xb1\xea\xb3\xb5", b" " + b"x" * (LINE_MAX - 15)])
+def test_reason_of_a_status_line_may_be_anything_up_to_its_limit(reason):
+    assert answered(Reply(b"HTTP/1.1 200" + reason + b"\r\n", Then.HANG))[0] == [200]
+
+
+@pytest.mark.parametrize("raw", [b"", b"HTTP/1.1 20", b"HTTP/1.1 200 OK", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_connection_that_ends_before_a_status_line_fails(raw):
+    assert answered(Reply(raw, Then.CLOSE))[0] == ["The connection ended before a status line."]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        SILENT,
+        Reply(b"HTTP/1.1 200 OK", Then.HANG),
+        Reply(b"H", Then.HANG),
+        Reply(b"HTTP/1.1 100 Continue\r\nX: y", Then.DRIP),
+        Reply(b"HTTP/1.1 100 Continue\r\n\r\n", Then.HANG),
+    ],
+    ids=lambda reply: repr(reply.raw),
+)
+def test_no_status_line_in_time_fails_and_hangs_up(reply):
+    async def scenario():
+        receiver = Receiver(lambda _: reply)
+        async with serving(receiver), sending(timeout_s=0.2) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(hook(receiver))
+            await receiver.until_left()
+        return str(failed.value)
+
+    assert asyncio.run(scenario()) == "No status line came in time."
+
+
+@pytest.mark.parametrize("interim", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"])
+def test_interim_answers_are_passed_over(interim):
+    said, receiver = answered(Reply(interim * 2 + status(202)), times=2)
+
+    assert said == [202, 202]
+    assert receiver.connections == 1
+
+
+def test_redirect_is_not_followed():
+    async def scenario():
+        other = Receiver()
+        async with serving(other):
+            receiver = Receiver(lambda _: Reply(status(307, f"Location: {other.url}")))
+            async with serving(receiver), sending() as sender:
+                return await sender.post(hook(receiver)), other.requests
+
+    assert asyncio.run(scenario()) == (307, [])
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        status(200),
+        status(200, body=b"x" * (REST_MAX - 100)),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        status(500, body=b"oops"),
+    ],
+    ids=lambda raw: repr(raw[:44]),
+)
+def test_connection_of_an_answer_that_ended_carries_the_next_request(raw):
+    _, receiver = answered(Reply(raw), times=3)
+
+    assert receiver.connections == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        status(200, "Connection: close"),
+        status(200).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        status(200, body=b"x" * REST_MAX),
+        status(200) + b"HTTP/1.1 200 OK\r\n",
+        status(200) + b"more",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+    ],
+    ids=lambda raw: repr(raw[-24:]),
+)
+def test_connection_of_any_other_answer_carries_no_other_request(raw):
+    said, receiver = answered(Reply(raw), times=3)
+
+    assert said == [200] * 3
+    assert receiver.connections == 3
+
+
+def test_connection_that_the_server_closed_while_it_waited_is_replaced_unnoticed():
+    async def scenario():
+        receiver = Receiver()
+        async with sending() as sender:
+            async with serving(receiver):
+                await sender.post(hook(receiver))
+            async with serving(receiver, port=receiver.port):
+                return await sender.post(hook(receiver)), len(receiver.requests)
+
+    assert asyncio.run(scenario()) == (200, 2)
+
+
+def test_waiting_connection_that_ends_with_the_request_is_tried_once_more_on_a_new_one():
+    said, receiver = answered(OK, Reply(b"", Then.CLOSE), OK, times=2)
+
+    assert said == [200, 200]
+    assert [request.connection for request in receiver.requests] == [1, 1, 2]
+
+
+def test_waiting_connection_that_ends_amid_an_answer_is_not_tried_again():
+    said, receiver = answered(OK, Reply(b"HTTP/1.1", Then.CLOSE), OK, times=2)
+
+    assert said == [200, "The connection ended before a status line."]
+    assert len(receiver.requests) == 2
+
+
+def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
+    async def scenario():
+        receiver = Receiver(lambda _: OK)
+        async with serving(receiver), sending() as sender:
+            await sender.post(hook(receiver))
+            receiver.answer = lambda _: Reply(status(201))
+            return await sender.post(hook(receiver))
+
+    assert asyncio.run(scenario()) == 201
+
+
+def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections():
+    async def scenario():
+        receiver = Receiver(lambda _: receivers.STATUS_LINE_ONLY)
+        async with serving(receiver), sending() as sender:
+            for _ in range(60):
+                await sender.post(hook(receiver))
+            return receiver.open_connections
+
+    assert asyncio.run(scenario()) <= 20
+
+
+def test_server_that_is_not_there_fails_without_its_address():
+    async def scenario():
+        async with serving(Receiver()) as receiver:
+            pass
+        async with sending() as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(hook(receiver))
+            return str(failed.value)
+
+    assert asyncio.run(scenario()) == "The connection failed: Connection refused."
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("ftp://127.0.0.1/x", "The address is neither http nor https."),
+        ("file:///etc/passwd", "The address cannot be read."),
+        ("http://", "The address cannot be read."),
+        ("http://[::1", "The address cannot be read."),
+        ("http://[v7.x]/", "The name could not be looked up."),
+        ("http://host:99999/", "The address cannot be read."),
+        ("http://127.0.0.1:0/", "The address has no port that can be connected to."),
+        ("http://a b/", "The address cannot be read."),
+        ("http://a\tb\r\nX: y/", "The address cannot be read."),
+        ("http://a%0d%0ab/", "The address cannot be read."),
+    ],
+)
+def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
+    def unknown(_):
+        raise OSError
+
+    async def scenario():
+        async with sending(resolve=unknown) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(Webhook(url, (), b""))
+            return str(failed.value)
+
+    assert asyncio.run(scenario()) == told
+
+
+def test_name_and_password_in_an_address_are_sent_nowhere():
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending() as sender:
+            await sender.post(hook(receiver, f"http://user:word@127.0.0.1:{receiver.port}/a#b"))
+            return receiver.requests[0]
+
+    request = asyncio.run(scenario())
+
+    assert request.line == "POST /a HTTP/1.1"
+    assert "word" not in str(request)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [("", "/"), ("/가?b=나 다", "/%EA%B0%80?b=%EB%82%98%20%EB%8B%A4"), ("?x=1", "/?x=1"), ("/a%2Fb//c", "/a%2Fb//c")],
+)
+def test_path_and_query_are_kept(path, sent):
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending() as sender:
+            await sender.post(hook(receiver, f"http://127.0.0.1:{receiver.port}{path}"))
+            return receiver.requests[0].line
+
+    assert asyncio.run(scenario()) == f"POST {sent} HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    "header", [("X-A", "a\r\nX-B: b"), ("X-A", "a\nb"), ("X-A\r\nX-B", "a"), ("X-A", "a\x00"), ("X-A", "가")]
+)
+def test_header_that_would_be_more_than_one_is_not_sent(header):
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending() as sender:
+            with pytest.raises(WebhookFailedError, match="header"):
+                await sender.post(hook(receiver, None, header))
+            return receiver.requests
+
+    assert asyncio.run(scenario()) == []
+
+
+def test_ipv6_server_is_asked():
+    async def scenario():
+        async with serving(Receiver(), host="::1") as receiver, sending() as sender:
+            code = await sender.post(hook(receiver, f"http://[::1]:{receiver.port}/"))
+            return code, receiver.requests[0].headers["host"] == f"[::1]:{receiver.port}"
+
+    assert asyncio.run(scenario()) == (200, True)
+
+
+# The address guard
+
+
+@pytest.mark.parametrize("found", [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["::ffff:192.168.0.1"], []])
+def test_name_of_which_one_address_is_private_is_refused_unless_that_is_allowed(found):
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending(allow_private=False, resolve=lambda _: found) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(hook(receiver, f"http://inside.example:{receiver.port}/"))
+            return receiver.connections, "inside" in str(failed.value)
+
+    assert asyncio.run(scenario()) == (0, False)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])
+def test_address_of_the_machine_itself_is_refused_unless_that_is_allowed(host):
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending(allow_private=False) as sender:
+            with pytest.raises(WebhookFailedError):
+                await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
+            return receiver.connections
+
+    assert asyncio.run(scenario()) == 0
+
+
+def test_address_that_was_checked_is_the_one_that_is_connected_to():
+    """A name that stands for another address a moment later (DNS rebinding) is asked where it was when checked."""
+    asked = []
+
+    def resolve(name):
+        asked.append(name)
+        return ["127.0.0.1"] if len(asked) == 1 else ["192.0.2.1"]
+
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending(resolve=resolve) as sender:
+            for _ in range(3):
+                await sender.post(hook(receiver, f"http://moving.example:{receiver.port}/"))
+            return [request.headers["host"] for request in receiver.requests] == [f"moving.example:{receiver.port}"] * 3
+
+    assert asyncio.run(scenario())
+    assert asked == ["moving.example"]
+
+
+def test_name_with_an_address_that_is_away_is_asked_at_its_next_one():
+    async def scenario():
+        async with (
+            serving(Receiver()) as receiver,
+            sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender,
+        ):
+            return await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))
+
+    assert asyncio.run(scenario()) == 200
+
+
+def test_name_server_that_is_away_holds_up_no_other_name():
+    held = threading.Event()
+
+    def resolve(name):
+        if name.startswith("dead"):
+            held.wait(20)
+        return ["127.0.0.1"]
+
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending(timeout_s=1.0, resolve=resolve) as sender:
+            async with asyncio.TaskGroup() as tasks:
+                dead = [
+                    tasks.create_task(failing(sender, f"http://dead{number}.example:{receiver.port}/"))
+                    for number in range(20)
+                ]
+                began_s = time.monotonic()
+                code = await sender.post(hook(receiver, f"http://alive.example:{receiver.port}/"))
+                took_s = time.monotonic() - began_s
+            held.set()
+            return code, took_s, {task.result() for task in dead}
+
+    async def failing(sender, url):
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(Webhook(url, (), b""))
+        return str(failed.value)
+
+    code, took_s, told = asyncio.run(scenario())
+
+    assert (code, told) == (200, {"No status line came in time."})
+    assert took_s < 0.5
+
+
+# TLS
+
+
+def over_tls(tmp_path, url, *, trusted=True, times=1):
+    """Statuses or the error of requests to a server with a certificate for 127.0.0.1 and localhost; and the server."""
+    made = certificates.make(tmp_path)
+    tls = made.client_context() if trusted else ssl.create_default_context()
+
+    async def scenario():
+        async with (
+            serving(Receiver(), tls=made.server_context()) as receiver,
+            sending(tls=tls, resolve=lambda _: ["127.0.0.1"]) as sender,
+        ):
+            asked = hook(receiver, url.format(port=receiver.port))
+            try:
+                return [await sender.post(asked) for _ in range(times)], receiver
+            except WebhookFailedError as failed:
+                return str(failed), receiver
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_https_server_with_a_good_certificate_is_asked_by_its_name(tmp_path, host):
+    said, receiver = over_tls(tmp_path, f"https://{host}:{{port}}/", times=3)
+
+    assert said == [200] * 3
+    assert receiver.connections == 1
+
+
+@pytest.mark.parametrize(("host", "trusted"), [("push.example", True), ("127.0.0.2", True), ("localhost", False)])
+def test_https_server_with_another_name_or_an_unknown_authority_is_told_nothing(tmp_path, host, trusted):
+    said, receiver = over_tls(tmp_path, f"https://{host}:{{port}}/", trusted=trusted)
+
+    assert said in ("The server's certificate is not good for its name.", "The connection failed: Connection refused.")
+    assert receiver.requests == []
+
+
+def test_https_to_a_server_of_plain_http_fails():
+    async def scenario():
+        async with serving(Receiver()) as receiver, sending(timeout_s=1.0) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
+            return str(failed.value)
+
+    assert asyncio.run(scenario()).startswith(("TLS failed", "No status line", "The connection"))
