@@ -176,7 +176,7 @@ class _Message:
         elif isinstance(reading, Event) and reading.ty == 114 and reading.device_type == device_tables.AVN:
             yield Finding(Sort.NOTE, "ty", "114 with `wid` is the AVN event of 2018; without it, it is the g-sensor's")
         elif not isinstance(reading, Event) and reading.device_type != device_tables.DEVICE_OF[reading.ty]:
-            yield self._other_table(reading, items)
+            yield from self._other_table(reading, items)
         elif self._registered and self._registered != reading.device_type:
             text = (
                 f"the sensor is registered as {self._sensor_type}, and this is a message of"
@@ -198,14 +198,16 @@ class _Message:
         else:
             yield Finding(Sort.COERCED, "ty", f"{sent} is not what is sent here; {why}: send {number}")
 
-    def _other_table(self, reading: Microtrip | Trip, items: list[Item]) -> Finding:
+    def _other_table(self, reading: Microtrip | Trip, items: list[Item]) -> Iterator[Finding]:
+        documented = device_tables.TRIP_OF[reading.device_type] + isinstance(reading, Microtrip)
+        if documented == reading.ty and self._registered == reading.device_type:
+            return
         marks = device_tables.OBD_ONLY if reading.device_type == device_tables.OBD else device_tables.DTG_ONLY
         mark = next((key for item in items for key in item if key in marks and device_kinds.has(item, key)), None)
         why = f"`{mark}` is there" if mark else f"the sensor is registered as {self._sensor_type}"
-        documented = device_tables.TRIP_OF[reading.device_type] + isinstance(reading, Microtrip)
         told = f": its documented number is {documented}" if documented != reading.ty else ""
         text = f"{reading.ty} is read with the {reading.device_type} tables, as {why}{told}"
-        return Finding(Sort.COERCED if told else Sort.NOTE, "ty", text)
+        yield Finding(Sort.COERCED if told else Sort.NOTE, "ty", text)
 
 
 def _summary(reading: Microtrip | Trip | Event, header: Header) -> str:
