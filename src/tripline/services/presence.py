@@ -26,7 +26,8 @@ from tripline.store.connections import Change
 from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
-"""How long changes wait for company."""
+"""How often changes are written at most. One that comes alone is written at once, so that customers are told that a
+device is there before they are told what it sends."""
 LOOK_S: Final = 1.0
 """How often it is looked who stayed away."""
 SEEN_EVERY_MS: Final = 60_000
@@ -88,10 +89,13 @@ class PresenceKeeper:
     async def run(self, heard: Heard) -> None:
         """Write what changes, and look who stayed away, until cancelled; `heard` tells of the live sessions."""
         self._heard = heard
+        loop = asyncio.get_running_loop()
+        next_at = loop.time()
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), LOOK_S)
-                await asyncio.sleep(GATHER_S)
+                await asyncio.sleep(next_at - loop.time())
+                next_at = loop.time() + GATHER_S
             self._asked.clear()
             if not await self._tried():
                 self._asked.set()
