@@ -78,7 +78,7 @@ def token(number: int) -> str:
 
 def users(folder: Path, *, first: int, count: int) -> Path:
     """A file with the tokens of some of the sensors, one a line."""
-    path = folder / "users.txt"
+    path = folder / f"users-{first}.txt"
     path.write_text("".join(f"{token(number)}\n" for number in range(first, first + count)))
     return path
 

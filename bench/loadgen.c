@@ -4,7 +4,7 @@
  * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
  * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
  * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
- * In rate mode `--publishers N` lets only the first N connections publish; the others are just there.
+ * `--publishers N` lets only the first N connections publish (in the closed loop: 0 or all); the others are just there.
  *
  * `--answer` makes devices of the connections: each subscribes to its requests and acknowledges every one at once.
  * `--reconnect` dials again, every `--redial` milliseconds, whoever loses its connection or is not let in, and says when
@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 enum { MAX_WINDOW = 64, POINTS = 30, MAX_MESSAGE = 6144, TIMES = POINTS + 1, HANDSHAKES = 128, NAME = 32 };
-enum { LATENCY_BUCKETS = 64 * 32, LARGEST = 2048, ANSWER_IDS = 0xF000 };
+enum { LATENCY_BUCKETS = 64 * 32, LARGEST = 2048, ANSWER_IDS = 0xF000, DIALS = 64, FEW = 64, EVENTS = 512 };
 enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, SUBSCRIBING, READY };
 
 struct device {
@@ -61,7 +61,7 @@ static struct {
     double seconds, warmup, rate, redial_ms;
     long long first_ms;
 } options = {.host = "127.0.0.1", .kind = "single", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
-             .first_ms = 1420070400000LL, .redial_ms = 250};
+             .first_ms = 1420070400000LL, .redial_ms = 250, .publishers = -1};
 
 static struct device *devices;
 static char (*names)[NAME];
@@ -71,7 +71,8 @@ static int poller;
 /* --- what happened ---------------------------------------------------------------------------------------------- */
 
 static uint64_t latency[LATENCY_BUCKETS], slowest_ns, acked_total, sent_total, started_late;
-static uint64_t answered_total, lost_total, refused_total, failed_total, first_lost, first_back, last_back, gap_ns;
+static uint64_t answered_total, lost_total, refused_total, failed_total, first_lost, first_back, last_back, gap_ns,
+    own_stall_ns;
 static int measuring, ready_count, begun;
 static volatile sig_atomic_t stopped;
 
@@ -509,22 +510,26 @@ static void serve_device(struct device *d, uint32_t events, int closed_loop) {
     if (closed_loop && d->state == READY) fill_window(d);
 }
 
-/* Dial again who waited long enough; looked at every few milliseconds, because it walks over all. */
+/* Dial again who waited long enough, some in a turn; looked at every few milliseconds, because it walks over all. */
 static void redial(void) {
     static uint64_t next;
     uint64_t now = now_ns();
     if (!options.reconnect || now < next) return;
-    next = now + 5000000;
-    for (int i = 0; i < begun; i++)
-        if (devices[i].redial_at && devices[i].redial_at <= now) dial(&devices[i]);
+    int left = DIALS;
+    for (int i = 0; i < begun && left; i++)
+        if (devices[i].redial_at && devices[i].redial_at <= now) dial(&devices[i]), left--;
+    next = left ? now + 5000000 : now;
 }
 
 static void turn(int timeout_ms, int closed_loop) {
-    struct epoll_event events[512];
-    int n = epoll_wait(poller, events, 512, timeout_ms);
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(poller, events, options.reconnect ? FEW : EVENTS, timeout_ms);
+    uint64_t awake = now_ns();
     if (n < 0 && errno != EINTR) fail("epoll_wait");
     for (int i = 0; i < n; i++) serve_device(events[i].data.ptr, events[i].events, closed_loop);
     redial();
+    uint64_t took = now_ns() - awake;
+    if (first_back && took > own_stall_ns) own_stall_ns = took;
 }
 
 /* --- the whole run ---------------------------------------------------------------------------------------------- */
@@ -565,7 +570,7 @@ static void publish_due(uint64_t start, uint64_t *next, uint64_t now) {
 static void run_until(uint64_t end, uint64_t start, uint64_t *next) {
     for (uint64_t now = now_ns(); now < end && !stopped; now = now_ns()) {
         if (options.rate > 0) publish_due(start, next, now);
-        turn(options.rate > 0 ? 1 : 100, options.rate <= 0);
+        turn(options.rate > 0 ? 1 : options.reconnect ? 5 : 100, options.rate <= 0 && options.publishers);
     }
 }
 
@@ -607,7 +612,7 @@ static void parse(int argc, char **argv) {
                         "       [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);
     }
-    if (!options.publishers || options.publishers > options.connections) options.publishers = options.connections;
+    if (options.publishers < 0 || options.publishers > options.connections) options.publishers = options.connections;
 }
 
 static void on_term(int signal_number) {
@@ -634,7 +639,7 @@ int main(int argc, char **argv) {
     double connect_s = (double)(now_ns() - dialled) / 1e9;
 
     uint64_t start = now_ns(), next = 0;
-    if (options.rate <= 0) for (int i = 0; i < options.connections; i++) fill_window(&devices[i]);
+    if (options.rate <= 0) for (int i = 0; i < options.publishers; i++) fill_window(&devices[i]);
     run_until(start + (uint64_t)(options.warmup * 1e9), start, &next);
 
     double server_before = options.server ? cpu_of(options.server) : 0, own_before = own_cpu();
@@ -652,13 +657,13 @@ int main(int argc, char **argv) {
            "\"acked\":%llu,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f,\"max_us\":%.0f,"
            "\"server_cpu_s\":%.2f,\"generator_cpu_s\":%.2f,\"acked_in_all\":%llu,\"never_acked\":%llu,\"not_sent\":%llu,"
            "\"answered\":%llu,\"lost\":%llu,\"refused\":%llu,\"failed\":%llu,\"first_lost_ns\":%llu,"
-           "\"first_back_ns\":%llu,\"last_back_ns\":%llu,\"longest_after_us\":%.0f,\"connected\":%d}\n",
+           "\"first_back_ns\":%llu,\"last_back_ns\":%llu,\"longest_after_us\":%.0f,\"own_stall_us\":%.0f,\"connected\":%d}\n",
            options.connections, options.window, message_size - id_at - 2, connect_s, took, (unsigned long long)sent,
            (unsigned long long)acked, (double)acked / took, quantile_us(0.5), quantile_us(0.99), quantile_us(0.999),
            (double)slowest_ns / 1e3, server, own, (unsigned long long)acked_total,
            (unsigned long long)unacked, (unsigned long long)started_late, (unsigned long long)answered_total,
            (unsigned long long)lost_total, (unsigned long long)refused_total, (unsigned long long)failed_total,
            (unsigned long long)first_lost, (unsigned long long)first_back, (unsigned long long)last_back,
-           (double)gap_ns / 1e3, ready_count);
+           (double)gap_ns / 1e3, (double)own_stall_ns / 1e3, ready_count);
     return unacked ? 1 : 0;
 }

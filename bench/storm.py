@@ -2,7 +2,8 @@
 
 Every device dials again a quarter of a second after it was cut off, and again while nobody answers. 500 of them publish
 all the time, together 500 messages a second; what each message waits for its PUBACK is measured from when it was due,
-from the moment the first device is back: so the figure shows what those that are back feel of those that are not yet.
+from the moment the first device is back: so the figure shows what those that are back feel of those that are not yet
+(a process of their own reads their answers, so that they do not wait for the other devices' side of the handshakes).
 The server is stopped once in order (SIGTERM) and once killed; the time runs from the start of the new process, which
 opens the database and everything else first.
 """
@@ -45,7 +46,10 @@ def measure(quick: bool) -> list[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class _Storm:
-    run: dict[str, Any]
+    some: dict[str, Any]
+    """What those saw that publish."""
+    crowd: dict[str, Any]
+    """What all the others saw."""
     started_ns: int
     """When the new server's process was started (the clock of the generator)."""
     ready_ns: int
@@ -55,45 +59,50 @@ class _Storm:
     peak_kib: int
     rss_kib: int
 
+    def of_both(self, name: str) -> int:
+        """A count of all devices."""
+        return int(self.some[name] + self.crowd[name])
+
 
 def _storm(data: Path, devices: int, stop: signal.Signals) -> _Storm:
     fleet.make(data, devices)
-    users = fleet.users(data, first=0, count=devices)
     port = peers.free_port()
-    with contextlib.ExitStack() as first:
+    with contextlib.ExitStack() as running, contextlib.ExitStack() as first:
         old = first.enter_context(peers.tripline(data, device_port=port))
-        with _Fleet(old, users, devices) as them:
-            them.all_connected()
-            time.sleep(AFTERWARDS_S)
-            os.kill(old.pid, stop)
-            first.close()
-            started_ns = time.monotonic_ns()
-            with peers.tripline(data, device_port=port) as new:
-                ready_ns = time.monotonic_ns()
-                them.all_connected()
-                time.sleep(AFTERWARDS_S)
-                rss_kib, _ = new.memory_kib()
-                peak_kib, cpu_s = new.peak_kib(), new.cpu_s()
-                run = them.end()
-        stored = fleet.stored(data)
-    if run["lost"] != devices or run["connected"] != devices:
-        raise RuntimeError(f"of {devices} devices {run['lost']} were cut off and {run['connected']} are connected")
-    if not run["acked_in_all"] <= stored <= run["acked_in_all"] + devices:
-        raise RuntimeError(f"{run['acked_in_all']} messages were acknowledged, {stored} are stored")
-    return _Storm(run, started_ns, ready_ns, cpu_s, peak_kib, rss_kib)
+        some = running.enter_context(_Fleet(old, data, 0, PUBLISHERS, rate=RATE))
+        crowd = running.enter_context(_Fleet(old, data, PUBLISHERS, devices - PUBLISHERS, rate=0))
+        for each in (some, crowd):
+            each.all_connected()
+        time.sleep(AFTERWARDS_S)
+        os.kill(old.pid, stop)
+        first.close()
+        started_ns = time.monotonic_ns()
+        new = running.enter_context(peers.tripline(data, device_port=port))
+        ready_ns = time.monotonic_ns()
+        for each in (some, crowd):
+            each.all_connected()
+        time.sleep(AFTERWARDS_S)
+        rss_kib, _ = new.memory_kib()
+        storm = _Storm(some.end(), crowd.end(), started_ns, ready_ns, new.cpu_s(), new.peak_kib(), rss_kib)
+    stored, acknowledged = fleet.stored(data), storm.some["acked_in_all"]
+    if storm.of_both("lost") != devices or storm.of_both("connected") != devices:
+        raise RuntimeError(f"{storm.of_both('lost')} were cut off, {storm.of_both('connected')} are connected")
+    if not acknowledged <= stored <= acknowledged + PUBLISHERS:
+        raise RuntimeError(f"{acknowledged} messages were acknowledged, {stored} are stored")
+    return storm
 
 
 class _Fleet:
-    """The devices; leaving ends them."""
+    """Some of the devices, in a process of their own; leaving ends them."""
 
-    def __init__(self, server: peers.Server, users: Path, devices: int) -> None:
+    def __init__(self, server: peers.Server, data: Path, first: int, count: int, *, rate: int) -> None:
         self._process = loadgen.start(
             server,
             "--reconnect",
-            users=users,
-            connections=devices,
-            publishers=PUBLISHERS,
-            rate=RATE,
+            users=fleet.users(data, first=first, count=count),
+            connections=count,
+            publishers=count if rate else 0,
+            rate=rate,
             warmup=0,
             seconds=10 * LONGEST_S,
         )
@@ -124,20 +133,22 @@ class _Fleet:
 
 
 def _figures(name: str, storm: _Storm) -> list[Figure]:
-    run = storm.run
-
     def since_start(at_ns: int) -> float:
         return (at_ns - storm.started_ns) / 1e9
 
     def figure(what: str, value: float, **rest: Any) -> Figure:
         return Figure(row=ROW, name=f"{name}: {what}", value=value, at_least=False, **rest)
 
+    first, last = (pick(each[at] for each in (storm.some, storm.crowd))
+                   for pick, at in ((min, "first_back_ns"), (max, "last_back_ns")))  # fmt: skip
+    detail = {"some": storm.some, "crowd": storm.crowd}
+    turned_away = storm.of_both("refused") + storm.of_both("failed")
     return [
-        figure("all back, s after the new start", since_start(run["last_back_ns"]), gate=BACK_S, detail=run),
+        figure("all back, s after the new start", since_start(last), gate=BACK_S, detail=detail),
         figure("server ready, s after its start", since_start(storm.ready_ns)),
-        figure("first one back, s after the new start", since_start(run["first_back_ns"])),
-        figure("refused, or cut off before they were let in", run["refused"] + run["failed"], gate=0),
-        figure("longest PUBACK of those back, ms", run["longest_after_us"] / 1e3, gate=STALL_MS),
+        figure("first one back, s after the new start", since_start(first)),
+        figure("refused, or cut off before they were let in", turned_away, gate=0),
+        figure("longest PUBACK of those back, ms", storm.some["longest_after_us"] / 1e3, gate=STALL_MS),
         figure("server's CPU seconds", storm.cpu_s),
         figure("largest memory on the way, MiB", storm.peak_kib / 1024),
         figure("resident memory afterwards, MiB", storm.rss_kib / 1024),
