@@ -2,7 +2,8 @@
 
 A letter stands in lower case between underscores, `test_k2_event_signature_beats_small_number`; a test of two rules
 carries both. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
-path in `tests/system/test_check_messages.py`.
+path in `tests/system/test_check_messages.py` and explained in `tests/system/test_device_check.py`. The rows of the
+acceptance summary, section 10, are tests of `tests/system/test_acceptance.py`, all over TLS.
 """
 
 import ast
@@ -19,6 +20,23 @@ LETTERS = [f"{letter}{number}" for letter, count in RULES.items() for number in 
 CHECKS = 12
 """Check messages: aggregate, three masks, old number, no `clt`, headerless, four unusable, one uninterpreted."""
 
+ACCEPTANCE = {
+    "microtrip": ("of_every_even_number_is_stored", "is_stored_with_at_least_one_object"),
+    "trip": (
+        "of_every_odd_number_is_stored_when_its_payload_is_an_object",
+        "is_scored_by_its_type_of_device_and_when_driving",
+        "is_scored_from_3000_m_on",
+        "is_scored_with_two_usable_samples",
+        "is_scored_with_a_median_period_under_5_s",
+    ),
+    "sample": ("counts_with_position_and_own_time_or_alone",),
+    "event": ("is_stored_by_number_or_signature_and_never_scored",),
+    "messages": ("of_an_unmapped_sensor_are_stored_and_not_scored",),
+}
+"""Row of the acceptance summary -> what is held of it."""
+EXAMPLES = ("3.4", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5", "6", "7", "8", "9", "11")
+"""Sections of device-messages whose rejected and converted examples are explained."""
+
 
 def names() -> list[str]:
     """The name of every test function."""
@@ -33,6 +51,11 @@ def names() -> list[str]:
 NAMES = names()
 
 
+def text(path: str) -> str:
+    """The source of a test file."""
+    return (TESTS / path).read_text("utf-8")
+
+
 @pytest.mark.parametrize("letter", LETTERS)
 def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
     carriers = [name for name in NAMES if letter in name.split("_")]
@@ -42,7 +65,21 @@ def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
 
 def test_every_check_message_has_a_file_that_a_test_of_the_whole_path_plays() -> None:
     files = {path.stem.removeprefix("check_") for path in (TESTS / "golden" / "device").glob("check_*.json")}
-    played = (TESTS / "system" / "test_check_messages.py").read_text("utf-8")
+    played = text("system/test_check_messages.py")
+    explained = text("system/test_device_check.py")
 
     assert sorted(case for case in files if not re.search(rf'"{case}"', played)) == []
+    assert sorted(case for case in files if not re.search(rf'"{case}"', explained)) == []
     assert len(files) == CHECKS
+
+
+@pytest.mark.parametrize(("row", "held"), [(row, held) for row, several in ACCEPTANCE.items() for held in several])
+def test_row_of_the_acceptance_summary_is_held_through_the_whole_path(row: str, held: str) -> None:
+    assert f"def test_acceptance_{row}_{held}(" in text("system/test_acceptance.py")
+
+
+@pytest.mark.parametrize("section", EXAMPLES)
+def test_examples_of_the_section_are_explained(section: str) -> None:
+    explained = text("unit/wire/test_device_explain.py")
+
+    assert re.search(rf'\("{re.escape(section)}[. ]', explained), f"no example of section {section} is explained"

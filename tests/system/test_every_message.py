@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from tests.support import worlds
 from tests.support.device_messages import CASES
+from tests.support.fleet import Registered
 from tests.support.worlds import World
+
+from tripline.wire import device_answers
 
 TABLE_OF = {
     "Microtrip": "microtrip JOIN trip ON trip.no = trip_no",
@@ -27,9 +30,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def rows_expected(readings: list[dict[str, Any]]) -> Counter[str]:
-    """How many rows of each kind the readings make: microtrips open a trip, some events are latest values too."""
+    """How many rows of each kind the readings make: microtrips open trips, some events are latest values too."""
     kinds = Counter(reading["kind"] for reading in readings)
-    kinds["Trip"] += len({reading["tid"] for reading in readings if reading["kind"] == "Microtrip"})
+    kinds["Trip"] += len({(one["tid"], one["parking"]) for one in readings if one["kind"] == "Microtrip"})
     kinds["LatestValues"] += sum(reading.get("is_attribute", False) for reading in readings)
     return +kinds
 
@@ -51,6 +54,32 @@ def test_recorded_message_is_acknowledged_and_leaves_its_rows(world: World, path
         for kind, table in TABLE_OF.items()
     }
     assert +Counter(found) == rows_expected(case["readings"])
+    check_events(world, box, [reading for reading in case["readings"] if reading["kind"] == "Event"], case)
+
+
+def check_events(world: World, box: Registered, readings: list[dict[str, Any]], case: dict[str, Any]) -> None:
+    """The events as REST gives them back: the vehicle's, and the latest values of the sensor (6.18)."""
+    if not readings:
+        return
+    shown = world.company.get(f"/api/tre/v1/vehicle/{box.vehicle_id}/events", limit=10, ascOrder="true")["data"]
+    latest = world.company.get(f"/api/tre/v1/sensor/{box.sensor_id}/latest")["attributes"]
+    told = [
+        {
+            "ty": reading["ty"],
+            "deviceType": reading["device_type"],
+            "posLat": reading["lat"],
+            "posLon": reading["lon"],
+            "payload": json.loads(device_answers.coerced(
+                reading["payload"].encode(), ty=reading["ty"], device_type=reading["device_type"]
+            )),
+        }
+        for reading in readings
+    ]  # fmt: skip
+    assert [{key: event[key] for key in expected} for event, expected in zip(shown, told, strict=True)] == told
+    for event, reading in zip(shown, readings, strict=True):
+        of_receipt = reading["event_ms"] == case["received_ms"]
+        assert event["eventTs"] == (event["createdTime"] if of_receipt else reading["event_ms"])
+    assert set(latest) == {str(reading["ty"]) for reading in readings if reading["is_attribute"]}
 
 
 def test_none_of_them_is_a_bug(world: World) -> None:
