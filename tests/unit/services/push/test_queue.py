@@ -1,0 +1,278 @@
+"""What waits for one receiver: order within sensors, rests, and how little of it is in memory."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tripline.domain.ids import RowNo, SensorId, first_no
+from tripline.services.push.queue import BATCH, DOWN_AFTER, LOST_HOPE, UNPROVEN, WINDOW, Queue
+from tripline.services.push.schedule import Outcome
+from tripline.store.push_queue import Row
+
+NOW_MS = 1_760_000_000_000
+FIRST = first_no(NOW_MS)
+DAY_MS = 86_400_000
+DELIVERED, GONE, REFUSED, FAILED = Outcome.DELIVERED, Outcome.GONE, Outcome.REFUSED, Outcome.FAILED
+
+
+def row(place, sensor="a", *, attempts=0, due_ms=NOW_MS):
+    return Row(RowNo(FIRST + place), f"id {place}", SensorId(sensor), attempts, due_ms)
+
+
+class Outbox:
+    """The rows that wait, and a queue that reads them like the pusher."""
+
+    def __init__(self, *rows):
+        self.rows = {each.no: each for each in rows}
+        self.queue = Queue(patience_ms=DAY_MS)
+        self.now_ms = NOW_MS
+        self.read_rows = 0
+        self.sent = []
+
+    def read(self):
+        while self.queue.wants_more:
+            after = self.queue.reading()
+            found = [
+                Row(each.no, each.id, each.sensor_id, each.attempts, each.due_ms)
+                for no, each in sorted(self.rows.items())
+                if no > after
+            ]
+            self.read_rows += len(found[:BATCH])
+            self.queue.admit(found[:BATCH], now_ms=self.now_ms)
+
+    def attempt(self, outcome_of=lambda _: DELIVERED):
+        """One attempt at whatever is due; its place, or None when nothing is."""
+        self.read()
+        taken = self.queue.take(self.now_ms)
+        if taken is None:
+            return None
+        outcome = outcome_of(taken)
+        due_ms = self.queue.settle(taken, outcome, now_ms=self.now_ms)
+        place = taken.no - FIRST
+        if due_ms is None:
+            del self.rows[taken.no]
+            self.queue.forget([taken.no])
+            self.sent.append((place, outcome))
+        else:
+            self.rows[taken.no].attempts = taken.attempts
+            self.rows[taken.no].due_ms = due_ms
+        return place
+
+    def drain(self, outcome_of=lambda _: DELIVERED):
+        """Attempts until nothing is due; their places."""
+        places = []
+        while (place := self.attempt(outcome_of)) is not None:
+            places.append(place)
+        return places
+
+
+def test_message_of_a_sensor_waits_for_the_one_before_it():
+    queue = Queue(patience_ms=DAY_MS)
+    queue.reading()
+    queue.admit([row(1, "a"), row(2, "a"), row(3, "b")], now_ms=NOW_MS)
+
+    first, other = queue.take(NOW_MS), queue.take(NOW_MS)
+
+    assert (first.no - FIRST, other.no - FIRST, queue.take(NOW_MS)) == (1, 3, None)
+    queue.settle(first, DELIVERED, now_ms=NOW_MS)
+    assert queue.take(NOW_MS).no - FIRST == 2
+
+
+def test_message_that_fails_holds_up_its_sensor_alone():
+    box = Outbox(row(0, "b"), row(1, "a"), row(2, "b"), row(3, "a"), row(4, "b"))
+
+    assert box.drain(lambda each: FAILED if each.sensor_id == "a" else DELIVERED) == [0, 1, 2, 4]
+    assert box.queue.due_ms(NOW_MS) == NOW_MS + 1_000
+    box.now_ms += 999
+    assert box.drain() == []
+    box.now_ms += 1
+    assert box.drain() == [1, 3]
+    assert box.queue.due_ms(box.now_ms) is None
+
+
+def test_message_that_is_given_up_does_not_block_the_ones_behind_it():
+    box = Outbox(row(1), row(2), row(3))
+
+    assert box.drain(lambda each: GONE if each.no == FIRST + 1 else DELIVERED) == [1, 2, 3]
+    assert box.sent == [(1, GONE), (2, DELIVERED), (3, DELIVERED)]
+
+
+def test_refused_message_is_tried_three_times_and_the_receiver_counts_as_there():
+    box = Outbox(row(1), row(2))
+
+    for pause_ms in (0, 1_000, 5_000):
+        box.now_ms += pause_ms
+        assert box.drain(lambda each: REFUSED if each.no == FIRST + 1 else DELIVERED)[0] == 1
+    assert box.sent == [(1, REFUSED), (2, DELIVERED)]
+    assert not box.queue.down
+
+
+def test_receiver_that_fails_again_and_again_is_asked_one_message_at_a_time_with_rests():
+    box = Outbox(*(row(place, f"s{place}") for place in range(20)))
+    fails = lambda _: FAILED  # noqa: E731
+
+    assert len(box.drain(fails)) == DOWN_AFTER
+    assert box.queue.down
+    assert box.queue.slots == 1
+    gaps = []
+    for _ in range(6):
+        due_ms = box.queue.due_ms(box.now_ms)
+        gaps.append(due_ms - box.now_ms)
+        box.now_ms = due_ms
+        taken = box.queue.take(box.now_ms)
+        assert box.queue.take(box.now_ms) is None
+        assert box.queue.due_ms(box.now_ms) is None
+        box.queue.settle(taken, FAILED, now_ms=box.now_ms)
+    assert gaps == [1_000, 5_000, 30_000, 30_000, 30_000, 30_000]
+
+
+def test_single_message_to_a_dead_receiver_keeps_its_own_schedule():
+    box = Outbox(row(1))
+    ages = []
+    for _ in range(5):
+        ages.append(box.now_ms - NOW_MS)
+        assert box.drain(lambda _: FAILED) == [1]
+        box.now_ms = box.queue.due_ms(box.now_ms)
+
+    assert ages == [0, 1_000, 6_000, 36_000, 336_000]
+
+
+def test_one_success_makes_everything_due():
+    box = Outbox(*(row(place, f"s{place % 4}") for place in range(40)))
+    for _ in range(30):
+        box.drain(lambda _: FAILED)
+        box.now_ms = max(box.now_ms + 1, box.queue.due_ms(box.now_ms))
+
+    places = box.drain()
+
+    assert sorted(places) == list(range(40))
+    for sensor in range(4):
+        assert [place for place in places if place % 4 == sensor] == list(range(sensor, 40, 4))
+
+
+def test_receiver_that_has_not_answered_yet_has_few_slots_and_afterwards_all():
+    box = Outbox(row(1, "a"), row(2, "b"))
+
+    assert box.queue.slots == UNPROVEN
+    box.attempt()
+    assert box.queue.slots > 100
+    box.attempt(lambda _: FAILED)
+    assert box.queue.slots == UNPROVEN
+
+
+def test_rests_that_were_written_down_are_kept_until_the_receiver_answers():
+    late_ms = NOW_MS + 3_600_000
+    box = Outbox(row(1, "a", attempts=5, due_ms=late_ms), row(2, "a"), row(3, "b"))
+
+    assert box.drain(lambda _: FAILED) == [3]
+    box.now_ms += 1_000
+    assert box.drain() == [3, 1, 2]
+
+
+def test_poisoned_message_does_not_keep_the_rest_of_its_sensor_in_memory_nor_other_sensors_waiting():
+    poison = [row(-1, "b0"), *(row(place, "a") for place in range(2_000))]
+    others = [row(2_000 + place, f"b{place % 7}") for place in range(1_000)]
+    box = Outbox(*poison, *others)
+
+    sent = box.drain(lambda each: FAILED if each.no == FIRST else DELIVERED)
+
+    assert sorted(sent) == [-1, 0, *range(2_000, 3_000)]
+    assert box.read_rows <= 3_000 + WINDOW
+    box.now_ms += 1_000
+    assert box.drain() == list(range(2_000))
+
+
+def test_backlog_of_a_receiver_that_is_down_is_not_read():
+    box = Outbox(*(row(place, f"s{place}") for place in range(5_000)))
+    box.drain(lambda _: FAILED)
+    read = box.read_rows
+
+    for _ in range(200):
+        box.now_ms = max(box.now_ms, box.queue.due_ms(box.now_ms))
+        box.queue.more()
+        box.queue.anew()
+        box.drain(lambda _: FAILED)
+
+    assert read <= WINDOW
+    assert box.read_rows == read
+
+
+def test_messages_are_known_until_their_end_is_written_down():
+    queue = Queue(patience_ms=DAY_MS)
+    queue.reading()
+    queue.admit([row(1)], now_ms=NOW_MS)
+    queue.settle(queue.take(NOW_MS), DELIVERED, now_ms=NOW_MS)
+
+    queue.anew()
+    queue.reading()
+    queue.forget([RowNo(FIRST + 1)])
+    queue.admit([row(1)], now_ms=NOW_MS)
+
+    assert queue.take(NOW_MS) is None
+    assert queue.idle
+
+
+def test_message_read_behind_one_that_was_left_out_waits_for_it():
+    """While more is read the lane goes on: what was read begins too late, and is read again."""
+    queue = Queue(patience_ms=DAY_MS)
+    queue.reading()
+    queue.admit([row(1), row(2)], now_ms=NOW_MS)
+    queue.settle(queue.take(NOW_MS), FAILED, now_ms=NOW_MS)
+    queue.more()
+    assert queue.reading() == FIRST + 2
+    queue.settle(queue.take(NOW_MS + 1_000), DELIVERED, now_ms=NOW_MS + 1_000)
+    queue.admit([row(3)], now_ms=NOW_MS + 1_000)
+
+    assert queue.take(NOW_MS + 1_000) is None
+    assert queue.wants_more
+    assert queue.reading() == FIRST + 1
+
+
+def test_message_without_hope_takes_its_equals_with_it_only_while_the_receiver_is_down():
+    queue = Queue(patience_ms=DAY_MS)
+    queue.reading()
+    queue.admit([row(1)], now_ms=NOW_MS)
+    now_ms, hopes = NOW_MS, []
+    while True:
+        taken = queue.take(now_ms)
+        due_ms = queue.settle(taken, FAILED, now_ms=now_ms)
+        hopes.append(queue.hopeless(taken))
+        if due_ms is None:
+            break
+        now_ms = due_ms
+
+    assert hopes == [False] * (LOST_HOPE - 1) + [True] * (len(hopes) - LOST_HOPE + 1)
+
+
+def test_message_that_could_not_be_tried_is_due_again_and_one_that_vanished_is_not():
+    queue = Queue(patience_ms=DAY_MS)
+    queue.reading()
+    queue.admit([row(1), row(2)], now_ms=NOW_MS)
+
+    queue.put_back(queue.take(NOW_MS), due_ms=NOW_MS + 1_000)
+    assert (queue.take(NOW_MS), queue.due_ms(NOW_MS)) == (None, NOW_MS + 1_000)
+    queue.vanished(queue.take(NOW_MS + 1_000))
+
+    assert queue.take(NOW_MS + 1_000).no == FIRST + 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sensors=st.lists(st.integers(0, 5), min_size=1, max_size=60),
+    outcomes=st.lists(st.sampled_from([DELIVERED, DELIVERED, REFUSED, FAILED, GONE]), max_size=200),
+    late=st.integers(0, 30),
+)
+def test_whatever_comes_of_attempts_each_sensor_is_in_order_and_nothing_is_left(sensors, outcomes, late):
+    rows = [row(place, f"s{sensor}") for place, sensor in enumerate(sensors)]
+    box = Outbox(*rows[late:]) if late < len(rows) else Outbox(*rows)
+    pending = list(outcomes)
+    for _ in range(2_000):
+        if box.attempt(lambda _: pending.pop() if pending else DELIVERED) is None:
+            due_ms = box.queue.due_ms(box.now_ms)
+            if due_ms is None:
+                break
+            box.now_ms = max(box.now_ms, due_ms)
+
+    assert box.rows == {}
+    for sensor in set(sensors):
+        places = [place for place, _ in box.sent if sensors[place] == sensor]
+        assert places == sorted(places)
