@@ -12,7 +12,7 @@ from tests.support import devices_golden
 
 from tripline.api import asyncapi, asyncapi_schemas
 from tripline.domain import pushes
-from tripline.wire import bus, device, device_meanings, device_tables, push, shapes, topics
+from tripline.wire import bus, device, device_meanings, device_tables, push, rpc, shapes, topics
 from tripline.wire.readings import Rejected
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "support" / "asyncapi_schema" / "3.0.0.json").read_bytes())
@@ -24,8 +24,6 @@ MESSAGES = {
 }
 BY_ADDRESS = {channel["address"]: name for name, channel in DOCUMENT["channels"].items() if channel["address"]}
 """Address -> channel."""
-FREE_FORM = {"RpcRequest.params", "Notice.pld"}
-"""Fields whose content is anything."""
 
 
 def judge(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
@@ -162,3 +160,33 @@ def test_push_fits_the_message_of_its_name_alone(name):
     assert json.loads(push.body(msgspec.json.decode(json.dumps(notice), type=push.Notice))) == notice
     assert fits("notify", notice) == [name.value.lower()]
     assert fits("notify", {**notice, "sensorId": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "params"),
+    [
+        ({"fuel_type": "LPG", "mission_type": "AUTO"}, {"elt": 1998, "fut": 3, "mty": "Automatic"}),
+        ({"fuel_type": None, "mission_type": "CVT"}, {"elt": 1998}),
+    ],
+)
+def test_activation_fits_its_message(known, params):
+    made = rpc.activation_params(vehicle_no="12A3456", upload_period_s=2, displacement=1998, **known)
+
+    call = json.loads(rpc.message(b'"activationReq"', made))
+
+    assert call["params"] == {"vid": "12A3456", "upp": 2, **params}
+    assert fits("rpcRequest", call) == ["request", "activation"]
+    assert fits("rpcRequest", {**call, "method": "reset"}) == ["request"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "channel"),
+    [
+        ({"results": 2000}, "rpcResponse"),
+        ({"result": "2001"}, "rpcResponse"),
+        ({"results": 2000, "additionalInfo": ""}, "rpcResult"),
+        ({"result": 2000, "addInfo": {"vid": "12A3456"}}, "rpcResult"),
+    ],
+)
+def test_answers_of_real_programs_fit(answer, channel):
+    assert len(fits(channel, answer)) == 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from tripline.wire import device_body
 
 FOLDER = Path(__file__).parents[1] / "golden" / "device"
 
@@ -33,19 +33,6 @@ def cases() -> list[Case]:
 
 
 def decoded(case: Case) -> Any:
-    """The value in the body, however it is packed; its text when it is none."""
-    body = case.body
-    if body[:1].isalnum() and len(body) % 2 == 0:
-        try:
-            body = bytes.fromhex(body.decode())
-        except ValueError:
-            body = case.body
-    if body[:1] in b"{[":
-        try:
-            return json.loads(body)
-        except ValueError:
-            return body.decode()
-    try:
-        return msgspec.msgpack.decode(body)
-    except msgspec.DecodeError:
-        return case.body.decode()
+    """The object in the body, however it is packed; a text when there is none."""
+    read = device_body.decode(case.topic, case.body)
+    return read if isinstance(read, str) else read.fields

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from tripline.domain.refusals import BadParameter
-from tripline.wire import device_body, device_reasons, topics
+from tripline.wire import device_body, device_reasons, shapes, topics
 from tripline.wire.readings import RpcAnswer
 
 METHOD_LENGTH: Final = 255
@@ -86,11 +87,13 @@ def activation_params(
     *, vehicle_no: str, upload_period_s: int, displacement: float, fuel_type: str | None, mission_type: str | None
 ) -> bytes:
     """The parameters of `activationReq` (rpc.md 3.1). What was not registered is left out, except `elt`, which is 0."""
-    params: dict[str, Any] = {"vid": vehicle_no, "upp": upload_period_s, "elt": round(displacement)}
-    if fuel_type in FUEL_NUMBERS:
-        params["fut"] = FUEL_NUMBERS[fuel_type]
-    if mission_type in ACTIVATION_VALUES:
-        params["mty"] = ACTIVATION_VALUES[mission_type]
+    params = shapes.Activation(
+        vid=vehicle_no,
+        upp=upload_period_s,
+        elt=round(displacement),
+        fut=FUEL_NUMBERS.get(fuel_type or "", UNSET),
+        mty=ACTIVATION_VALUES.get(mission_type or "", UNSET),
+    )
     return msgspec.json.encode(params)
 
 

@@ -1,7 +1,7 @@
 """Shapes of what passes through verbatim, as the published description tells them: calls, answers, headers of pushes.
 
-The program forwards these without taking them apart, so nothing reads or writes them through these structs; a test
-holds real calls and pushes against them. Follows rpc.md 2 to 4, push 3 and 4.
+The program forwards most of these without taking them apart, so nothing reads or writes them through these structs; a
+test holds real calls and pushes against them. Follows rpc.md 2 to 4, push 3 and 4.
 
 Not here: the documented messages of devices (`device_meanings.py`).
 """
@@ -9,7 +9,7 @@ Not here: the documented messages of devices (`device_meanings.py`).
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.wire import topics
 
@@ -43,8 +43,14 @@ class Activation(msgspec.Struct, kw_only=True):
     vid: Annotated[str, Meta(description="number of the vehicle (`vehicleNo`)", examples=["12A3456"])]
     upp: Annotated[int, Meta(description="period of microtrips, seconds", examples=[2])]
     elt: Annotated[int, Meta(description="engine displacement, cc; 0 when it is not known", examples=[1998])]
-    fut: Annotated[int, Meta(description="fuel: 1 gasoline, 2 diesel, 3 LPG", examples=[1])]
-    mty: Annotated[str, Meta(description="transmission: Automatic or Manual", examples=["Automatic"])]
+    fut: Annotated[
+        int | UnsetType,
+        Meta(description="fuel: 1 gasoline, 2 diesel, 3 LPG; absent when it is not known", examples=[1]),
+    ] = UNSET
+    mty: Annotated[
+        str | UnsetType,
+        Meta(description="transmission: Automatic or Manual; absent when it is not known", examples=["Automatic"]),
+    ] = UNSET
 
 
 class RpcAnswer(msgspec.Struct, rename="camel", kw_only=True):
