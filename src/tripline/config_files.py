@@ -24,6 +24,8 @@ from tripline.config import Config, Section
 
 PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
+LOGIN_PASSWORD: Final = "TRIPLINE_LOGIN_PASSWORD"  # noqa: S105  likewise
+_NO_SETTINGS: Final = frozenset({DEVICE_TOKEN, LOGIN_PASSWORD})
 """A variable of `tripline replay`, not a setting of the server."""
 
 
@@ -137,7 +139,7 @@ def _given(
                 raise WrongSettingError(f"{file}: unknown setting `{name}`{_nearest(name, known)}.")
             yield name, value, f"{file}: {name}"
     by_variable = {setting.variable: setting.name for setting in known.values()}
-    for variable in sorted(name for name in variables if name.startswith(PREFIX) and name != DEVICE_TOKEN):
+    for variable in sorted(name for name in variables if name.startswith(PREFIX) and name not in _NO_SETTINGS):
         if variable not in by_variable:
             raise WrongSettingError(f"Unknown variable {variable}{_nearest(variable, by_variable)}.")
         yield by_variable[variable], variables[variable], variable

@@ -72,13 +72,13 @@ class Link:
     async def deliver(self) -> Tally:
         """Return when everything is acknowledged. Raises `RefusedError` or `UnreachableError`."""
         loop = asyncio.get_running_loop()
-        trusted = _trusted(self.door.ca)
+        authority = trusted(self.door.ca)
         outbox = Outbox(len(self.messages))
         started = last_contact = loop.time()
         pauses = self._pauses()
         while not outbox.tally.complete:
             before = outbox.tally.acknowledged
-            trouble = await self._one_connection(trusted, outbox, started)
+            trouble = await self._one_connection(authority, outbox, started)
             if trouble is None:
                 continue
             if outbox.tally.acknowledged > before:
@@ -96,13 +96,13 @@ class Link:
             yield pause
             pause = min(pause * 2, self.manner.longest_pause_s)
 
-    async def _one_connection(self, trusted: ssl.SSLContext, outbox: Outbox, started: float) -> str | None:
+    async def _one_connection(self, authority: ssl.SSLContext, outbox: Outbox, started: float) -> str | None:
         """Publish until everything is acknowledged (None) or the connection ends (why)."""
         client = aiomqtt.Client(
             self.door.host,
             self.door.port,
             username=self.token,
-            tls_context=trusted,
+            tls_context=authority,
             timeout=CONNECT_TIMEOUT_S,
             max_inflight_messages=self.manner.window,
         )
@@ -167,7 +167,8 @@ async def _until_it_ends(client: aiomqtt.Client) -> None:
         pass
 
 
-def _trusted(ca: Path) -> ssl.SSLContext:
+def trusted(ca: Path) -> ssl.SSLContext:
+    """What a device needs to trust the authority in the file. Raises `RefusedError`."""
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:

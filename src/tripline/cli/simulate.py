@@ -1,0 +1,162 @@
+"""`tripline simulate`: a fleet that is not there, driven over MQTTS."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import uvloop
+from cyclopts import Parameter, validators
+from rich.console import Console
+
+from tripline import app as program
+from tripline import config_files
+from tripline.cli import base
+from tripline.simulator import calls, fleet, link, roster
+from tripline.simulator.habits import HABITS
+from tripline.simulator.itinerary import Journeys
+from tripline.simulator.payloads import TYPES
+from tripline.simulator.styles import STYLES
+
+_SHARE: Final = validators.Number(gte=0, lte=1)
+_FILES: Final = validators.Path(exists=True, dir_okay=False)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Who:
+    """Which fleet drives."""
+
+    vehicles: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=99_999), help="how many vehicles")] = 10
+    prefix: Annotated[str, Parameter(help="how the names of its vehicles and sensors begin")] = "SIM"
+    types: Annotated[str, Parameter(help="types of devices, with weights: GPS=3,OBD; or all")] = roster.ALL
+    styles: Annotated[str, Parameter(help="styles of driving, with weights: calm=2,ordinary,aggressive")] = roster.ALL
+    habits: Annotated[str, Parameter(help="bad habits of devices, with weights: none=5,twice; or all")] = roster.NONE
+    rpc: Annotated[str, Parameter(help="manners of answering calls, in turn")] = "script,sdk,documented"
+    msgpack: Annotated[float, Parameter(validator=_SHARE, help="share of devices that send MessagePack")] = 0.0
+    activation: Annotated[float, Parameter(validator=_SHARE, help="share of new sensors that must be activated")] = 0.0
+    tokens: Annotated[
+        Path | None, Parameter(validator=_FILES, help="sensors that are there: lines of token or token,type")
+    ] = None
+    seed: Annotated[int, Parameter(help="the same number: the same drives")] = 1
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class What:
+    """What it drives."""
+
+    trips: Annotated[int, Parameter(validator=validators.Number(gte=1), help="drives of each vehicle")] = 1
+    duration: Annotated[float, Parameter(validator=validators.Number(gte=30), help="length of a drive, seconds")] = 600
+    pause: Annotated[float, Parameter(validator=validators.Number(gte=30), help="between drives, seconds")] = 120
+    period: Annotated[float, Parameter(validator=validators.Number(gte=1), help="between samples, seconds")] = 2
+    aggregate: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=1000), help="samples in a message")] = 1
+    events: Annotated[float, Parameter(validator=validators.Number(gte=0), help="events of a vehicle in an hour")] = 6
+    reconnects: Annotated[int, Parameter(validator=validators.Number(gte=0), help="lost connections in a drive")] = 0
+    route: Annotated[
+        list[Path] | None,
+        Parameter(validator=_FILES, help="recorded route, CSV or GPX; again for more (default: made-up roads)"),
+    ] = None
+    around: Annotated[str, Parameter(help="latitude,longitude near which made-up roads lie")] = "37.5665,126.978"
+    speed: Annotated[float, Parameter(help="times real time, 1 or more; 0: as fast as it is acknowledged")] = 1.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which platform, and as whom."""
+
+    api: Annotated[str, Parameter(help="its REST interface")] = "http://127.0.0.1:8080"
+    email: Annotated[str | None, Parameter(help="account of the company's administrator")] = None
+    password_stdin: Annotated[
+        bool,
+        Parameter(negative=(), help=f"read the password from standard input (default: {config_files.LOGIN_PASSWORD})"),
+    ] = False
+    host: Annotated[str, Parameter(help="where devices connect")] = "localhost"
+    port: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535), help="MQTTS port")] = 9900
+    ca: Annotated[Path, Parameter(help="certificate authority to trust")] = Path("tripline-data/tls/ca.crt")
+    patience: Annotated[
+        float, Parameter(validator=validators.Number(gte=0), help="seconds without a connection before giving up")
+    ] = 60.0
+
+
+@base.commands.command(
+    help_epilogue="Example: tripline simulate --vehicles 100 --email admin@example.com --password-stdin < password.txt"
+)
+def simulate(*, who: Who | None = None, what: What | None = None, where: Where | None = None) -> int:
+    """Register a fleet of simulated vehicles and drive them over MQTTS; show what was sent, acknowledged and stored.
+
+    Exits 1 when something acknowledged is not stored. Interrupted, the drives end where they are and the table follows.
+    """
+    try:
+        simulation = _simulation(who or Who(), what or What(), where or Where())
+        console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        return base.OK if uvloop.run(fleet.run(simulation, console, program.now_ms)) else base.FAILED
+    except roster.MixError as error:
+        raise config_files.WrongSettingError(str(error)) from None
+    except fleet.TROUBLES as error:
+        print(f"tripline: {error}", file=sys.stderr)
+        return base.FAILED
+
+
+def _simulation(who: Who, what: What, where: Where) -> fleet.Simulation:
+    if 0 < what.speed < 1 or what.speed < 0:
+        raise config_files.WrongSettingError("--speed must be 0, or 1 or more: time does not run slower than here.")
+    tokens = fleet.tokens(who.tokens) if who.tokens else []
+    if any(device not in TYPES for _, device in tokens):
+        raise config_files.WrongSettingError(f"A type in {who.tokens} is none of {', '.join(TYPES)}.")
+    if where.email is None and not tokens:
+        raise config_files.WrongSettingError("A fleet is registered by --email, or taken from --tokens.")
+    return fleet.Simulation(
+        door=link.Door(where.host, where.port, where.ca),
+        company=fleet.Company(api=where.api, email=where.email, password=_password(where)) if where.email else None,
+        wanted=fleet.Wanted(
+            vehicles=who.vehicles,
+            prefix=who.prefix,
+            types=roster.mix(who.types, TYPES, "The type"),
+            styles=roster.mix(who.styles, tuple(STYLES), "The style"),
+            habits=roster.mix(who.habits, (*HABITS, roster.NONE), "The habit"),
+            manners=tuple(roster.mix(who.rpc, tuple(calls.MANNERS), "The manner")),
+            packed_share=who.msgpack,
+            activation_share=who.activation,
+            tokens=tokens,
+            seed=who.seed,
+        ),
+        journeys=_journeys(what),
+        speed=what.speed,
+        patience_s=where.patience,
+    )
+
+
+def _journeys(what: What) -> Journeys:
+    lat, _, lon = what.around.partition(",")
+    try:
+        around = float(lat), float(lon)
+    except ValueError:
+        raise config_files.WrongSettingError("--around needs latitude,longitude such as 37.5665,126.978.") from None
+    if not (abs(around[0]) <= 80 and abs(around[1]) <= 179):
+        raise config_files.WrongSettingError("--around must lie between 80 degrees south and north, off the date line.")
+    return Journeys(
+        trips=what.trips,
+        duration_s=what.duration,
+        pause_s=what.pause,
+        period_s=what.period,
+        aggregate=what.aggregate,
+        events_per_hour=what.events,
+        reconnects=what.reconnects,
+        around=around,
+        routes=fleet.routes(what.route or ()),
+    )
+
+
+def _password(where: Where) -> str:
+    if where.password_stdin:
+        password = sys.stdin.readline().rstrip("\r\n") if sys.stdin else ""
+    else:
+        password = os.environ.get(config_files.LOGIN_PASSWORD, "")
+    if not password:
+        raise config_files.WrongSettingError(
+            f"The password of --email is read with --password-stdin, or from {config_files.LOGIN_PASSWORD}."
+        )
+    return password

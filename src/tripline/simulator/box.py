@@ -1,0 +1,239 @@
+"""One simulated device: sends its steps when they are due, keeps each message until it is acknowledged, answers calls.
+
+At most a window of messages is under way; what a lost connection leaves is sent again, in order, with the DUP flag, on
+the next one. Not here: what is sent (`itinerary.py`), how calls are answered (`calls.py`), the bytes (`client.py`).
+"""
+
+import asyncio
+import ssl
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tripline.mqtt import encode, packets
+from tripline.simulator import calls, client
+from tripline.simulator.client import Connection, Ears
+from tripline.simulator.drafts import Cut, Kind, Message, Step
+from tripline.simulator.ledger import Ledger
+from tripline.simulator.link import Door, RefusedError, UnreachableError
+from tripline.wire import topics
+
+WINDOW: Final = 20
+REPLIES: Final = 100
+"""Answers under way or waiting; more calls than that are not answered."""
+_FIRST_PAUSE_S: Final = 0.2
+_LONGEST_PAUSE_S: Final = 10.0
+
+
+@dataclass(slots=True)
+class Pace:
+    """The fleet's clock: `speed` times real time since `begin`; 0: everything is due at once."""
+
+    speed: float
+    begin: float = 0.0
+
+    def wait_s(self, due_s: float, now: float) -> float:
+        """Seconds until something is due; `now` and `begin` on the loop's clock."""
+        return 0.0 if self.speed <= 0 else self.begin + due_s / self.speed - now
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What all devices of a fleet need to connect."""
+
+    door: Door
+    trusted: ssl.SSLContext
+    doorway: asyncio.Semaphore
+    """How many may shake hands at the same time."""
+    patience_s: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Box:
+    """One device. `run` plays `steps`; `online` is set while it can be called."""
+
+    access: Access
+    token: str = field(repr=False)
+    client_id: str
+    manner: str = "script"
+    ledger: Ledger = field(default_factory=Ledger)
+    online: asyncio.Event = field(default_factory=asyncio.Event)
+    _connection: Connection | None = None
+    _under_way: OrderedDict[int, Message] = field(default_factory=OrderedDict)
+    _last_id: int = 1
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _away_s: float = 0.0
+    _gone: bool = False
+    _replies: int = 0
+    _nap: asyncio.Future[bool] | None = None
+
+    async def run(self, ready: asyncio.Future[Iterator[Step]], pace: Pace) -> None:
+        """Connect, and when `ready` gives the steps, send them until all is acknowledged; then leave."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                keeping = tasks.create_task(self._keep_connected())
+                await self._play(await asyncio.shield(ready), pace)
+                await self._settled()
+                keeping.cancel()
+        except* (RefusedError, UnreachableError) as group:
+            self.ledger.failure = str(group.exceptions[0])
+        finally:
+            for message in self._under_way.values():
+                if message.written:
+                    self.ledger.left(message)
+            self._under_way.clear()
+            await self._leave()
+
+    async def _play(self, steps: Iterator[Step], pace: Pace) -> None:
+        for step in steps:
+            in_time = await self._until(pace, step.due_s)
+            if isinstance(step, Message):
+                if in_time or step.kind is Kind.TRIP:
+                    await self._room()
+                    self._publish(step)
+            else:
+                self._gone = step.for_good
+                self._cut(step)
+                if self._gone:
+                    return
+
+    def hurry(self) -> None:
+        """What is due later is not waited for."""
+        if self._nap is not None and not self._nap.done():
+            self._nap.set_result(False)
+
+    async def _until(self, pace: Pace, due_s: float) -> bool:
+        """Returns when something is due; false when it would be due later, but the device is to hurry."""
+        loop = asyncio.get_running_loop()
+        wait_s = pace.wait_s(due_s, loop.time())
+        if wait_s <= 0:
+            await asyncio.sleep(0)  # even in haste the others and the acknowledgements have their turn
+            return True
+        nap: asyncio.Future[bool] = loop.create_future()
+        self._nap = nap
+        alarm = loop.call_later(wait_s, _wake, nap)
+        try:
+            return await nap
+        finally:
+            alarm.cancel()
+
+    def _cut(self, step: Cut) -> None:
+        self._away_s = step.away_s
+        if self._connection is not None:
+            (self._connection.leave if step.tidy else self._connection.vanish)()
+
+    async def _room(self) -> None:
+        while len(self._under_way) >= WINDOW or (self._connection is None and not self._gone):
+            self._changed.clear()
+            # No time-out: either an acknowledgement comes, or the keeper of the connection gives up and cancels this.
+            await self._changed.wait()
+
+    async def _settled(self) -> None:
+        """Returns when nothing is under way and no answer is still to come."""
+        while not self._gone and (self._under_way or self._replies):
+            self._changed.clear()
+            await self._changed.wait()  # as above
+
+    def _publish(self, message: Message) -> None:
+        """Write it, and keep it when it is to be acknowledged."""
+        packet_id = 0
+        if message.qos:
+            packet_id = self._free_id()
+            self._under_way[packet_id] = message
+        self._write(message, packet_id)
+
+    def _write(self, message: Message, packet_id: int) -> None:
+        if self._connection is None:
+            return
+        qos = message.qos
+        dup = qos > 0 and (message.again or message.written)
+        publish = encode.publish(
+            message.topic, message.body, qos=qos, packet_id=packet_id, retain=message.retain, dup=dup
+        )
+        if self._connection.write(publish):
+            self.ledger.sent(message)
+            message.written = True
+
+    def _free_id(self) -> int:
+        while True:
+            self._last_id = self._last_id % 65_535 + 1
+            if self._last_id not in self._under_way:
+                return self._last_id
+
+    def _acknowledged(self, packet_id: int) -> None:
+        message = self._under_way.pop(packet_id, None)
+        if message is not None:
+            self.ledger.acknowledged(message)
+            self._changed.set()
+
+    def _called(self, publish: packets.Publish) -> None:
+        if not publish.topic.startswith(topics.RPC_REQUEST):
+            return
+        request_id = publish.topic.removeprefix(topics.RPC_REQUEST)
+        for reply in calls.replies(self.manner, publish.body):
+            if self._replies >= REPLIES:
+                return
+            self._replies += 1
+            topic = (topics.RPC_RESULT if reply.is_result else topics.RPC_RESPONSE) + request_id
+            message = Message(due_s=0, kind=Kind.ANSWER, topic=topic, body=reply.body, kept=0)
+            asyncio.get_running_loop().call_later(reply.after_s, self._answer, message)
+
+    def _answer(self, message: Message) -> None:
+        self._replies -= 1
+        if not self._gone:
+            self._publish(message)
+        self._changed.set()
+
+    async def _keep_connected(self) -> None:
+        """Connect, send what is under way again, wait for the end; and again. Raises when that is of no use."""
+        loop = asyncio.get_running_loop()
+        trouble_since: float | None = None
+        pause_s = _FIRST_PAUSE_S
+        while not self._gone:
+            try:
+                connection = await self._one_more()
+            except (OSError, TimeoutError) as error:
+                trouble_since = trouble_since or loop.time()
+                if loop.time() - trouble_since >= self.access.patience_s:
+                    reason = error or type(error).__name__
+                    raise UnreachableError(
+                        f"Given up after {self.access.patience_s:g} s without the platform: {reason}"
+                    ) from None
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                continue
+            trouble_since, pause_s = None, _FIRST_PAUSE_S
+            await asyncio.shield(connection.ended)  # whoever cancels the keeper does not end the connection
+            self._connection = None
+            self.online.clear()
+            away_s, self._away_s = self._away_s, 0.0
+            await asyncio.sleep(away_s or _FIRST_PAUSE_S)
+
+    async def _one_more(self) -> Connection:
+        connect = packets.Connect(self.client_id, keep_alive_s=client.KEEP_ALIVE_S, user_name=self.token)
+        ears = Ears(self._acknowledged, self._called)
+        async with self.access.doorway:
+            connection = await client.connected(
+                self.access.door, self.access.trusted, connect, ears, subscription=topics.RPC_REQUESTS
+            )
+        self._connection = connection
+        self.ledger.connections += 1
+        for packet_id, message in self._under_way.items():
+            self._write(message, packet_id)
+        self.online.set()
+        self._changed.set()
+        return connection
+
+    async def _leave(self) -> None:
+        connection, self._connection = self._connection, None
+        self.online.clear()
+        if connection is None or not connection.open:
+            return
+        connection.leave()
+        await connection.ended  # at the latest when the connection gives up waiting for the platform
+
+
+def _wake(nap: "asyncio.Future[bool]") -> None:
+    if not nap.done():
+        nap.set_result(True)

@@ -1,0 +1,161 @@
+"""A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
+
+It connects, subscribes, publishes and keeps the connection alive; what is under way is its owner's business. The
+general client of `link.py` costs several times the memory and a thread hop a connection (decision 604). Not here: what
+is sent again on the next connection (`box.py`).
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, cast
+
+from tripline.mqtt import encode, packets
+from tripline.mqtt.decode import PacketReader
+from tripline.mqtt.packets import ProtocolError
+from tripline.simulator.link import CONNECT_TIMEOUT_S, Door, RefusedError
+
+KEEP_ALIVE_S: Final = 60
+_PINGREQ: Final = encode.packet(packets.Pingreq())
+_DISCONNECT: Final = encode.packet(packets.Disconnect())
+_FAREWELL_S: Final = 1.0
+_LARGEST: Final = 65_536
+"""Bytes of a packet from the platform: calls are short (rpc 1)."""
+_FINAL: Final = {4: "bad user name", 5: "not authorised"}
+"""CONNACK return codes that no new attempt changes (device-messages C4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Who is told what the platform sends."""
+
+    on_puback: Callable[[int], None]
+    on_publish: Callable[[packets.Publish], None]
+
+
+class Connection(asyncio.Protocol):
+    """One connection. `ended` is done when it is over."""
+
+    def __init__(self, connect: packets.Connect, ears: Ears) -> None:
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._granted: asyncio.Future[int] = loop.create_future()
+        self._connect = connect
+        self._ears = ears
+        self._loop = loop
+        self._reader = PacketReader(limit=_LARGEST)
+        self._transport: asyncio.Transport | None = None
+        self._heard = self._wrote = loop.time()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._left = False
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not over."""
+        return not self.ended.done()
+
+    async def ready(self, subscription: str) -> None:
+        """Returns when the platform has let the device in and granted the subscription."""
+        code = await self._granted
+        if code in _FINAL:
+            raise RefusedError(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
+        if code:
+            raise ConnectionRefusedError(f"return code {code}")
+        self._granted = self._loop.create_future()
+        self.write(encode.packet(packets.Subscribe(packet_id=1, filters=((subscription, 1),))))
+        if await self._granted == packets.SUBSCRIPTION_FAILED:
+            raise RefusedError("The platform refused the subscription to calls.")
+
+    def write(self, data: bytes) -> bool:
+        """Send; false when the connection is over."""
+        if self._left or self._transport is None or self._transport.is_closing():
+            return False
+        self._wrote = self._loop.time()
+        self._transport.write(data)
+        return True
+
+    def leave(self) -> None:
+        """End the connection in good order: the platform closes it, and in a second nobody waits any longer.
+
+        Closing it here as well would have two ends of TLS wait for each other's last word.
+        """
+        if self.write(_DISCONNECT):
+            self._left = True
+            self._loop.call_later(_FAREWELL_S, self.vanish)
+
+    def vanish(self) -> None:
+        """End the connection as a pulled plug does."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """TLS is done: ask to be let in."""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's own class does not derive from it
+        self.write(encode.packet(self._connect))
+        self._alarm = self._loop.call_later(KEEP_ALIVE_S / 2, self._keep_alive)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the platform."""
+        self._heard = self._loop.time()
+        try:
+            for packet in self._reader.receive(data):
+                self._take(packet)
+        except ProtocolError:
+            self.vanish()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Over, for whatever reason."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if not self.ended.done():
+            self.ended.set_result(None)
+        if not self._granted.done():
+            self._granted.set_exception(exc or ConnectionResetError("closed by the platform"))
+            self._granted.exception()  # nobody may be waiting any more
+
+    def _take(self, packet: packets.Packet) -> None:
+        if isinstance(packet, packets.Puback):
+            self._ears.on_puback(packet.packet_id)
+        elif isinstance(packet, packets.Publish):
+            if packet.qos:
+                self.write(encode.answer(0x40, packet.packet_id))
+            self._ears.on_publish(packet)
+        elif isinstance(packet, packets.Connack) and not self._granted.done():
+            self._granted.set_result(packet.code)
+        elif isinstance(packet, packets.Suback) and not self._granted.done():
+            self._granted.set_result(packet.codes[0])
+
+    def _keep_alive(self) -> None:
+        now = self._loop.time()
+        if now - self._heard > 1.5 * KEEP_ALIVE_S:
+            self.vanish()
+            return
+        if now - min(self._wrote, self._heard) >= KEEP_ALIVE_S / 2:
+            self.write(_PINGREQ)
+        self._alarm = self._loop.call_later(KEEP_ALIVE_S / 2, self._keep_alive)
+
+
+async def connected(
+    door: Door, trusted: ssl.SSLContext, connect: packets.Connect, ears: Ears, *, subscription: str
+) -> Connection:
+    """A connection that is ready for publishes. Raises `RefusedError`, or `OSError` when it is worth another try."""
+    connection: Connection | None = None
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            loop = asyncio.get_running_loop()
+            made = await loop.create_connection(
+                lambda: Connection(connect, ears), door.host, door.port, ssl=trusted, server_hostname=door.host
+            )
+            connection = made[1]
+            await connection.ready(subscription)
+            return connection
+    except ssl.SSLCertVerificationError as error:
+        where = f"{door.host}:{door.port}"
+        raise RefusedError(
+            f"The certificate of {where} cannot be verified with {door.ca}: {error.verify_message}."
+        ) from None
+    except BaseException:
+        if connection is not None:
+            connection.vanish()
+        raise

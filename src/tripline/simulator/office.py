@@ -1,0 +1,299 @@
+"""The simulated fleet's company at the REST interface: registers and mounts what is missing, counts what is stored.
+
+Only published operations, as a customer's program would call them. What it registers has recognisable names, and what
+is there already is used again. Not here: what the vehicles send.
+"""
+
+import asyncio
+import contextlib
+import csv
+import io
+import random
+import string
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import httpx
+
+from tripline.simulator.drafts import Kind
+from tripline.simulator.payloads import TYPES
+
+PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
+"""The id that means none (interface specification, Conventions)."""
+ACTIVATED_WITHIN_S: Final = 30.0
+_TIMEOUT_S: Final = 60.0
+_PAGE: Final = 1_000
+_AT_ONCE: Final = 8
+_POLL_S: Final = 0.2
+_ATTEMPTS: Final = 5
+_NOT_CONNECTED: Final = 409
+_UNAUTHORISED: Final = 401
+_TOKEN_LENGTH: Final = 20
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class OfficeError(Exception):
+    """The platform did not do what was asked; the text is the one line to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted:
+    """A sensor, and the vehicle that it is on or is to be on."""
+
+    sensor_id: str
+    vehicle_id: str
+    plate: str
+    device: str
+    token: str = field(repr=False)
+    is_mounted: bool
+    needs_activation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a vehicle had stored before the drives: the newest trip and event; None: nothing."""
+
+    trip_id: str | None = None
+    event_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Which fleet is wanted. `types` has one entry for each vehicle, for those that are not there yet."""
+
+    prefix: str
+    types: Sequence[str]
+    activation_share: float = 0.0
+
+
+class Office:
+    """A company's administrator, logged in."""
+
+    def __init__(self, http: httpx.AsyncClient, email: str, password: str) -> None:
+        self._http = http
+        self._login = {"username": email, "password": password}
+        self._company_id = ""
+        self._gate = asyncio.Semaphore(_AT_ONCE)
+
+    @staticmethod
+    @contextlib.asynccontextmanager
+    async def opened(api: str, email: str, password: str) -> AsyncIterator["Office"]:
+        """Logged in until the block ends. Raises `OfficeError`."""
+        async with httpx.AsyncClient(base_url=api, timeout=_TIMEOUT_S, trust_env=False) as http:
+            office = Office(http, email, password)
+            await office._log_in()
+            account = await office._json("GET", "/api/auth/user")
+            office._company_id = account["companyId"]["id"]
+            if office._company_id == PLACEHOLDER:
+                raise OfficeError(f"{email} belongs to no company: log in as a company's administrator.")
+            yield office
+
+    async def fleet(self, order: Order) -> list[Mounted]:
+        """The fleet's sensors and vehicles, in their order; those that were missing are registered."""
+        plates = [f"{order.prefix}-{number:05d}" for number in range(1, len(order.types) + 1)]
+        vehicles, sensors = await self._found(order.prefix)
+        missing = [(plate, 1_000) for plate in plates if plate not in vehicles]
+        await self._bulk("vehicles", ("vehicleNo", "mileage"), missing)
+        activated = _spread(order.activation_share, len(plates))
+        new = [
+            (plate, device, _token(), str(needs).lower())
+            for plate, device, needs in zip(plates, order.types, activated, strict=True)
+            if plate not in sensors
+        ]
+        await self._bulk("sensors", ("serialNo", "type", "credentialsId", "activationRequired"), new)
+        vehicles, sensors = await self._found(order.prefix)
+        return [_mounted(plate, vehicles[plate], sensors[plate]) for plate in plates]
+
+    async def of_tokens(self, tokens: Sequence[str]) -> list[Mounted]:
+        """The company's sensors with these tokens, in their order. Raises `OfficeError` when one is on no vehicle."""
+        sensors = await self._named("/api/tre/v1/sensors", "serialNo", "")
+        by_token = {sensor["credentialsId"]: sensor for sensor in sensors.values()}
+        found = []
+        for number, token in enumerate(tokens, start=1):
+            sensor = by_token.get(token)
+            if sensor is None or sensor["vehicleId"]["id"] == PLACEHOLDER:
+                raise OfficeError(f"The token in line {number} is of no sensor that the company has on a vehicle.")
+            found.append(_mounted(sensor["vehicleNo"] or sensor["serialNo"], {}, sensor))
+        return found
+
+    async def mount(self, boxes: Sequence[Mounted]) -> None:
+        """Mount the sensors that need no activation, and are on no vehicle."""
+        waiting = [box for box in boxes if not box.is_mounted and not box.needs_activation]
+        await self._each(waiting, lambda box: self._json("POST", _mount_path(box)))
+
+    async def activate(self, box: Mounted) -> str | None:
+        """Mount a sensor whose device is connected and asks to be activated; None, or why it is not mounted."""
+        for _ in range(_ATTEMPTS):
+            answer = await self._request("POST", _mount_path(box))
+            if answer.status_code != _NOT_CONNECTED:
+                break
+            await asyncio.sleep(_POLL_S)
+        try:
+            _accepted(answer)
+            async with asyncio.timeout(ACTIVATED_WITHIN_S):
+                while not await self._is_activated(box):  # noqa: ASYNC110  the platform is asked, it does not tell
+                    await asyncio.sleep(_POLL_S)
+        except OfficeError as error:
+            return str(error)
+        except TimeoutError:
+            return f"no successful result within {ACTIVATED_WITHIN_S:g} s"
+        return None
+
+    async def _is_activated(self, box: Mounted) -> bool:
+        sensor = await self._json("GET", f"/api/tre/v1/sensor/{box.sensor_id}")
+        return bool(sensor["status"] == "ACTIVATED")
+
+    async def activate_all(self, boxes: Sequence[Mounted]) -> list[str | None]:
+        """`activate` of each."""
+        return await self._each(boxes, self.activate)
+
+    async def before(self, boxes: Sequence[Mounted]) -> list[Before]:
+        """What each vehicle has stored now."""
+        return await self._each(boxes, self._before)
+
+    async def stored(self, boxes: Sequence[tuple[Mounted, Before]]) -> list[dict[Kind, int]]:
+        """How many records each vehicle has that it had not before."""
+        return await self._each(boxes, self._stored)
+
+    async def _before(self, box: Mounted) -> Before:
+        newest = []
+        for what in ("trips", "events"):
+            page = await self._json("GET", f"/api/tre/v1/vehicle/{box.vehicle_id}/{what}", limit=1)
+            newest.append(page["data"][0]["id"]["id"] if page["data"] else None)
+        return Before(*newest)
+
+    async def _stored(self, asked: tuple[Mounted, Before]) -> dict[Kind, int]:
+        box, before = asked
+        path = f"/api/tre/v1/vehicle/{box.vehicle_id}"
+        trips = [trip async for trip in self._records(f"{path}/trips", before.trip_id)]
+        microtrips = 0
+        for trip in trips:
+            async for _ in self._records(f"/api/tre/v1/trip/{trip['id']['id']}/microtrips", None):
+                microtrips += 1
+        events = 0
+        async for _ in self._records(f"{path}/events", before.event_id):
+            events += 1
+        with_message = sum(trip["payload"] is not None for trip in trips)
+        return {Kind.MICROTRIP: microtrips, Kind.TRIP: with_message, Kind.EVENT: events}
+
+    async def _records(self, path: str, after: str | None) -> AsyncIterator[dict[str, Any]]:
+        """Every record of a list by time that is newer than the one with this id, oldest first."""
+        query: dict[str, Any] = {"limit": _PAGE, "ascOrder": "true"}
+        has_next = True
+        while has_next:
+            page = await self._json("GET", path, **query, **({} if after is None else {"idOffset": after}))
+            for record in page["data"]:
+                yield record
+            has_next = page["hasNext"]
+            after = page["nextPageLink"]["idOffset"] if has_next else None
+
+    async def _found(self, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The vehicles by number and the sensors by serial number whose names begin so."""
+        vehicles = self._named(f"/api/tre/v1/company/{self._company_id}/vehicles", "vehicleNo", f"{prefix}-")
+        sensors = self._named("/api/tre/v1/sensors", "serialNo", f"{prefix}-")
+        return await vehicles, await sensors
+
+    async def _named(self, path: str, key: str, prefix: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        query: dict[str, Any] = {"limit": _PAGE} | ({"textSearch": prefix} if prefix else {})
+        while True:
+            page = await self._json("GET", path, **query)
+            found |= {record[key]: record for record in page["data"]}
+            if not page["hasNext"]:
+                return found
+            link = page["nextPageLink"]
+            query |= {"textOffset": link["textOffset"], "idOffset": link["idOffset"]}
+
+    async def _bulk(self, what: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        if not rows:
+            return
+        text = io.StringIO()
+        csv.writer(text).writerows([columns, *rows])
+        answer = await self._request(
+            "POST", f"/api/tre/v1/{what}/bulk", content=text.getvalue(), headers={"Content-Type": "text/csv"}
+        )
+        report = _accepted(answer)
+        if report["errorCount"]:
+            raise OfficeError(f"{what} could not be registered: {report['errors'][0]['message']}")
+
+    async def _each(self, items: Sequence[A], work: Callable[[A], Awaitable[T]]) -> list[T]:
+        """The work done on all, some at the same time. Raises the first error alone."""
+
+        async def gated(item: A) -> T:
+            async with self._gate:
+                return await work(item)
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = [tasks.create_task(gated(item)) for item in items]
+        except* (OfficeError, httpx.HTTPError) as group:
+            raise group.exceptions[0] from None
+        return [task.result() for task in running]
+
+    async def _log_in(self) -> None:
+        self._http.headers.pop("X-Authorization", None)
+        answer = _accepted(await self._sent("POST", "/api/auth/login", json=self._login))
+        self._http.headers["X-Authorization"] = f"Bearer {answer['token']}"
+
+    async def _json(self, method: str, path: str, **query: Any) -> Any:
+        return _accepted(await self._request(method, path, params=query))
+
+    async def _request(self, method: str, path: str, **how: Any) -> httpx.Response:
+        """The answer, after logging in anew when the log-in is over."""
+        answer = await self._sent(method, path, **how)
+        if answer.status_code == _UNAUTHORISED:
+            await self._log_in()
+            answer = await self._sent(method, path, **how)
+        return answer
+
+    async def _sent(self, method: str, path: str, **how: Any) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **how)
+        except httpx.HTTPError as error:
+            raise OfficeError(f"{self._http.base_url} does not answer: {error or type(error).__name__}") from None
+
+
+def _accepted(answer: httpx.Response) -> Any:
+    """The JSON of a successful answer. Raises `OfficeError`."""
+    try:
+        record = answer.json()
+    except ValueError:
+        raise OfficeError(f"{answer.request.url.path} was answered {answer.status_code} without JSON.") from None
+    if answer.status_code != httpx.codes.OK:
+        message = record.get("message") if isinstance(record, dict) else None
+        raise OfficeError(f"{answer.request.method} {answer.request.url.path}: {message or answer.status_code}")
+    return record
+
+
+def _mounted(plate: str, vehicle: dict[str, Any], sensor: dict[str, Any]) -> Mounted:
+    on_vehicle = sensor["vehicleId"]["id"]
+    device = {"OBD2": "OBD"}.get(sensor["type"], sensor["type"])
+    if device not in TYPES:
+        raise OfficeError(f"The sensor {plate} is of type {sensor['type']}, which is not simulated.")
+    if sensor["credentialsId"] is None:
+        raise OfficeError(f"The token of the sensor {plate} is not shown to this account.")
+    is_mounted = on_vehicle != PLACEHOLDER
+    return Mounted(
+        sensor_id=sensor["id"]["id"],
+        vehicle_id=on_vehicle if is_mounted else vehicle["id"]["id"],
+        plate=plate,
+        device=device,
+        token=sensor["credentialsId"],
+        is_mounted=is_mounted,
+        needs_activation=sensor["activationRequired"],
+    )
+
+
+def _mount_path(box: Mounted) -> str:
+    return f"/api/tre/v1/sensor/{box.sensor_id}/vehicle/{box.vehicle_id}"
+
+
+def _token() -> str:
+    return "".join(random.SystemRandom().choices(string.ascii_letters + string.digits, k=_TOKEN_LENGTH))
+
+
+def _spread(share: float, count: int) -> list[bool]:
+    """So many of `count` as the share says, evenly."""
+    return [int(number * share) > int((number - 1) * share) for number in range(1, count + 1)]
