@@ -10,6 +10,7 @@ from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.gateway.listener import DeviceListener
 from tripline.mqtt import decode, encode, packets
+from tripline.mqtt.session import Rules
 from tripline.ports import Source
 
 SENSORS = {
@@ -84,6 +85,12 @@ class MemoryPresence:
         self.told.append((reason, sensor_id, session_no))
 
 
+def open_namespace(**more: object) -> Rules:
+    """Everybody may subscribe to everything; what begins with conf/ or $conf/ is routed between clients."""
+    settings = {"max_body": 262_144, "may_subscribe": lambda _: True} | more
+    return Rules(**settings, routes=lambda topic: topic.startswith(("conf/", "$conf/")))
+
+
 async def admit(user_name: str) -> SensorId | None:
     """Who is admitted here."""
     return SENSORS.get(user_name)
@@ -98,7 +105,11 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @contextlib.asynccontextmanager
 async def listening(
-    intake: MemoryIntake, config: Devices | None = None, admit=admit, presence: MemoryPresence | None = None
+    intake: MemoryIntake,
+    config: Devices | None = None,
+    admit=admit,
+    presence: MemoryPresence | None = None,
+    rules: Rules | None = None,
 ) -> AsyncIterator[DeviceListener]:
     """A listener without doors; closed on leaving."""
     async with DeviceListener(
@@ -108,6 +119,7 @@ async def listening(
         admit=admit,
         ids=TimeIds(node=1),
         clock=lambda: NOW_MS,
+        rules=rules,
     ) as listener:
         yield listener
 
