@@ -1,4 +1,4 @@
-"""Every rule letter of device-messages and every device row of the gaps is carried by the name of a test.
+"""Every rule letter of device-messages and pushes and every device row of the gaps is carried by the name of a test.
 
 A letter stands in lower case between underscores, `test_k2_event_signature_beats_small_number`; a test of two rules
 carries both. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
@@ -13,7 +13,7 @@ import pytest
 from tests.support import reference
 
 TESTS = reference.ROOT / "tests"
-RULES = {"k": 8, "v": 6, "t": 5, "p": 2, "i": 6, "o": 4, "e": 1, "a": 7, "d": 29, "m": 4, "c": 6}
+RULES = {"k": 8, "v": 6, "t": 5, "p": 2, "i": 6, "o": 4, "e": 1, "a": 7, "d": 29, "m": 4, "c": 6, "n": 5}
 """Letter -> how many rules it has."""
 GAPS = ("g21", "g22", "g35", "h6", "h7", "h8", "h9", "h14", "h15", "h16")
 LETTERS = [f"{letter}{number}" for letter, count in RULES.items() for number in range(1, count + 1)] + list(GAPS)
@@ -83,3 +83,14 @@ def test_examples_of_the_section_are_explained(section: str) -> None:
     explained = text("unit/wire/test_device_explain.py")
 
     assert re.search(rf'\("{re.escape(section)}[. ]', explained), f"no example of section {section} is explained"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_102_is_not", "0f", "8_300", "600"),
+        *("receiver_that_sends_a_status_line_only", "receiver_down_for_an_hour"),
+    ],
+)
+def test_every_check_case_of_pushes_is_carried_by_a_test(case: str) -> None:
+    assert any(name.startswith(f"test_check_case_{case}") for name in NAMES)

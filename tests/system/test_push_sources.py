@@ -106,7 +106,7 @@ def names(bodies):
     return [(body["ty"], body.get("msgTy")) for body in bodies]
 
 
-def test_push_5_case_2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_102_is_not(scene):
+def test_check_case_2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_102_is_not(scene):
     scene.want("2,101")
     at = now_ms()
 
@@ -123,7 +123,7 @@ def test_push_5_case_2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_1
     ]
 
 
-def test_push_5_case_0f_selects_nothing_and_is_echoed(scene):
+def test_check_case_0f_selects_nothing_and_is_echoed(scene):
     scene.want("0f")
     at = now_ms()
 
@@ -136,7 +136,7 @@ def test_push_5_case_0f_selects_nothing_and_is_echoed(scene):
     assert [body["ts"] for body in pushed] == [at + 1]
 
 
-def test_push_5_case_8_300_rpc_result_is_pushed_as_it_was_sent(scene):
+def test_check_case_8_300_rpc_result_is_pushed_as_it_was_sent(scene):
     scene.want(" 8 ,, 300 ")
     result = {"result": 2000, "own": {"b": 1, "a": "0"}}
 
@@ -153,7 +153,7 @@ def test_push_5_case_8_300_rpc_result_is_pushed_as_it_was_sent(scene):
     }
 
 
-def test_push_5_case_600_lifted_pause_is_pushed(scene):
+def test_check_case_600_lifted_pause_is_pushed(scene):
     scene.want("600")
     email = "net@carrier.example"
     made = servers.run(
