@@ -48,14 +48,14 @@ class Order:
 
 
 @dataclass(slots=True)
-class Summary:
+class Heard:
     """What came."""
 
     messages: int = 0
     rejected: int = 0
 
 
-async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Summary:
+async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Heard:
     """Listen until the order is met, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
     folder = data_folder.existing(config.data)
     async with installation.store_of(config) as store:
@@ -103,8 +103,8 @@ class _Watch:
 
 async def _listen(
     store: Store, folder: Path, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
-) -> Summary:
-    summary = Summary()
+) -> Heard:
+    heard = Heard()
     begun_ms = app.now_ms()
     for told in listener.beginning(begun_ms):
         tell(told)
@@ -117,12 +117,12 @@ async def _listen(
         look = await store.read(lambda tx: looking.look(tx, watch.watched, listener.look))
         for told in listener.told(look, now_ms):
             if told.kind == MESSAGE:
-                if summary.messages == order.count:
-                    return summary
-                summary.messages += 1
-                summary.rejected += told.is_rejected
+                if heard.messages == order.count:
+                    return heard
+                heard.messages += 1
+                heard.rejected += told.is_rejected
             tell(told)
-        if summary.messages == order.count or (order.for_s is not None and now_ms - begun_ms >= order.for_s * 1000):
-            return summary
+        if heard.messages == order.count or (order.for_s is not None and now_ms - begun_ms >= order.for_s * 1000):
+            return heard
         await watch.prolong()
         await asyncio.sleep(POLL_S)

@@ -53,15 +53,15 @@ def check(
     order = device_check.Order(token, for_s=for_s, count=count)
     show = _as_json if as_json else _as_text
     try:
-        summary = uvloop.run(device_check.listened(base.settings(place, {}), order, tell=show))
+        heard = uvloop.run(device_check.listened(base.settings(place, {}), order, tell=show))
     except device_check.Busy as error:
         print(f"tripline: {error}", file=sys.stderr)
         return base.FAILED
     if not as_json:
-        base.line(f"messages {summary.messages}, of these rejected in whole or in part {summary.rejected}")
-    if not summary.messages:
+        base.line(f"messages {heard.messages}, of these rejected in whole or in part {heard.rejected}")
+    if not heard.messages:
         print(f"tripline: {_NOTHING}", file=sys.stderr)
-    return base.OK if summary.messages and not summary.rejected else base.FAILED
+    return base.OK if heard.messages and not heard.rejected else base.FAILED
 
 
 def _as_text(told: Told) -> None:
