@@ -145,17 +145,8 @@ def test_captured_message_fits_unless_it_is_rejected(case):
 
 @pytest.mark.parametrize("name", list(pushes.Name))
 def test_push_fits_the_message_of_its_name_alone(name):
-    notice = {
-        "masterCompanyId": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11",
-        "companyId": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
-        "sensorId": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11",
-        "vehicleId": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11",
-        "ts": 1735689602000,
-        "ty": name.value,
-        **({"msgTy": 2} if name in ("TRIP", "MICROTRIP", "EVENT") else {}),
-        **({"requestId": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"} if name == "RPC" else {}),
-        "pld": {"connected": True, "nwStatus": "01", "result": 2000},
-    }
+    (example,) = MESSAGES[f"notify.{name.value.lower()}"]["examples"]
+    notice = example["payload"]
 
     assert json.loads(push.body(msgspec.json.decode(json.dumps(notice), type=push.Notice))) == notice
     assert fits("notify", notice) == [name.value.lower()]

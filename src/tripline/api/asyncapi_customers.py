@@ -3,10 +3,10 @@
 Not here: the schemas (`asyncapi_schemas.py`).
 """
 
-from typing import Final
+from typing import Any, Final
 
 from tripline.api.asyncapi_parts import Part
-from tripline.api.asyncapi_schemas import Schemas
+from tripline.api.asyncapi_schemas import Schemas, payload_example
 from tripline.domain import pushes
 from tripline.domain.pushes import Name, Selector
 from tripline.wire import bus, push, shapes
@@ -42,6 +42,7 @@ def pushed(schemas: Schemas) -> Part:
                 "summary": _PUSHED[name],
                 "description": f"Selected by {_selecting(name)}.",
                 "headers": headers,
+                "examples": [{"payload": _notice(name)}],
                 "payload": {
                     "allOf": [
                         envelope,
@@ -88,6 +89,30 @@ _PUSHED: Final = {
     Name.CONNECTION: "A device came or went.",
     Name.NETWORK_STATUS: "The line of a device has another state.",
 }
+
+
+_TOLD: Final[dict[Name, dict[str, Any]]] = {
+    Name.TRIP: {"msgTy": 1, "pld": payload_example(1)},
+    Name.MICROTRIP: {"msgTy": 2, "pld": [payload_example(2)]},
+    Name.EVENT: {"msgTy": 102, "pld": payload_example(102)},
+    Name.RPC: {"requestId": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71", "pld": {"result": 2000}},
+    Name.CONNECTION: {"pld": {"connected": True}},
+    Name.NETWORK_STATUS: {"pld": {"nwStatus": "01"}},
+}
+"""What an example of each message has of its own."""
+
+
+def _notice(name: Name) -> dict[str, Any]:
+    """An example of the message."""
+    return {
+        "masterCompanyId": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11",
+        "companyId": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
+        "sensorId": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11",
+        "vehicleId": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11",
+        "ts": 1735689602000,
+        "ty": name.value,
+        **_TOLD[name],
+    }
 
 
 def _selecting(name: Name) -> str:
