@@ -54,6 +54,7 @@ from tripline.services.push.keeper import Keeper
 from tripline.services.push.pusher import Pusher
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
@@ -203,7 +204,8 @@ async def _run(
     )
     pusher = Pusher(store=store, sender=webhooks, settings=config.push, signals=hints, clock=now_ms)
     keeper = Keeper(store=store, settings=config.push, clock=now_ms)
-    account_work = _account_work(config, store, hints, ways_in.api_url)
+    overdue = Overdue(store=store, settings=config.rpc, ids=maker, signals=hints, clock=now_ms)
+    on_rows = [*_account_work(config, store, hints, ways_in.api_url), overdue.run]
     async with asyncio.TaskGroup() as tasks:
         taking_in = tasks.create_task(intake.run())
         scoring = tasks.create_task(scorer.run())
@@ -211,7 +213,7 @@ async def _run(
         watching = tasks.create_task(presence.run(listener.roster.heard))
         pushing = tasks.create_task(pusher.run())
         keeping = tasks.create_task(keeper.run())
-        on_accounts = [tasks.create_task(run()) for run in account_work]
+        sweeping = [tasks.create_task(run()) for run in on_rows]
         serving = tasks.create_task(http.run())
         async with listener:
             await listener.start_on(ways_in.devices, tls)
@@ -236,7 +238,7 @@ async def _run(
         pushing.cancel()
         keeping.cancel()
         scoring.cancel()
-        for each in on_accounts:
+        for each in sweeping:
             each.cancel()
         erasing.cancel()
         watching.cancel()

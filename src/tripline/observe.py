@@ -54,6 +54,7 @@ EVENTS: Final[dict[str, str]] = {
     "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
     "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
     "presence.failed": "who is connected could not be written down; tried again",
+    "rpc.failed": "calls that are overdue or old could not be ended or forgotten; tried again",
     "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",

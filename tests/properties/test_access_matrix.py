@@ -9,7 +9,6 @@ Not here: that every handler asks for what it declares (`test_authorisation.py`,
 
 import asyncio
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 from tests.support import access_table, rest, stores
@@ -115,7 +114,7 @@ class Stage:
             try:
                 if not undone:
                     return await scenario(World(app))
-                app.rim = replace(app.rim, store=Undoing(app.store))
+                app.rim = app.over(Undoing(app.store))
                 rest.application(app.rim)
                 self._world.app = app
                 return await scenario(self._world)

@@ -124,6 +124,12 @@ class World:
         await app.delete(p, f"{lending.rights(of('was delegated driver of P'), drive=True)}/{v}")
         await app.post(p, f"/vehicle/{v}/driver/{self.ids['delegated driver of P']}")
         self.ids["T"] = await app.store.write(lending.scored_trip(app, p, v, of("driver of P")))
+        call = {"method": "reset", "params": {}}
+        for name in ("on V", "on X"):
+            owner = p if name == "on V" else of("other")
+            path = f"/api/plugins/rpc/twoway/{self.ids[name]}"
+            assert (await app.refused(owner, "POST", path, call))[0] == 409  # nobody is connected; it is on record
+            self.ids[f"call {name}"] = (await app.get(owner, f"/sensor/{self.ids[name]}/rpc/latest"))["id"]["id"]
 
 
 class Undoing:

@@ -16,6 +16,8 @@ from tests.support import journeys
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority, Reach
 from tripline.domain.delegations import UserRole
+from tripline.domain.ids import SensorId
+from tripline.services.rpc import requests
 from tripline.store.tables import account
 from tripline.store.transactions import WriteTx
 
@@ -122,6 +124,7 @@ async def build(app: Rest) -> World:
         "vehicle": vehicles,
         "sensor": sensors,
         "trip": {"own": trip},
+        "call": {"own": await app.store.write(lambda tx: _call(tx, app, sensors["own"], companies["P"]))},
         "administrator": {name: _person(login) for name, login in companies.items()},
         "director": {name: _person(login) for name, login in people.items() if login.authority is Authority.DIRECTOR},
         "driver": {name: _person(login) for name, login in people.items()},
@@ -218,6 +221,13 @@ def _drive(tx: WriteTx, app: Rest, on: Thing, by: Thing, driver: Login) -> Thing
     no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=app.now_ms, payload={"tid": 1}, **columns)
     journeys.keep_microtrip(tx, app.ids, no, created_ms=app.now_ms, payload={"lat": 1, "lon": 2})
     return Thing("trip", trip_id, company_id=on.company_id, vehicle_id=on.id, user_id=driver.user_id)
+
+
+def _call(tx: WriteTx, app: Rest, of: Thing, by: Login) -> Thing:
+    """A call to the sensor's device, on the vehicle that it is on."""
+    what = {"user_id": by.user_id, "method": "reset", "params": b"{}", "ack_ms": 20_000}
+    call = requests.insert(tx, sensor_id=SensorId(of.id), ids=app.ids, now_ms=app.now_ms, **what)
+    return Thing("call", call.id, company_id=of.company_id, vehicle_id=of.vehicle_id)
 
 
 def _person(login: Login) -> Thing:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from tripline.services.rpc.mounting import Mounter
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
 from tripline.store.sqlite import SqliteStore
+from tripline.store.transactions import Store
 
 T = TypeVar("T")
 
@@ -105,14 +106,7 @@ class Rest:
         self.devices = devices or NoDevices()
         self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
         self.passwords = Passwords(CHEAP)
-        calls = Calls(
-            store=self.store,
-            devices=self.devices,
-            settings=rpc or config.Rpc(),
-            ids=self.ids,
-            signals=self.signals,
-            clock=lambda: self.now_ms,
-        )
+        self._rpc = rpc or config.Rpc()
         self.rim = Rim(
             store=self.store,
             ids=self.ids,
@@ -129,15 +123,7 @@ class Rest:
                 clock=lambda: self.now_ms,
                 timeout_s=carrier_timeout_s,
             ),
-            calls=calls,
-            mounter=Mounter(
-                store=self.store,
-                calls=calls,
-                ids=self.ids,
-                signals=self.signals,
-                clock=lambda: self.now_ms,
-                settings=rpc or config.Rpc(),
-            ),
+            **self._callers(self.store),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: True,
             heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
@@ -146,6 +132,17 @@ class Rest:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         hooks: Any = {"response": [answers.hold_async]}
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", event_hooks=hooks)
+
+    def over(self, store: Store) -> Rim:
+        """The parts, with another store in place of theirs."""
+        return replace(self.rim, store=store, **self._callers(store))
+
+    def _callers(self, store: Store) -> dict[str, Any]:
+        """The parts that call devices."""
+        parts: dict[str, Any] = {"store": store, "ids": self.ids, "signals": self.signals}
+        parts |= {"clock": lambda: self.now_ms, "settings": self._rpc}
+        calls = Calls(devices=self.devices, **parts)
+        return {"calls": calls, "mounter": Mounter(calls=calls, **parts)}
 
     async def close(self) -> None:
         """Close every part."""

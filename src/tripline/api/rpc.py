@@ -7,16 +7,18 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters
-from tripline.api.operations import operation
+from tripline.api import answers, guards, pages, parameters, reading
+from tripline.api.operations import PageOf, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import rpc
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import SensorId
-from tripline.services.rpc import requests
+from tripline.domain.ids import RequestId, SensorId
+from tripline.domain.rpc import StoredCall
+from tripline.services.rpc import records, requests
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_rpc
 from tripline.wire import rpc as wire
+from tripline.wire.rest import Page
 
 
 @operation(
@@ -50,4 +52,62 @@ async def call(request: Call) -> ASGIApp:
     return answers.ok(rest_rpc.call_answer(answered.call.id, answered.body))
 
 
-handlers: Final[list[Any]] = [call]
+@operation(
+    "GET",
+    "/api/tre/v1/sensor/{sensorId}/rpcs",
+    access=Action.RPC_READ,
+    answer=PageOf(record=rest_rpc.CallRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_calls(request: Call) -> ASGIApp:
+    """What was asked of the sensor's device and what it answered, newest first unless asked otherwise.
+
+    Shown are the calls made while the sensor, or the vehicle it was on, was the caller's to see.
+    """
+
+    def work(tx: ReadTx) -> Page:
+        actor, sensor_id = _reader(tx, request)
+        return reading.by_time(
+            request,
+            lambda span: records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
+            record=rest_rpc.call_record,
+            id_of=lambda stored: stored.id,
+        )
+
+    return answers.ok(await reading.page(request, work))
+
+
+@operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/latest", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
+async def read_latest(request: Call) -> ASGIApp:
+    """The newest call to the sensor's device."""
+
+    def work(tx: ReadTx) -> StoredCall:
+        actor, sensor_id = _reader(tx, request)
+        return records.latest(tx, actor=actor, sensor_id=sensor_id)
+
+    return answers.ok(rest_rpc.call_record(await rim_of(request).store.read_short(work)))
+
+
+@operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/{requestId}", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
+async def read(request: Call) -> ASGIApp:
+    """A call to the sensor's device."""
+
+    def work(tx: ReadTx) -> StoredCall:
+        actor = guards.permitted_in(tx, request)
+        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        request_id = RequestId(parameters.path_id(request, "requestId"))
+        records.admit(tx, actor=actor, sensor_id=sensor_id)
+        return records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
+
+    return answers.ok(rest_rpc.call_record(await rim_of(request).store.read_short(work)))
+
+
+def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
+    """Who reads, and of which sensor's calls."""
+    actor = guards.permitted_in(tx, request)
+    sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+    records.admit(tx, actor=actor, sensor_id=sensor_id)
+    return actor, sensor_id
+
+
+handlers: Final[list[Any]] = [call, list_calls, read_latest, read]

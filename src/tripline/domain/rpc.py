@@ -140,6 +140,27 @@ class Call:
     """Of the device, or one of `PLATFORM_CODES`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCall:
+    """A call as it is read back, with what was said byte for byte."""
+
+    no: RowNo
+    id: RequestId
+    sensor_id: SensorId
+    vehicle_id: VehicleId | None
+    method: str
+    params: bytes
+    """JSON, as forwarded."""
+    state: State
+    response: bytes | None
+    """The acknowledgement, as sent."""
+    response_ms: int | None
+    result: bytes | None
+    """The result, as sent."""
+    result_ms: int | None
+    result_code: int | None
+
+
 def is_success(code: int | None) -> bool:
     """Whether a code says that it worked (rpc.md 4.3)."""
     return code is not None and 2000 <= code <= 2999

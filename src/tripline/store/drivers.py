@@ -13,7 +13,7 @@ from sqlalchemy import Column, Update, bindparam, literal_column, select, update
 
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
-from tripline.store.tables import device_event, driving_score, gps_event, trip, vehicle_score
+from tripline.store.tables import device_event, driving_score, gps_event, rpc_call, trip, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _DRIVING: Final = Hot(
@@ -37,10 +37,13 @@ def _detach(key: Column[int] | Column[str]) -> Update:
 
 _IN_TURN: Final = tuple(
     _detach(key)
-    for key in (trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id)
+    for key in (
+        *(trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id),
+        rpc_call.c.no,
+    )
 )
-"""Trips first: a score that was judged for one with another driver is not kept. Accumulated scores last: they take
-their driver from the scores."""
+"""Trips first: a score that was judged for one with another driver is not kept. Accumulated scores after scores: they
+take their driver from them. Calls to devices stay too, and do not tell who made them."""
 
 
 def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:

@@ -11,7 +11,16 @@ from typing import Final
 from sqlalchemy import ColumnElement, Delete, Table, bindparam, delete, select, update
 
 from tripline.domain.ids import VehicleId
-from tripline.store.tables import account, device_event, driving_score, gps_event, microtrip, scoring_job, trip
+from tripline.store.tables import (
+    account,
+    device_event,
+    driving_score,
+    gps_event,
+    microtrip,
+    rpc_call,
+    scoring_job,
+    trip,
+)
 from tripline.store.transactions import Hot, WriteTx
 
 
@@ -37,6 +46,16 @@ _OF_VEHICLE: Final = (
     ),
     _some(device_event, device_event.c.no, device_event.c.vehicle_id, device_event.c.no),
 )
+_CALLS: Final = (
+    update(rpc_call)
+    .where(
+        rpc_call.c.no.in_(
+            select(rpc_call.c.no).where(rpc_call.c.vehicle_id == bindparam("of_owner")).limit(bindparam("most"))
+        )
+    )
+    .values(vehicle_id=None)
+)
+"""Calls to devices that were on the vehicle stay with their sensors, and name no vehicle from then on."""
 _MICROTRIPS: Final = _some(microtrip, microtrip.c.no, microtrip.c.trip_no, microtrip.c.no)
 _NEWEST_TRIP: Final = Hot(
     select(trip.c.no, trip.c.id, trip.c.user_id)
@@ -63,7 +82,7 @@ _TELL_DRIVER: Final = (
 
 def erase_some(tx: WriteTx, vehicle_id: VehicleId, *, limit: int) -> int:
     """Erase up to some `limit` rows of the vehicle; how many there were. 0: nothing is left."""
-    for statement in _OF_VEHICLE:
+    for statement in (_CALLS, *_OF_VEHICLE):
         erased = tx.run(statement, {"of_owner": vehicle_id, "most": limit})
         if erased:
             return erased

@@ -85,14 +85,21 @@ _LATER_BODIES: Final = Hot(
     "key",
 )
 _NEWEST_LATER: Final = Hot(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))
-_OLD: Final = (
+_OLD: Final = Hot(
     select(rpc_call.c.no)
     .where(
         rpc_call.c.no < bindparam("before_no"),
-        ~select(activation.c.call_id).where(activation.c.call_id == rpc_call.c.id).exists(),
+        ~select(activation.c.call_id)
+        .where(activation.c.sensor_id == rpc_call.c.sensor_id, activation.c.call_id == rpc_call.c.id)
+        .exists(),
     )
     .order_by(rpc_call.c.no)
-    .limit(bindparam("most"))
+    .limit(bindparam("most")),
+    *("before_no", "most"),
+)
+_OF_SENSOR: Final = Hot(
+    select(rpc_call.c.no).where(rpc_call.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most")),
+    *("of_sensor", "most"),
 )
 _OWNER: Final = Hot(
     select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")),
@@ -204,9 +211,21 @@ def wants_results(tx: ReadTx, company_id: CompanyId) -> bool:
 
 def purge(tx: WriteTx, *, before_no: RowNo, limit: int) -> int:
     """Delete some calls older than this row number, except those of activations that wait; how many."""
-    old = [row.no for row in tx.all(_OLD, {"before_no": before_no, "most": limit})]
-    forget(tx, old)
-    return len(old)
+    gone = old(tx, before_no=before_no, limit=limit)
+    forget(tx, gone)
+    return len(gone)
+
+
+def old(tx: ReadTx, *, before_no: RowNo, limit: int) -> list[RowNo]:
+    """Row numbers of the oldest calls before this one, except those of activations that wait."""
+    return [row[0] for row in tx.hot(_OLD, before_no, limit)]
+
+
+def erase_of_sensor(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
+    """Delete some calls of a deleted sensor; how many."""
+    gone = [row[0] for row in tx.hot(_OF_SENSOR, sensor_id, limit)]
+    forget(tx, gone)
+    return len(gone)
 
 
 def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:

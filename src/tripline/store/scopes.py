@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, false, literal, o
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
-from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
+from tripline.store.tables import account, company, rpc_call, sensor, trip, vehicle, vehicle_company, vehicle_user
 
 Reaches = frozenset[Reach]
 Column = ColumnElement[str]
@@ -81,6 +81,11 @@ def trips(reaches: Reaches) -> ColumnElement[bool]:
             Reach.SELF: lambda: trip.c.user_id == bindparam(USER),
         },
     )
+
+
+def calls(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `rpc_call` is inside: by the owner of the sensor, or the vehicle that it was on."""
+    return _any_of(reaches, {**_owned(rpc_call.c.company_id), **_on_vehicle(rpc_call.c.vehicle_id)})
 
 
 Test = Callable[[], ColumnElement[bool]]

@@ -8,9 +8,12 @@ from typing import Annotated, Any, ClassVar, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tripline.domain import ids
 from tripline.domain.ids import RequestId
+from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.wire import rest_sensors, rpc
+from tripline.wire.rest import Id, id_or_unset
 
 _OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
 """Keys of an acknowledgement that are not repeated beside it: the platform's own, and those of errors (A1)."""
@@ -60,6 +63,87 @@ class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
             examples=[{"results": 2000}],
         ),
     ]
+
+
+class CallRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A call to a device."""
+
+    id: Annotated[
+        Id, Meta(description="Request-ID of the call", examples=[{"id": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"}])
+    ]
+    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689600000])]
+    sensor_id: Annotated[
+        Id,
+        Meta(description="sensor whose device was called", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]),
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="vehicle that the sensor was on, or, of an activation, is for; placeholder: none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    method: Annotated[str, Meta(description="what the device was to do", examples=["serial"])]
+    params: Annotated[Any, Meta(description="parameters as forwarded", examples=[{}])]
+    response: Annotated[
+        Any, Meta(description="the acknowledgement as sent; null: none came", examples=[{"result": 2000}])
+    ]
+    response_time: Annotated[
+        int | None,
+        Meta(description="when the acknowledgement came, epoch ms; null: none came", examples=[1735689600120]),
+    ]
+    result: Annotated[
+        Any,
+        Meta(
+            description="the device's result as sent; null: none came",
+            examples=[{"results": 2000, "additionalInfo": {"sn": "SN-0001"}}],
+        ),
+    ]
+    result_time: Annotated[
+        int | None, Meta(description="when the result came, epoch ms; null: none came", examples=[1735689602000])
+    ]
+    result_code: Annotated[
+        int | None,
+        Meta(
+            description="code in the result: 2000 to 2999 success, 4000 to 4999 the device's fault; or the platform's:"
+            " 5001 not acknowledged, 5002 not delivered, 5003 cancelled; null: there is none",
+            examples=[2000],
+        ),
+    ]
+    add_info: Annotated[
+        Any,
+        Meta(
+            description="additional information in the result, by either of its names: an object or a text; null: none",
+            examples=[{"sn": "SN-0001"}],
+        ),
+    ]
+    status: Annotated[
+        str,
+        Meta(
+            description="REQUESTED, ACKED, DONE (success), FAILED, or TIMEOUT (no acknowledgement in time)",
+            examples=["DONE"],
+        ),
+    ]
+
+
+def call_record(call: StoredCall) -> CallRecord:
+    """The record."""
+    result = None if call.result is None else rpc.said(call.result)
+    return CallRecord(
+        id=Id(call.id),
+        created_time=ids.ms_of_no(call.no),
+        sensor_id=Id(call.sensor_id),
+        vehicle_id=id_or_unset(call.vehicle_id),
+        method=call.method,
+        params=msgspec.Raw(call.params),
+        response=None if call.response is None else msgspec.Raw(rpc.said(call.response).text),
+        response_time=call.response_ms,
+        result=None if result is None else msgspec.Raw(result.text),
+        result_time=call.result_ms,
+        result_code=call.result_code,
+        add_info=None if result is None else result.info,
+        status=call.state,
+    )
 
 
 class MountedRecord(rest_sensors.SensorRecord, rename="camel", kw_only=True):

@@ -2,8 +2,8 @@
 
 At once go the record with its access token and mounting, its carrier line and its latest values; calls to its device
 are cancelled; its open trip ends and is scored from its samples. Trips and events of vehicles stay; from that moment
-they show the placeholder for their sensor. What it drove without a vehicle goes. Messages that wait to be pushed and the
-rejected-message log stay.
+they show the placeholder for their sensor. What it drove without a vehicle goes, and so does what was asked of its
+device. Messages that wait to be pushed and the rejected-message log stay.
 
 What the pipeline still had under way for the sensor may be written after the deletion: the eraser waits for that and
 does the same to it (`services/erasing.py`).
@@ -16,7 +16,7 @@ from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.ingest import ending
 from tripline.services.rpc import cancelling
-from tripline.store import connections, device_watch, erasures, latest_values, lines, sensor_remains
+from tripline.store import connections, device_watch, erasures, latest_values, lines, rpc_calls, sensor_remains
 from tripline.store import sensors as rows
 from tripline.store.transactions import WriteTx
 
@@ -48,4 +48,5 @@ def erase_some(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
     ending.end_open(tx, sensor_id, now_ms=erasures.deleted_ms(tx, sensor_id))
     latest_values.forget(tx, sensor_id)
     device_watch.forget(tx, sensor_id)
-    return sensor_remains.erase_some(tx, sensor_id, limit=limit)
+    called = rpc_calls.erase_of_sensor(tx, sensor_id, limit=limit)
+    return called or sensor_remains.erase_some(tx, sensor_id, limit=limit)

@@ -27,6 +27,8 @@ rpc_call = Table(
     comment="calls to devices (RPC)",
 )
 Index("ix_rpc_call_sensor", rpc_call.c.sensor_id, rpc_call.c.no)
+Index("ix_rpc_call_vehicle", rpc_call.c.vehicle_id)
+Index("ix_rpc_call_user", rpc_call.c.user_id)
 Index(
     "ix_rpc_call_waiting",
     rpc_call.c.deadline_ms,

@@ -118,6 +118,8 @@ def upgrade() -> None:
         comment="calls to devices (RPC)",
     )
     op.create_index("ix_rpc_call_sensor", "rpc_call", ["sensor_id", "no"], unique=False)
+    op.create_index("ix_rpc_call_user", "rpc_call", ["user_id"], unique=False)
+    op.create_index("ix_rpc_call_vehicle", "rpc_call", ["vehicle_id"], unique=False)
     op.create_index(
         "ix_rpc_call_waiting",
         "rpc_call",

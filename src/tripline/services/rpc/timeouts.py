@@ -1,0 +1,72 @@
+"""Calls that nobody waits for: those whose process died before they ended, and those that ended long ago.
+
+Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot.
+"""
+
+import asyncio
+from typing import Final
+
+from tripline import config
+from tripline.domain.ids import TimeIds, first_no
+from tripline.domain.rpc import Event
+from tripline.observe import logger
+from tripline.ports import Clock, Outage, Signals
+from tripline.services import hints
+from tripline.services.hints import Hint
+from tripline.services.rpc import requests
+from tripline.store import rpc_calls
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+EVERY_S: Final = 2.0
+MARGIN_MS: Final = 3_000
+"""How much longer than its time a call may be under way: whoever waits for it ends it first."""
+BATCH: Final = 100
+"""Calls in one transaction: it delays the commit of what devices send."""
+_DAY_MS: Final = 86_400_000
+
+log = logger("rpc")
+
+
+class Overdue:
+    """Ends calls that are overdue, and forgets old ones, in small transactions."""
+
+    def __init__(self, *, store: Store, settings: config.Rpc, ids: TimeIds, signals: Signals, clock: Clock) -> None:
+        self._store = store
+        self._kept_ms = int(settings.kept_days * _DAY_MS)
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look every few seconds, until cancelled."""
+        while True:
+            try:
+                while await self.sweep() >= BATCH:
+                    pass
+            except Outage as outage:
+                log.warning("rpc.failed", error=str(outage))
+            except Exception:
+                log.exception("rpc.failed")
+            await asyncio.sleep(EVERY_S)
+
+    async def sweep(self) -> int:
+        """End and forget one batch of each sort; the greater number. Raises `Outage`."""
+        now_ms = self._clock()
+        if not await self._store.read_short(lambda tx: self._is_due(tx, now_ms)):
+            return 0
+
+        def work(tx: WriteTx) -> tuple[int, tuple[Hint, ...]]:
+            overdue = rpc_calls.overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
+            told = requests.end_all(tx, overdue, event=Event.NO_ACK, ids=self._ids, now_ms=now_ms)
+            gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
+            return max(len(overdue), gone), told
+
+        done, told = await self._store.write(work)
+        hints.tell(self._signals, told)
+        return done
+
+    def _is_due(self, tx: ReadTx, now_ms: int) -> bool:
+        return bool(
+            rpc_calls.overdue(tx, before_ms=now_ms - MARGIN_MS, limit=1)
+            or rpc_calls.old(tx, before_no=first_no(now_ms - self._kept_ms), limit=1)
+        )
