@@ -1,4 +1,4 @@
-"""A registered fleet for the device rows: one company, and sensors with tokens, each mounted on a vehicle of its own.
+"""A registered fleet for the device rows: one company with its administrator, sensors with tokens, each on a vehicle.
 
 Written straight into a fresh database, because registering ten thousand of each over REST is not what is measured.
 """
@@ -7,13 +7,17 @@ import contextlib
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import insert
 
+from tripline import config
+from tripline.domain.access import Authority
 from tripline.domain.ids import TimeIds
+from tripline.services import tokens
 from tripline.store import migrate, sqlite, tables
 
-SERVICE = "bench"
+SERVICE, EMAIL = "bench", "bench@bench.example"
 
 
 def make(folder: Path, sensors: int) -> None:
@@ -23,9 +27,9 @@ def make(folder: Path, sensors: int) -> None:
     migrate.upgrade(database)
     now_ms = int(time.time() * 1000)
     ids = TimeIds(node=0x0123456789AB)
-    company_id, *others = ids.run(1 + 2 * sensors, now_ms=now_ms)
+    company_id, account_id, *others = ids.run(2 + 2 * sensors, now_ms=now_ms)
     vehicle_ids, sensor_ids = others[:sensors], others[sensors:]
-    tokens = [token(number) for number in range(sensors)]
+    credentials = [token(number) for number in range(sensors)]
     common = {"created_ms": now_ms, "service_type": SERVICE}
     owned = {**common, "company_id": company_id, "status": "ACTIVATED"}
     engine = sqlite.open_engine(database)
@@ -41,6 +45,21 @@ def make(folder: Path, sensors: int) -> None:
                 "master": True,
                 "master_id": company_id,
                 "token_prefix": "bench",
+            },
+        )
+        connection.execute(
+            insert(tables.account),
+            {
+                "id": account_id,
+                "created_ms": now_ms,
+                "company_id": company_id,
+                "authority": Authority.COMPANY_ADMIN.value,
+                "name": SERVICE,
+                "email": EMAIL,
+                "login": EMAIL,
+                "password_hash": "",
+                "password_updated_ms": now_ms,
+                "enabled": True,
             },
         )
         connection.execute(
@@ -62,7 +81,7 @@ def make(folder: Path, sensors: int) -> None:
                     "type": "GPS",
                     "activation_required": False,
                 }
-                for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, tokens, strict=True)
+                for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, credentials, strict=True)
             ],
         )
         connection.exec_driver_sql("COMMIT")
@@ -83,17 +102,38 @@ def users(folder: Path, *, first: int, count: int) -> Path:
     return path
 
 
+def sensors(folder: Path) -> list[str]:
+    """The ids of the sensors, in the order of their tokens."""
+    return [str(row[0]) for row in _rows(folder, "SELECT id FROM sensor ORDER BY credentials_id")]
+
+
+def token_of_admin(folder: Path) -> str:
+    """An access token of the company's administrator, once the server has made its key."""
+    ((key,),) = _rows(folder, "SELECT value FROM secret WHERE name = 'token-key'")
+    ((user_id,),) = _rows(folder, "SELECT id FROM account")
+    maker = tokens.Tokens(key=key, settings=config.Tokens())
+    now_ms = int(time.time() * 1000)
+    return maker.access(user_id=user_id, email=EMAIL, authority=Authority.COMPANY_ADMIN.value, now_ms=now_ms)
+
+
+def count(folder: Path, what: str) -> int:
+    """How many rows there are: a table, and which of them."""
+    ((found,),) = _rows(folder, f"SELECT count(*) FROM {what}")
+    return int(found)
+
+
 def stored(folder: Path) -> int:
     """How many messages the database holds."""
+    return count(folder, "microtrip")
+
+
+def _rows(folder: Path, statement: str) -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:
-        (count,) = connection.execute("SELECT count(*) FROM microtrip").fetchone()
-    return int(count)
+        return connection.execute(statement).fetchall()
 
 
 def check(folder: Path, *, acknowledged: int) -> None:
     """Raise when the database does not hold every acknowledged message, or one was rejected."""
-    with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:
-        (stored,) = connection.execute("SELECT count(*) FROM microtrip").fetchone()
-        (rejected,) = connection.execute("SELECT count(*) FROM rejected_message").fetchone()
-    if stored != acknowledged or rejected:
-        raise RuntimeError(f"{acknowledged} messages were acknowledged, {stored} are stored, {rejected} were rejected")
+    kept, rejected = stored(folder), count(folder, "rejected_message")
+    if kept != acknowledged or rejected:
+        raise RuntimeError(f"{acknowledged} messages were acknowledged, {kept} are stored, {rejected} were rejected")

@@ -1,7 +1,9 @@
-"""Builds and runs the load generator `loadgen.c`, on its own core."""
+"""Builds and runs the load generators `loadgen.c` (devices) and `callgen.c` (who calls them), on their own core."""
 
 import json
+import select
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,24 +12,55 @@ from bench import peers
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "build" / "loadgen"
+CALLS = HERE / "build" / "callgen"
+LONGEST_S = 60.0
+"""How long devices may take to connect."""
 
 
 def build() -> None:
-    """Compile `loadgen.c` when it is newer than the program; OpenSSL's headers are installed when they are missing."""
-    source = HERE / "loadgen.c"
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime >= source.stat().st_mtime:
-        return
-    if not Path("/usr/include/openssl/ssl.h").exists() and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "-y", "-qq", "libssl-dev", "gcc", "libc6-dev"], check=True)
-    PROGRAM.parent.mkdir(exist_ok=True)
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-o", PROGRAM, source, "-lssl", "-lcrypto"], check=True)
+    """Compile what is newer than its program; OpenSSL's headers are installed when they are missing."""
+    for program in (PROGRAM, CALLS):
+        source = HERE / f"{program.name}.c"
+        if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+            continue
+        if not Path("/usr/include/openssl/ssl.h").exists() and shutil.which("apt-get"):
+            subprocess.run(["apt-get", "install", "-y", "-qq", "libssl-dev", "gcc", "libc6-dev"], check=True)
+        program.parent.mkdir(exist_ok=True)
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-o", program, source, "-lssl", "-lcrypto"], check=True)
 
 
-def start(server: peers.Server, *flags: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Load one server until SIGTERM or until the time is over. Options are its flags, `first_ms` for `--first-ms`."""
-    return subprocess.Popen(
-        [*_command(server, options), *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-    )
+class Fleet:
+    """Devices that are there until `end` is called or the block is left. Options as of `run`."""
+
+    def __init__(self, server: peers.Server, *flags: str, **options: Any) -> None:
+        command = [*_command(server, options), *flags]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def all_connected(self) -> None:
+        """Return when every device is connected (again)."""
+        assert self._process.stderr is not None
+        readable, _, _ = select.select([self._process.stderr], [], [], LONGEST_S)
+        line = self._process.stderr.readline() if readable else b""
+        if b"all connected" not in line:
+            raise RuntimeError(f"not everybody is connected after {LONGEST_S} s. {line.decode()}")
+
+    def end(self) -> dict[str, Any]:
+        """Disconnect; what the devices saw."""
+        self._process.send_signal(signal.SIGTERM)
+        out, err = self._process.communicate(timeout=LONGEST_S)
+        if not out:
+            raise RuntimeError(err.decode())
+        answer: dict[str, Any] = json.loads(out)
+        return answer
 
 
 def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
@@ -39,7 +72,7 @@ def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
 
 
 def run(server: peers.Server, **options: Any) -> dict[str, Any]:
-    """Load one server; the generator's JSON answer. Options as of `start`."""
+    """Load one server; the generator's JSON answer. Options are its flags, `first_ms` for `--first-ms`."""
     command = _command(server, {**options, "server": server.pid})
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:

@@ -9,9 +9,7 @@ opens the database and everything else first.
 """
 
 import contextlib
-import json
 import os
-import select
 import signal
 import tempfile
 import time
@@ -27,7 +25,7 @@ DEVICES, QUICK_DEVICES = 10_000, 2_000
 PUBLISHERS, RATE = 500, 500
 AFTERWARDS_S = 3.0
 """How long everybody is watched after the last one is back."""
-LONGEST_S = 60.0
+LONGEST_S = loadgen.LONGEST_S
 BACK_S, STALL_MS = 30, 1_000
 ROW = "15 reconnect storm, 10,000 TLS devices"
 STOPS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
@@ -69,8 +67,8 @@ def _storm(data: Path, devices: int, stop: signal.Signals) -> _Storm:
     port = peers.free_port()
     with contextlib.ExitStack() as running, contextlib.ExitStack() as first:
         old = first.enter_context(peers.tripline(data, device_port=port))
-        some = running.enter_context(_Fleet(old, data, 0, PUBLISHERS, rate=RATE))
-        crowd = running.enter_context(_Fleet(old, data, PUBLISHERS, devices - PUBLISHERS, rate=0))
+        some = running.enter_context(_some(old, data, 0, PUBLISHERS, rate=RATE))
+        crowd = running.enter_context(_some(old, data, PUBLISHERS, devices - PUBLISHERS, rate=0))
         for each in (some, crowd):
             each.all_connected()
         time.sleep(AFTERWARDS_S)
@@ -92,44 +90,11 @@ def _storm(data: Path, devices: int, stop: signal.Signals) -> _Storm:
     return storm
 
 
-class _Fleet:
-    """Some of the devices, in a process of their own; leaving ends them."""
-
-    def __init__(self, server: peers.Server, data: Path, first: int, count: int, *, rate: int) -> None:
-        self._process = loadgen.start(
-            server,
-            "--reconnect",
-            users=fleet.users(data, first=first, count=count),
-            connections=count,
-            publishers=count if rate else 0,
-            rate=rate,
-            warmup=0,
-            seconds=10 * LONGEST_S,
-        )
-
-    def __enter__(self) -> "_Fleet":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def all_connected(self) -> None:
-        """Return when every device is connected (again)."""
-        assert self._process.stderr is not None
-        readable, _, _ = select.select([self._process.stderr], [], [], LONGEST_S)
-        line = self._process.stderr.readline() if readable else b""
-        if b"all connected" not in line:
-            raise RuntimeError(f"not everybody is connected after {LONGEST_S} s. {line.decode()}")
-
-    def end(self) -> dict[str, Any]:
-        """Disconnect; what the devices saw."""
-        self._process.send_signal(signal.SIGTERM)
-        out, err = self._process.communicate(timeout=LONGEST_S)
-        if not out:
-            raise RuntimeError(err.decode())
-        answer: dict[str, Any] = json.loads(out)
-        return answer
+def _some(server: peers.Server, data: Path, first: int, count: int, *, rate: int) -> loadgen.Fleet:
+    """Some of the devices, in a process of their own."""
+    users = fleet.users(data, first=first, count=count)
+    told = {"users": users, "connections": count, "publishers": count if rate else 0, "rate": rate}
+    return loadgen.Fleet(server, "--reconnect", **told, warmup=0, seconds=10 * LONGEST_S)
 
 
 def _figures(name: str, storm: _Storm) -> list[Figure]:
