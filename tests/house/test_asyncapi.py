@@ -26,6 +26,9 @@ BY_ADDRESS = {channel["address"]: name for name, channel in DOCUMENT["channels"]
 """Address -> channel."""
 
 
+BUS = {"sensorId": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11", "tripId": "0d3b6a00-c7d3-11ef-b1a8-27c5d9c1f0a2"}
+
+
 def judge(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
 
@@ -181,3 +184,25 @@ def test_activation_fits_its_message(known, params):
 )
 def test_answers_of_real_programs_fit(answer, channel):
     assert len(fits(channel, answer)) == 1
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        (bus.MICROTRIPS, {"data": {**BUS, "companyId": None, "payload": [{"tid": 88}]}, "msgType": "Microtrip"}),
+        (bus.TRIPS, {"data": {**BUS, "payload": "{}", "startDt": 1735689930000}, "msgType": "trip", "latestTrip": []}),
+        (bus.EVENTS, {"data": {**BUS, "payload": {"event": 1234}, "ty": 111, "eventDt": 1}, "msgType": "Event"}),
+    ],
+)
+def test_messages_of_real_producers_on_a_bus_fit(topic, message):
+    without_sensor = {**message["data"], "sensorId": None}
+
+    assert fits(BY_ADDRESS[topic], message) == ["envelope"]
+    assert fits(BY_ADDRESS[topic], {**message, "data": json.dumps(message["data"])}) == ["envelope"]
+    assert fits(BY_ADDRESS[topic], {**message, "data": without_sensor}) == []
+
+
+def test_channels_of_a_bus_say_that_they_are_not_served():
+    assert all(
+        "Not served by this version" in DOCUMENT["channels"][BY_ADDRESS[each]]["description"] for each in bus.ENVELOPES
+    )

@@ -124,12 +124,19 @@ def on_bus(schemas: Schemas) -> Part:
     part = Part("bus", "bus")
     for topic, struct in bus.ENVELOPES.items():
         name = struct.__name__
+        kind, own = _ON_BUS[topic]
         part.add(
             name,
             topic,
             f"Bus: {topic}",
             f"A customer's system sends what it collected from devices. {BUS_NOTE}",
-            {"envelope": {"title": name, "payload": schemas.of_struct(struct)}},
+            {
+                "envelope": {
+                    "title": name,
+                    "payload": schemas.of_struct(struct),
+                    "examples": [{"payload": {"data": {**_COLLECTED, **own}, "msgType": kind}}],
+                }
+            },
             action="receive",
             operation=f"receive{name}",
             bindings={"kafka": {"bindingVersion": "0.5.0"}},
@@ -137,3 +144,32 @@ def on_bus(schemas: Schemas) -> Part:
             **NOT_SERVED,
         )
     return part
+
+
+_COLLECTED: Final = {
+    "deviceType": "BLACKBOX",
+    "companyId": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11",
+    "sensorId": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11",
+    "vehicleId": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11",
+    "tripId": "0d3b6a00-c7d3-11ef-b1a8-27c5d9c1f0a2",
+    "createdTime": 1735689604310,
+}
+_ON_BUS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    bus.MICROTRIPS: (
+        "microtrip",
+        {
+            "payload": '[{"tid":88,"try":1,"lat":37.497952,"lon":127.027619,"sp":43,"clt":1735689600000}]',
+            "microTripId": "0fd1c2e0-c7d3-11ef-b1a8-27c5d9c1f0a2",
+            "ts": 1735689602000,
+        },
+    ),
+    bus.TRIPS: (
+        "trip",
+        {"payload": '{"tid":88,"dis":6480}', "startTs": 1735689600000, "endTs": 1735690500000},
+    ),
+    bus.EVENTS: (
+        "event",
+        {"payload": {"tid": 88, "dclat": 37.51221, "dclon": 127.041877}, "eventTs": 1735689930000, "ty": 102},
+    ),
+}
+"""Topic -> `msgType` of an example, and what its `data` has of its own."""
