@@ -32,7 +32,7 @@ LOOK_S: Final = 1.0
 """How often it is looked who stayed away."""
 SEEN_EVERY_MS: Final = 60_000
 """How often it is written down who was heard of, of those that stay connected."""
-BATCH: Final = 500
+BATCH: Final = 200
 """Sensors in one transaction: it delays the commit of what devices send."""
 FINISH_S: Final = 5.0
 """How long a store that is away is waited for at the end; then the next start ends these sessions."""

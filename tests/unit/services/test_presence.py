@@ -326,3 +326,16 @@ def test_run_writes_what_it_is_told_and_sees_who_stays_away(seeded, tmp_path):
         scene.run(work())
 
         assert [connected for connected, _ in scene.told()] == [True, False]
+
+
+def test_looking_who_stayed_away_reads_only_those_that_are_not_told(scene):
+    plans = []
+
+    def look(tx):
+        tx.connection.connection.driver_connection.set_trace_callback(plans.append)
+        connections.away(tx, before_ms=NOW, limit=1)
+        tx.connection.connection.driver_connection.set_trace_callback(None)
+        asked = next(each for each in plans if "device_connection" in each)
+        return [row[3] for row in tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}")]
+
+    assert "USING INDEX ix_device_connection_untold" in scene.run(scene.store.read(look))[0]
