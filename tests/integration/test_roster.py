@@ -341,6 +341,25 @@ def test_device_that_does_not_read_is_congested_then_closed_and_others_are_serve
     run(scenario)
 
 
+def test_drain_closes_sockets_whose_handshake_is_not_done(tls):
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context())
+            silent, begun = await Client.open(address), await Client.open(address)
+            begun.writer.write(b"\x16\x03\x01\x02\x00")
+            [door] = listener._doors
+            await gateways.until(lambda: len(door.unfinished) == 2)
+
+            await listener.drain(1)
+
+            assert [await silent.next(), await begun.next()] == [None, None]
+            await gateways.until(lambda: not door.unfinished)
+            await silent.close()
+            await begun.close()
+
+    run(scenario)
+
+
 def test_sockets_of_the_door_ask_for_peers_that_are_gone(tls):
     async def scenario():
         async with listening(MemoryIntake()) as listener:

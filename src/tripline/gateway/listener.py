@@ -66,6 +66,7 @@ class DeviceListener:
         self._loop = asyncio.get_running_loop()
         self._tasks = asyncio.TaskGroup()
         self._servers: list[asyncio.Server] = []
+        self._doors: list[TlsDoor] = []
         self._connections: set[Connection] = set()
         self.roster = Roster()
         rules = rules or Rules(max_body=config.max_packet, may_subscribe=may_subscribe)
@@ -118,6 +119,8 @@ class DeviceListener:
         """
         for server in self._servers:
             server.close()
+        for door in self._doors:
+            door.abort()
         for connection in self._connections:
             connection.stop_reading()
         await self._until(lambda: not any(each.under_way for each in self._connections), timeout_s)
@@ -140,7 +143,8 @@ class DeviceListener:
         made: Callable[[], asyncio.Protocol] = plain
         if ssl_context is not None:
             times = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
-            made = functools.partial(TlsShell, TlsDoor(ssl_context, plain, **times))
+            self._doors.append(TlsDoor(ssl_context, plain, **times))
+            made = functools.partial(TlsShell, self._doors[-1])
         server = await self._loop.create_server(made, backlog=BACKLOG, **where)
         for opened in server.sockets:
             _watch_for_dead_peers(opened)

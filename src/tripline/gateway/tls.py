@@ -38,11 +38,18 @@ class TlsDoor:
         self.turns = Turns(self.loop)
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
+        self.unfinished: set[TlsShell] = set()
+        """Sockets whose handshake is not done."""
         self._context = context
 
     def begin(self) -> ssl.SSLObject:
         """The server's side of a new TLS session, over the shared buffers."""
         return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+
+    def abort(self) -> None:
+        """Close every socket whose handshake is not done."""
+        for shell in list(self.unfinished):
+            shell.abort()
 
 
 class TlsShell(asyncio.Protocol, asyncio.Transport):
@@ -66,6 +73,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; the client speaks first."""
         self._transport = cast("asyncio.Transport", transport)
+        self._door.unfinished.add(self)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the wire came: whole records go to the connection, in one piece."""
@@ -106,6 +114,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._transport = None
         self._closing = True
         self._stop_timer()
+        self._door.unfinished.discard(self)
         if self._inner is not None:
             self._inner.connection_lost(exc)
 
@@ -191,6 +200,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     def _enter(self) -> asyncio.Protocol:
         """Make the connection within."""
+        self._door.unfinished.discard(self)
         inner = self._inner = self._door.make()
         inner.connection_made(self)
         return inner
