@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.support.device_messages import RECEIVED_MS
 
-from tripline.wire import device, device_answers, topics
+from tripline.wire import device, device_answers, device_explain, topics
 from tripline.wire.readings import Event, Microtrip, Rejected, Trip
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "device"
@@ -61,14 +61,11 @@ def _mutated(body: bytes, rng: random.Random, corpus: list[bytes]) -> bytes:
 
 
 def read(body: bytes, rng: random.Random) -> None:
-    """One message through the reader and the answers; readings are counted, not judged."""
-    readings = device.read(
-        rng.choice((*sorted(topics.DATA), topics.TRE)),
-        body,
-        received_ms=RECEIVED_MS,
-        sensor_type=rng.choice(SENSOR_TYPES),
-        max_items=1000,
-    )
+    """One message through the reader, its explanation and the answers; readings are counted, not judged."""
+    topic, sensor_type = rng.choice((*sorted(topics.DATA), topics.TRE)), rng.choice(SENSOR_TYPES)
+    readings = device.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
+    told = device_explain.explain(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
+    assert told.readings == readings
     for reading in readings:
         if isinstance(reading, Microtrip | Trip | Event):
             device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)

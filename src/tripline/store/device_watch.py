@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import bindparam, delete, func, or_, select
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -22,6 +22,8 @@ TRACES: Final = Bulk(
     device_trace, *("no", "sensor_id", "topic", "outcome", "body"), on_conflict="ON CONFLICT (no) DO NOTHING"
 )
 PURGED_AT_ONCE: Final = 1_000
+LONGEST_MS: Final = 600_000
+"""No watch lasts longer without being prolonged."""
 _WATCHES: Final = Bulk(
     device_watch,
     *("sensor_id", "until_ms"),
@@ -30,7 +32,9 @@ _WATCHES: Final = Bulk(
 _ALL: Final = Hot(
     select(device_watch.c.sensor_id, device_watch.c.until_ms).where(device_watch.c.until_ms > bindparam("now")), "now"
 )
-_EXPIRED: Final = Hot(select(device_watch.c.sensor_id).where(device_watch.c.until_ms <= bindparam("now")), "now")
+_ENDED: Final = or_(device_watch.c.until_ms <= bindparam("now"), device_watch.c.until_ms > bindparam("beyond"))
+"""Expired, or from before the clock was set back."""
+_EXPIRED: Final = Hot(select(device_watch.c.sensor_id).where(_ENDED), "now", "beyond")
 _SINCE: Final = Hot(
     select(device_trace.c.no, device_trace.c.topic, device_trace.c.outcome, device_trace.c.body)
     .where(device_trace.c.sensor_id == bindparam("of_sensor"), device_trace.c.no > bindparam("after"))
@@ -41,7 +45,8 @@ _SINCE: Final = Hot(
 _NEWEST: Final = Hot(
     select(func.max(device_trace.c.no)).where(device_trace.c.sensor_id == bindparam("of_sensor")), "of_sensor"
 )
-_OLDEST: Final = Hot(select(func.min(device_trace.c.no)))
+_STALE: Final = or_(device_trace.c.no < bindparam("first"), device_trace.c.no > bindparam("last"))
+_ANY_STALE: Final = Hot(select(device_trace.c.no).where(_STALE).limit(1), "first", "last")
 _SESSION: Final = Hot(
     select(device_connection.c.connected, device_connection.c.changed_ms, device_connection.c.reason).where(
         device_connection.c.sensor_id == bindparam("of_sensor")
@@ -167,23 +172,19 @@ def calls(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, limit: int) -> list[
 
 
 def to_purge(tx: ReadTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
-    """Whether a watch has expired or a trace is older than `kept_ms`."""
+    """Whether a watch has expired, or a trace is further away in time than `kept_ms`."""
     _everything(scope)
-    oldest = tx.hot(_OLDEST)[0][0]
-    return bool(tx.hot(_EXPIRED, now_ms)) or (oldest is not None and oldest < ids.first_no(now_ms - kept_ms))
+    first, last = ids.first_no(now_ms - kept_ms), ids.first_no(now_ms + kept_ms)
+    return bool(tx.hot(_EXPIRED, now_ms, now_ms + LONGEST_MS) or tx.hot(_ANY_STALE, first, last))
 
 
 def purge(tx: WriteTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
-    """Delete expired watches and some of the traces that are older than `kept_ms`; whether there may be more."""
+    """Delete expired watches and some of the traces that nobody reads any more; whether there may be more."""
     _everything(scope)
-    tx.run(delete(device_watch).where(device_watch.c.until_ms <= now_ms))
-    old = (
-        select(device_trace.c.no)
-        .where(device_trace.c.no < ids.first_no(now_ms - kept_ms))
-        .order_by(device_trace.c.no)
-        .limit(PURGED_AT_ONCE)
-    )
-    return tx.run(delete(device_trace).where(device_trace.c.no.in_(old))) == PURGED_AT_ONCE
+    tx.run(delete(device_watch).where(_ENDED), {"now": now_ms, "beyond": now_ms + LONGEST_MS})
+    stale = select(device_trace.c.no).where(_STALE).limit(PURGED_AT_ONCE)
+    values = {"first": ids.first_no(now_ms - kept_ms), "last": ids.first_no(now_ms + kept_ms)}
+    return tx.run(delete(device_trace).where(device_trace.c.no.in_(stale)), values) == PURGED_AT_ONCE
 
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:

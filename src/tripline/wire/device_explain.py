@@ -1,8 +1,8 @@
 """A device's publish explained to the device's maker: what it was read as, and what was made of each key.
 
 `explain` reads the message with the reader itself (`device.read`) and says what came of it; the parts are
-`device_explain_item` (the keys of one object), `device_explain_scoring` (what keeps samples out of the score) and
-`device_explain_rejects` (what exactly is wrong with a message that cannot be used).
+`device_explain_item` (the keys of one object), `device_explain_scoring` (what keeps samples out of the score),
+`device_explain_rejects` (what exactly is wrong with a message that cannot be used), `device_explain_calls` (answers).
 
 Not here: who listens and prints (`services/device_check`, `cli/device.py`).
 """
@@ -15,6 +15,7 @@ import msgspec
 from tripline.wire import (
     device,
     device_body,
+    device_explain_calls,
     device_explain_item,
     device_explain_rejects,
     device_explain_scoring,
@@ -61,9 +62,7 @@ def explain(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_
     """What the reader makes of the message, in sentences. Never raises, as the reader does not."""
     answer = None if topic in topics.DATA else rpc.answer(topic, body)
     if answer is not None:
-        kind = "result" if answer.is_result else "acknowledgement"
-        text = f"{kind} of the call {answer.request_id}: {words.shown(body.decode(errors='replace'))}"
-        return Explanation([], [Finding(Sort.READ, "", text)])
+        return Explanation([], list(device_explain_calls.findings(answer)))
     readings = device.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
     decoded = device_body.decode(topic, body) if topic in topics.DATA else ""
     fields = {} if isinstance(decoded, str) else decoded.fields

@@ -1,13 +1,16 @@
 """The trace of a watched device: what is noted, beside what, and how much of it."""
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from sqlalchemy import select
+from tests.support import gateways
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, TOPIC, UNMAPPED, Rig
 
 from tripline.services.ingest import watching
+from tripline.services.ingest.intake import IngestDoor
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store import device_watch, tables
 from tripline.wire import topics
@@ -152,3 +155,44 @@ def test_ended_watch_takes_its_trace_along_unless_somebody_else_prolonged_it(rig
     rig.run(rig.store.write(lambda tx: device_watch.end(tx, SCOPE, SENSOR, until_ms=NOW + MINUTE)))
 
     assert (kept, traced(rig)) == (1, [])
+
+
+@pytest.mark.parametrize(("ahead_ms", "kept"), [(watching.KEPT_MS - 1, 1), (watching.KEPT_MS + 1, 0)])
+def test_trace_from_before_the_clock_was_set_back_is_deleted(rig: Rig, ahead_ms: int, kept: int) -> None:
+    watch(rig)
+    rig.send(SAMPLE)
+
+    rig.run(watching.purge(rig.store, now_ms=NOW - ahead_ms))
+
+    assert len(traced(rig)) == kept
+
+
+@pytest.mark.parametrize(("ahead_ms", "kept"), [(device_watch.LONGEST_MS, 1), (device_watch.LONGEST_MS + 1, 0)])
+def test_watch_from_before_the_clock_was_set_back_is_deleted(rig: Rig, ahead_ms: int, kept: int) -> None:
+    watch(rig, until_ms=NOW + ahead_ms)
+
+    rig.run(watching.purge(rig.store, now_ms=NOW))
+
+    assert len(rig.run(rig.store.read(lambda tx: tx.all(select(tables.device_watch))))) == kept
+
+
+def test_sweep_of_the_door_deletes_what_has_expired(rig: Rig) -> None:
+    watch(rig, until_ms=NOW + 1)
+    rig.send(SAMPLE)
+    rig.now_ms = NOW + watching.KEPT_MS + 1
+
+    async def sweep() -> None:
+        door = IngestDoor(
+            store=rig.store, settings=rig.settings, scoring_grace_s=0, max_items=10, ids=rig.ids, signals=rig.signals,
+            clock=lambda: rig.now_ms,
+        )  # fmt: skip
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(door.run())
+            await gateways.until(lambda: door.swept)
+            door.stop()
+            await running
+
+    rig.run(sweep())
+
+    watches = rig.run(rig.store.read(lambda tx: tx.all(select(tables.device_watch))))
+    assert (watches, traced(rig)) == ([], [])
