@@ -52,7 +52,6 @@ async def register(request: Call) -> ASGIApp:
             tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
         )
     )
-    hints.tell(rim.signals, hints.company_changed(new.id))
     return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd))
 
 

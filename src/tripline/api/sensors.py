@@ -30,6 +30,12 @@ _ONE_OF: Final = (
 _MOUNTED: Final = Value(
     name="mounted", type=bool, meaning="true: only those on a vehicle, false: only those on none", example=False
 )
+_CONNECTED: Final = Value(
+    name="connected",
+    type=bool,
+    meaning="true: only those whose device is connected, false: only those whose device is not",
+    example=False,
+)
 
 
 @operation(
@@ -165,7 +171,7 @@ async def read_latest(request: Call) -> ASGIApp:
     "/api/tre/v1/sensors",
     access=Action.SENSOR_READ,
     answer=PageOf(record=rest_sensors.SensorRecord, timed=False),
-    query=(*pages.TEXT_PAGE, pages.OF_COMPANY, _MOUNTED),
+    query=(*pages.TEXT_PAGE, pages.OF_COMPANY, _MOUNTED, _CONNECTED),
 )
 async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""
@@ -175,9 +181,12 @@ async def list_sensors(request: Call) -> ASGIApp:
         company_id = parameters.company_asked(request.query_params, actor)
         companies.require(tx, actor=actor, company_id=company_id)
         mounted = parameters.query_flag(request.query_params, "mounted")
+        connected = parameters.query_flag(request.query_params, "connected")
         return reading.by_name(
             request,
-            lambda window: service.owned_by(tx, actor=actor, company_id=company_id, window=window, mounted=mounted),
+            lambda window: service.owned_by(
+                tx, actor=actor, company_id=company_id, window=window, mounted=mounted, connected=connected
+            ),
             record=rest_sensors.sensor_record,
             name=lambda sensor: sensor.serial_no,
         )

@@ -37,7 +37,7 @@ def push_due() -> tuple[Hint, ...]:
 
 
 def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
-    """A company was registered, changed or deleted: what it wants pushed, and where to, is read again."""
+    """A company was changed or deleted: what it wants pushed, and where to, is read again."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, insert, select, update
 
 from tripline.domain import sensors
 from tripline.domain.access import Scope
@@ -20,7 +20,7 @@ from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
 from tripline.store import latest_values, listing, reached, scopes, uniqueness
-from tripline.store.tables import carrier_line, sensor, vehicle
+from tripline.store.tables import carrier_line, device_connection, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
@@ -73,14 +73,16 @@ def of_company(
     window: listing.Window,
     *,
     mounted: bool | None = None,
+    connected: bool | None = None,
     tokens: Scope,
 ) -> Sequence[Sensor]:
-    """The company's sensors inside the scope, by serial number; only those on a vehicle, or on none, when asked.
+    """The company's sensors inside the scope, by serial number; only those on a vehicle, or on none, and only those
+    whose device is connected, or is not, when asked.
 
     Raises `listing.UnknownOffset`.
     """
     values = (company_id, scope.user_id, scope.company_id)
-    which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted)
+    which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted, connected)
     return [_sensor(row) for row in _OWNED.page(tx, window, values, *which)]
 
 
@@ -165,16 +167,21 @@ def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 
-def _owned(reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: bool | None) -> Select[Any]:
+def _owned(
+    reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: bool | None, connected: bool | None
+) -> Select[Any]:
     if few:
         owner = reached.beside_index(sensor.c.company_id)
         inside = [sensor.c.vehicle_id.in_(reached.singles(reaches)), owner == bindparam("company")]
     else:
         inside = [sensor.c.company_id == bindparam("company"), scopes.sensors(reaches)]
     owned = _select(tokens).where(*inside)
-    if mounted is None:
+    if mounted is not None:
+        owned = owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
+    if connected is None:
         return owned
-    return owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
+    there = exists().where(device_connection.c.sensor_id == sensor.c.id, device_connection.c.connected.is_(True))
+    return owned.where(there if connected else ~there)
 
 
 _OWNED: Final = listing.Listing(

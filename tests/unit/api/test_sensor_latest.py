@@ -207,3 +207,30 @@ def test_live_session_counts_and_not_what_is_written_down(tmp_path):
     latest = rest.run(tmp_path, scenario)
 
     assert (latest["connected"], latest["lastSeenTime"], "lastDisconnectTime" in latest) == (False, AT, False)
+
+
+def test_list_shows_only_those_that_are_connected_or_only_the_others(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        found = {}
+        for number, connected in enumerate((True, False, None, True), 1):
+            body = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": f"ACE01abcdefghijklmn{number}"}
+            sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
+            if connected is not None:
+                ended = {"connected": connected, "seen_ms": AT}
+                await app.store.write(lambda tx, of=sensor_id, facts=ended: keep_connection(tx, of, **facts))
+            if number == 4:
+                await app.post(admin, f"/sensor/{sensor_id}/vehicle/{await lending.new_vehicle(app, admin, 'V')}")
+        for asked in ({}, {"connected": "true"}, {"connected": "false"}, {"connected": "true", "mounted": "false"}):
+            page = await app.get(admin, "/sensors", limit=2, **asked)
+            rest_of = page["nextPageLink"] and await app.get(
+                admin, "/sensors", limit=9, idOffset=page["nextPageLink"]["idOffset"], **asked
+            )
+            rows = page["data"] + (rest_of["data"] if rest_of else [])
+            found[tuple(asked.values())] = "".join(row["serialNo"][-1] for row in rows)
+        return found, await app.refused(admin, "GET", "/sensors", limit=1, connected="yes")
+
+    found, refused = rest.run(tmp_path, scenario)
+
+    assert found == {(): "1234", ("true",): "14", ("false",): "23", ("true", "false"): "1"}
+    assert refused[:2] == (400, 31)

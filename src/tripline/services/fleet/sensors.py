@@ -86,14 +86,21 @@ def read_by_mdn(tx: ReadTx, *, actor: Actor, mdn: str) -> Sensor:
 
 
 def owned_by(
-    tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window, mounted: bool | None = None
+    tx: ReadTx,
+    *,
+    actor: Actor,
+    company_id: CompanyId,
+    window: listing.Window,
+    mounted: bool | None = None,
+    connected: bool | None = None,
 ) -> Sequence[Sensor]:
     """The company's sensors that the actor may see, by serial number; `companies.require` was asked before.
 
-    Only those on a vehicle, or on none, when `mounted` says so. Raises `listing.UnknownOffset`.
+    Only those on a vehicle, or on none, when `mounted` says so; only those whose device is connected, or is not, when
+    `connected` does. Raises `listing.UnknownOffset`.
     """
     scope, tokens = _reading(actor)
-    return rows.of_company(tx, scope, company_id, window, mounted=mounted, tokens=tokens)
+    return rows.of_company(tx, scope, company_id, window, mounted=mounted, connected=connected, tokens=tokens)
 
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
