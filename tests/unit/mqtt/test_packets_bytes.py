@@ -85,6 +85,25 @@ FORBIDDEN = [
     ("2.2.3", b"\xc0\x01\x00"),
     ("MQTT-2.2.2-2", b"\xc1\x00"),
     ("MQTT-2.2.2-2", b"\x60\x02\x00\x01"),
+    ("MQTT-2.2.2-2", b"\xa0\x05\x00\x01\x00\x01a"),
+    ("MQTT-2.2.2-2", b"\xe1\x00"),
+    ("MQTT-2.2.2-2", b"\x11\x0c" + HEAD + b"\x02\x00\x00\x00\x00"),
+    ("MQTT-1.5.3-1", b"\x10\x0d" + HEAD + b"\x02\x00\x00\x00\x01\xff"),
+    ("MQTT-1.5.3-1", b"\x10\x0f" + HEAD + b"\x82\x00\x00\x00\x00\x00\x01\xff"),
+    ("MQTT-1.5.3-1", b"\x10\x11" + HEAD + b"\x06\x00\x00\x00\x00\x00\x01\xff\x00\x00"),
+    ("MQTT-1.5.3-1", b"\x82\x06\x00\x01\x00\x01\xff\x00"),
+    ("MQTT-1.5.3-1", b"\xa2\x05\x00\x01\x00\x01\xff"),
+    ("2.2.3", b"\x10\x0c" + HEAD + b"\x82\x00\x00\x00\x00"),
+    ("2.2.3", b"\x10\x0e" + HEAD + b"\xc2\x00\x00\x00\x00\x00\x00"),
+    ("2.2.3", b"\x10\x0e" + HEAD + b"\x02\x00\x00\x00\x00\x00\x00"),
+    ("2.2.3", b"\x10\x10" + HEAD + b"\x82\x00\x00\x00\x00\x00\x00\x00\x00"),
+    ("2.2.3", b"\x10\x0c" + HEAD + b"\x06\x00\x00\x00\x00"),
+    ("MQTT-4.7.3-1", b"\x10\x10" + HEAD + b"\x06\x00\x00\x00\x00\x00\x00\x00\x00"),
+    ("MQTT-4.7.1-1", b"\x10\x11" + HEAD + b"\x06\x00\x00\x00\x00\x00\x01#\x00\x00"),
+    ("MQTT-4.7.1-2", b"\x82\x07\x00\x01\x00\x02a#\x00"),
+    ("MQTT-4.7.1-3", b"\xa2\x06\x00\x01\x00\x02a+"),
+    ("MQTT-2.3.1-1", b"\x82\x06\x00\x00\x00\x01a\x00"),
+    ("MQTT-2.3.1-1", b"\xa2\x05\x00\x00\x00\x01a"),
     ("MQTT-2.2.2-2", b"\x80\x06\x00\x01\x00\x01a\x00"),
     ("MQTT-2.3.1-1", b"\x40\x02\x00\x00"),
     ("MQTT-2.3.1-1", b"\x32\x05\x00\x01a\x00\x00"),
@@ -137,6 +156,13 @@ def test_reader_refuses_packets_above_its_limit(size, fits):
     else:
         with pytest.raises(ProtocolError):
             reader.receive(data)
+
+
+@pytest.mark.parametrize("topic", ["\ufeffa", "a\ufeff", "\u00e9", "e\u0301", " a ", "/", "a" * 65_535])
+def test_topic_is_taken_as_it_is(topic):
+    data = encode.packet(Publish(topic, b""))
+
+    assert decode.PacketReader().receive(data) == [Publish(topic, b"")]
 
 
 def test_encoder_refuses_what_does_not_fit():

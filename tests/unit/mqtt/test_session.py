@@ -351,3 +351,28 @@ def test_forbidden_publish_on_a_known_topic_closes_connection(rule, data):
     assert session.receive(sent(Publish("a", b"known", 1, 1))) == [[("a", b"known", PUBACK_TOKEN | 1)]]
 
     assert broken(session.receive(data + sent(Publish("a", b"next")))) == rule
+
+
+@pytest.mark.parametrize(
+    "client_id", ["a", "0123456789abcdefghijklm", "ABCDEFGHIJKLMNOPQRSTUVW", "x" * 200, "a box/한국"]
+)
+def test_client_identifier_of_any_form_is_accepted(client_id):
+    [asked] = fresh().receive(sent(Connect(client_id, user_name="u")))
+
+    assert asked.connect.client_id == client_id
+
+
+def test_connect_that_breaks_the_standard_gets_no_connack():
+    session = fresh()
+
+    broken(session.receive(b"\x10\x0c\x00\x04MQTT\x04\x03\x00\x00\x00\x00"))
+
+    assert session.take_output() == b""
+
+
+def test_packet_id_is_free_again_once_its_publish_is_acknowledged():
+    session = live()
+
+    for body in (b"1", b"2"):
+        assert session.receive(sent(Publish(TRE, body, 1, 7))) == [[(TRE, body, PUBACK_TOKEN | 7)]]
+        assert session.settled([PUBACK_TOKEN | 7]) == sent(Puback(7))
