@@ -20,6 +20,8 @@ from tripline.simulator.payloads import TYPES
 from tripline.simulator.styles import STYLES
 
 _SHARE: Final = validators.Number(gte=0, lte=1)
+_WIDE: Final = 132
+"""Columns of a table that no terminal bounds."""
 _FILES: Final = validators.Path(exists=True, dir_okay=False)
 
 
@@ -91,7 +93,7 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
     """
     try:
         simulation = _simulation(who or Who(), what or What(), where or Where())
-        console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
         return base.OK if uvloop.run(fleet.run(simulation, console, program.now_ms)) else base.FAILED
     except roster.MixError as error:
         raise config_files.WrongSettingError(str(error)) from None

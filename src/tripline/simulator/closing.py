@@ -77,8 +77,10 @@ def table(console: Console, fleet: Sequence[Driven]) -> None:
     for heading in ("sent", "sent again", "acknowledged", "no record", "must be stored", "may be", "stored"):
         shown.add_column(heading, justify="right")
     for kind, row in whole.rows.items():
-        numbers = [row.sent, row.resent, row.acknowledged, row.without_record]
-        counts = [row.due, row.maybe, None if stored is None else stored[kind]] if kind in COUNTED else [None] * 3
+        numbers: list[int | None] = [row.sent, row.resent, row.acknowledged]
+        counts: list[int | None] = [None] * 4
+        if kind in COUNTED:
+            counts = [row.without_record, row.due, row.maybe, None if stored is None else stored[kind]]
         shown.add_row(kind.value, *("" if number is None else f"{number:,}" for number in [*numbers, *counts]))
     console.print(shown)
     _habits(console, fleet)

@@ -19,6 +19,8 @@ _STEP_S: Final = 0.5
 _SPEED_NOISE_KMH: Final = 0.3
 _PLACE_NOISE_M: Final = 0.7
 _STANDING_S: Final = (3.0, 20.0)
+_SHORTEST_S: Final = 1.0
+"""Between samples: a clock that counts seconds tells them apart."""
 _LAST_STOP_S: Final = 15.0
 """How long before its end a drive comes to its last stop."""
 
@@ -62,13 +64,14 @@ def drive(
 ) -> Iterator[Moment]:
     """The moments of one drive, from standing to standing: until about `seconds` are over or the road ends."""
     car = _Car(rng, style, legs, seconds)
-    due_s = 0.0
+    due_s = shown_s = 0.0
     while not car.over:
         if car.at_s >= due_s:
-            due_s += period_s
+            due_s, shown_s = due_s + period_s, car.at_s
             yield car.seen()
         car.step()
-    yield car.seen()
+    if car.at_s - shown_s >= _SHORTEST_S:
+        yield car.seen()
 
 
 class _Car:
@@ -93,6 +96,7 @@ class _Car:
         self._pieces_m: list[float] = []
         self._piece, self._piece_m = 0, 0.0
         self._length_m = self._done_m = 0.0
+        self._following: Leg | None = None
         self._begin(next(legs))
 
     @property
@@ -183,18 +187,17 @@ class _Car:
     def _move(self, metres: float) -> None:
         self._done_m += metres
         while self._done_m >= self._length_m and self._doing is not _Doing.OVER:
-            surplus = self._done_m - self._length_m
-            if self._doing is _Doing.BRAKING:
+            if self._doing is _Doing.BRAKING or self._following is None:
                 self._done_m = self._length_m
                 return
+            surplus = self._done_m - self._length_m
             self._next_leg()
             self._done_m = surplus
 
     def _next_leg(self) -> None:
-        leg = next(self._legs, None)
+        leg = self._following
         if leg is None:
-            self._doing = _Doing.OVER if self._speed == 0 else _Doing.BRAKING
-            self._goal, self._last_stop_s = 0.0, 0.0
+            self._doing = _Doing.OVER
             return
         if abs(self._turn) > 45 and self._speed > 28:
             self._flags |= RIGHT if self._turn > 0 else LEFT
@@ -209,7 +212,9 @@ class _Car:
         self._length_m, self._done_m = sum(self._pieces_m), 0.0
         self._turn = leg.turn
         self._cruise = leg.limit_kmh * rng.uniform(*style.pace)
-        self._goal = 0.0 if leg.stop else rng.uniform(*style.corner_kmh) if abs(leg.turn) > 30 else self._cruise
+        self._following = next(self._legs, None)
+        ends = leg.stop or self._following is None
+        self._goal = 0.0 if ends else rng.uniform(*style.corner_kmh) if abs(leg.turn) > 30 else self._cruise
         harsh = rng.random() < style.harsh
         self._brake = rng.uniform(*(style.harsh_brake if harsh else style.brake))
 
