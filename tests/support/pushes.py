@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tests.support import stores
 from tripline import config, observe
@@ -19,10 +19,11 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of
 from tripline.services.push.pusher import Pusher
 from tripline.store import companies as company_rows
-from tripline.store import outbox
+from tripline.store import outbox, push_parked
 from tripline.store.outbox import Channel, Waiting
+from tripline.store.push_parked import Parked, Which
 from tripline.store.sqlite import SqliteStore
-from tripline.store.tables import push_outbox
+from tripline.store.tables import company, push_outbox
 
 T = TypeVar("T")
 
@@ -88,6 +89,25 @@ class World:
         found = await self.store.read(lambda tx: tx.all(select(push_outbox).order_by(push_outbox.c.no)))
         return [(row.body, row.attempts, row.parked_ms is not None) for row in found]
 
+    async def parked(self) -> list[Parked]:
+        """What was given up."""
+        return await self.store.read(lambda tx: push_parked.listed(tx, Which(), limit=1_000))
+
+    async def resend(self, **which: Any) -> int:
+        """Have it sent again, as beside the server: without a hint but the one that time passes."""
+        first_no = self.ids.take(1_000, now_ms=self.now_ms)
+        sent = await self.store.write(
+            lambda tx: push_parked.resend(tx, Which(**which), first_no=first_no, now_ms=self.now_ms, limit=1_000)
+        )
+        self.signals.notify(observe.SIGNAL_PUSH_DUE)
+        return sent
+
+    async def readdress(self, company_id: CompanyId, notify_host: str | None) -> None:
+        """Give a company another address, and tell."""
+        changed = update(company).where(company.c.id == company_id).values(notify_host=notify_host)
+        await self.store.write(lambda tx: tx.run(changed))
+        self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company_id)
+
     async def until(self, expected: list[tuple[bytes, int, bool]]) -> None:
         """Wait until the outbox holds exactly this."""
         for _ in range(500):
@@ -102,8 +122,10 @@ class World:
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
 
     @contextlib.asynccontextmanager
-    async def pushing(self, *, timeout_s: float = 5.0, allow_private: bool = True) -> AsyncIterator[Pusher]:
-        """A pusher that runs, and stops gracefully at the end."""
+    async def pushing(
+        self, *, timeout_s: float = 5.0, allow_private: bool = True, patient: bool = True
+    ) -> AsyncIterator[Pusher]:
+        """A pusher that runs, and stops at the end: gracefully, or all at once."""
         sender = HttpWebhooks(timeout_s=timeout_s, guard=AddressGuard(allow_private=allow_private))
         pusher = Pusher(
             store=self.store,
@@ -118,7 +140,7 @@ class World:
                 yield pusher
             finally:
                 pusher.stop()
-                await asyncio.wait([running], timeout=10)
+                await asyncio.wait([running], timeout=10 if patient else 0)
                 running.cancel()
         await sender.close()
 

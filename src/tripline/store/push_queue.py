@@ -114,7 +114,7 @@ _POSTPONE: Final = (
 )
 _PARK: Final = (
     update(push_outbox)
-    .where(_ROW.no == bindparam("at"), _WAITING)
+    .where(_ROW.no == bindparam("at"))
     .values(attempts=bindparam("tried"), parked_ms=bindparam("due"), last_error=bindparam("error"))
 )
 

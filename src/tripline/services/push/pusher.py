@@ -157,8 +157,9 @@ class Pusher:
 
     async def _look_at_all(self) -> None:
         """Begin anew: find every receiver, and forget those for whom nothing waits."""
+        self._new = False
         newest, keys = await self._store.read(lambda tx: (push_queue.newest(tx), push_queue.receivers(tx)))
-        self._tail, self._new = max(self._tail, newest), False
+        self._tail = max(self._tail, newest)
         for key, receiver in list(self._receivers.items()):
             if receiver.queue.idle and receiver not in self._active:
                 del self._receivers[key]

@@ -1,11 +1,20 @@
 """The pusher on a real store, with real requests to servers on the loopback: what is sent, in which order, and when."""
 
+import asyncio
+import base64
+import contextlib
+import hashlib
+import hmac
+import sqlite3
 from collections import defaultdict
 
-from tests.support.pushes import HOUR_MS, play
-from tests.support.receivers import STATUS_LINE_ONLY, Receiver, Reply, serving, status
+from tests.support.pushes import HOUR_MS, SENSORS, play
+from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, serving, status
 
 from tripline import config
+from tripline.services.push.pusher import NO_ADDRESS
+from tripline.store import companies, push_secrets
+from tripline.store.outbox import Channel
 
 
 def numbered(count, prefix=b""):
@@ -89,3 +98,344 @@ def test_check_case_receiver_down_for_an_hour_then_back_gets_everything_in_order
         sensor, minute = map(int, body.split(b":"))
         lanes[sensor].append(minute)
     assert lanes == {0: list(range(61)), 1: list(range(60)), 2: list(range(60))}
+
+
+def test_receiver_that_is_down_holds_up_no_other_one(tmp_path):
+    async def scenario(world):
+        dead, alive = Receiver(lambda _: SILENT), Receiver()
+        async with serving(dead), serving(alive), world.pushing(timeout_s=0.2):
+            silent = await world.company("ace", notify_host=dead.url)
+            well = await world.company("bee", notify_host=alive.url)
+            for sensor in range(10):
+                await world.put(silent, sensor, *numbered(20))
+            for sensor in range(10):
+                await world.put(well, sensor, *numbered(20))
+            await alive.until(200)
+            return dead.most_at_once, len(dead.requests), len([row for row in await world.rows() if not row[1]])
+
+    at_once, tried, untouched = play(tmp_path, scenario, at_once=4)
+
+    assert at_once <= 2
+    assert tried < 10
+    assert untouched > 180
+
+
+def test_requests_are_shared_out_among_slow_receivers(tmp_path):
+    async def scenario(world):
+        slow = [Receiver(lambda _: Reply(status(200), after_s=0.05)) for _ in range(4)]
+        fast = Receiver()
+        async with contextlib.AsyncExitStack() as stack:
+            for receiver in (*slow, fast):
+                await stack.enter_async_context(serving(receiver))
+            for number, receiver in enumerate(slow):
+                company_id = await world.company(f"c{number}", notify_host=receiver.url)
+                for sensor in range(10):
+                    await world.put(company_id, sensor, *numbered(10))
+            await stack.enter_async_context(world.pushing())
+            for receiver in slow:
+                await receiver.until(5)
+            company_id = await world.company("fast", notify_host=fast.url)
+            for sensor in range(10):
+                await world.put(company_id, sensor, *numbered(5))
+            await fast.until(50, timeout_s=5)
+            return sum(len(receiver.requests) for receiver in slow), max(receiver.most_at_once for receiver in slow)
+
+    sent, most_at_once = play(tmp_path, scenario, at_once=8)
+
+    assert sent < 400
+    assert most_at_once <= 8
+
+
+def test_more_receivers_than_requests_at_once_all_get_their_messages(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda _: Reply(status(200), after_s=0.002))
+        async with serving(receiver), world.pushing():
+            for number in range(12):
+                company_id = await world.company(f"c{number}", notify_host=receiver.url)
+                await world.put(company_id, 0, *numbered(4, b"%d:" % number))
+            await receiver.until(48)
+            await world.until([])
+            return receiver
+
+    receiver = play(tmp_path, scenario, at_once=3)
+
+    assert receiver.most_at_once <= 3
+    for number in range(12):
+        mine = [body for body in receiver.bodies if body.startswith(b"%d:" % number)]
+        assert mine == numbered(4, b"%d:" % number)
+
+
+def test_410_parks_at_once_and_what_is_behind_goes_on(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda request: Reply(status(410 if request.body == b"1" else 200)))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, b"0", b"1", b"2")
+            await world.until([(b"1", 1, True)])
+            return receiver.bodies, await world.parked()
+
+    bodies, (parked,) = play(tmp_path, scenario)
+
+    assert bodies == [b"0", b"1", b"2"]
+    assert (parked.last_error, parked.attempts) == ("HTTP status 410.", 1)
+
+
+def test_refused_message_is_parked_after_three_attempts_and_what_is_behind_goes_on(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda request: Reply(status(404 if request.body == b"1" else 200)))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, b"1", b"2")
+            await world.put(company_id, 1, b"3")
+            for attempts, pause_ms in ((1, 1_000), (2, 5_000)):
+                await world.until([(b"1", attempts, False), (b"2", 0, False)])
+                world.move(pause_ms)
+            await world.until([(b"1", 3, True)])
+            return sorted(receiver.bodies)
+
+    assert play(tmp_path, scenario) == [b"1", b"1", b"1", b"2", b"3"]
+
+
+def test_message_that_is_never_delivered_is_parked_when_its_time_is_over_with_all_that_are_as_old(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda _: Reply(status(503)))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, b"1", b"2", b"3")
+            for attempts, pause_s in ((1, 1), (2, 5), (3, 30), (4, 300)):
+                await world.until([(b"1", attempts, False), (b"2", 0, False), (b"3", 0, False)])
+                world.move(pause_s * 1_000)
+            young = [(b"4", 0, False), (b"5", 0, False)]
+            await world.put(company_id, 0, b"4", b"5")
+            await world.until([(b"1", 5, False), (b"2", 0, False), (b"3", 0, False), *young])
+            world.move(30_000)
+            await world.until([(b"1", 6, True), (b"2", 0, True), (b"3", 0, True), *young])
+            receiver.answer = lambda _: OK
+            world.move(30_000)
+            await world.until([(b"1", 6, True), (b"2", 0, True), (b"3", 0, True)])
+            return receiver.bodies[6:], {each.last_error for each in await world.parked()}
+
+    assert play(tmp_path, scenario, patience_hours=0.1) == ([b"4", b"5"], {"HTTP status 503."})
+
+
+def test_same_message_has_the_same_id_at_every_attempt_and_a_timestamp_of_its_own(tmp_path):
+    async def scenario(world):
+        replies = [500, 200]
+        receiver = Receiver(lambda _: Reply(status(replies.pop(0))))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            (message_id,) = await world.put(company_id, 0, b"{}")
+            await world.until([(b"{}", 1, False)])
+            world.move(1_000)
+            await receiver.until(2)
+            await world.until([])
+            secret = await world.store.read(lambda tx: push_secrets.find(tx, company_id))
+            return message_id, receiver.requests, secret.secret
+
+    message_id, requests, secret = play(tmp_path, scenario)
+
+    assert [request.id for request in requests] == [message_id] * 2
+    times = [int(request.headers["webhook-timestamp"]) for request in requests]
+    assert times[1] - times[0] == 1
+    for request, timestamp in zip(requests, times, strict=True):
+        signed = hmac.new(secret, f"{message_id}.{timestamp}.{{}}".encode(), hashlib.sha256).digest()
+        assert request.headers["webhook-signature"] == "v1," + base64.b64encode(signed).decode()
+
+
+def test_company_with_both_addresses_gets_both_and_one_that_is_down_does_not_hold_up_the_other(tmp_path):
+    async def scenario(world):
+        notify, rpc = Receiver(lambda _: Reply(status(500))), Receiver()
+        async with serving(notify), serving(rpc), world.pushing():
+            company_id = await world.company(
+                "ace",
+                notify_host=notify.url,
+                rpc_notify_host="127.0.0.1",
+                rpc_notify_port=rpc.port,
+                rpc_notify_base_path="/rpc",
+            )
+            await world.put(company_id, 0, b"{}")
+            await world.put(company_id, 0, b' { "result" : 2000 }', channel=Channel.RPC_NOTIFY, method="a\nb")
+            await rpc.until(1)
+            await world.until([(b"{}", 1, False)])
+            return rpc.requests[0], len(notify.requests)
+
+    request, tried = play(tmp_path, scenario)
+
+    assert tried == 1
+    assert (request.line, request.body) == ("POST /rpc HTTP/1.1", b' { "result" : 2000 }')
+    assert request.headers["x-rpc-method"] == "a%0Ab"
+    assert request.headers["x-sensor-id"] == request.headers["x-request-id"] == SENSORS[0]
+
+
+def test_new_address_is_used_as_soon_as_it_is_told_of(tmp_path):
+    async def scenario(world):
+        first, second = Receiver(), Receiver()
+        async with serving(first), serving(second), world.pushing():
+            company_id = await world.company("ace", notify_host=first.url)
+            await world.put(company_id, 0, b"1")
+            await first.until(1)
+            await world.readdress(company_id, second.url)
+            await world.put(company_id, 0, b"2")
+            await second.until(1)
+            await world.until([])
+            return first.bodies, second.bodies
+
+    assert play(tmp_path, scenario) == ([b"1"], [b"2"])
+
+
+def test_company_without_an_address_any_more_has_its_messages_parked_and_can_have_them_again(tmp_path):
+    async def scenario(world):
+        receiver = Receiver()
+        async with serving(receiver):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.readdress(company_id, None)
+            for sensor in range(3):
+                await world.put(company_id, sensor, b"1", b"2")
+            async with world.pushing():
+                await world.until([(body, 0, True) for _ in range(3) for body in (b"1", b"2")])
+                errors = {each.last_error for each in await world.parked()}
+                await world.readdress(company_id, receiver.url)
+                await world.resend()
+                await receiver.until(6)
+                await world.until([])
+            return errors
+
+    assert play(tmp_path, scenario) == {NO_ADDRESS}
+
+
+def test_messages_of_a_company_that_is_gone_are_not_sent(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda request: Reply(status(200), after_s=0.05))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, *numbered(20))
+            await receiver.until(1)
+            await world.store.write(lambda tx: companies.remove(tx, company_id))
+            await world.until([])
+            other = await world.company("bee", notify_host=receiver.url)
+            await world.put(other, 1, b"other")
+            await receiver.until(len(receiver.requests) + 1)
+            return receiver.bodies
+
+    bodies = play(tmp_path, scenario)
+
+    assert len(bodies) <= 5
+    assert bodies[-1] == b"other"
+
+
+def test_what_is_sent_again_goes_with_its_own_id_behind_what_waits(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda _: Reply(status(410)))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            ids = await world.put(company_id, 0, b"1", b"2")
+            await world.until([(b"1", 1, True), (b"2", 1, True)])
+            receiver.answer = lambda _: OK
+            world.move(48 * HOUR_MS)
+            await world.resend(message_ids=[ids[1]])
+            await receiver.until(3)
+            await world.until([(b"1", 1, True)])
+            return ids, receiver.requests
+
+    ids, requests = play(tmp_path, scenario)
+
+    assert [request.id for request in requests] == [*ids, ids[1]]
+
+
+def test_message_that_is_sent_again_has_its_full_patience_again(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda _: Reply(status(410)))
+        async with serving(receiver), world.pushing():
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, b"1")
+            await world.until([(b"1", 1, True)])
+            receiver.answer = lambda _: Reply(status(503))
+            world.move(48 * HOUR_MS)
+            await world.resend()
+            await world.until([(b"1", 1, False)])
+            receiver.answer = lambda _: OK
+            world.move(1_000)
+            await world.until([])
+
+    play(tmp_path, scenario)
+
+
+def test_stop_lets_requests_under_way_end_and_begins_no_more(tmp_path):
+    async def scenario(world):
+        receiver = Receiver(lambda _: Reply(status(200), after_s=0.2))
+        async with serving(receiver):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            async with world.pushing():
+                await world.put(company_id, 0, *numbered(3))
+                await receiver.until(1)
+            return receiver.bodies, [body for body, _, _ in await world.rows()]
+
+    assert play(tmp_path, scenario) == (numbered(1), numbered(3)[1:])
+
+
+def test_pusher_that_is_cancelled_sends_again_under_the_same_id(tmp_path):
+    async def scenario(world):
+        receiver = Receiver()
+        async with serving(receiver):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            (message_id,) = await world.put(company_id, 0, b"{}")
+            receiver.answer = lambda _: SILENT
+            async with world.pushing(patient=False):
+                await receiver.until(1)
+            receiver.answer = lambda _: OK
+            async with world.pushing():
+                await world.until([])
+            return {request.id for request in receiver.requests} == {message_id}, len(receiver.requests)
+
+    assert play(tmp_path, scenario) == (True, 2)
+
+
+def test_private_address_is_not_asked_and_its_message_waits(tmp_path):
+    async def scenario(world):
+        receiver = Receiver()
+        async with serving(receiver), world.pushing(allow_private=False):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, b"{}")
+            await world.until([(b"{}", 1, False)])
+            return receiver.connections
+
+    assert play(tmp_path, scenario) == 0
+
+
+def test_store_that_is_away_for_a_moment_loses_nothing(tmp_path):
+    async def scenario(world):
+        receiver = Receiver()
+        async with serving(receiver):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            await world.put(company_id, 0, *numbered(5))
+            lock = sqlite3.connect(tmp_path / "tripline.db", isolation_level=None)
+            async with world.pushing():
+                await receiver.until(1)
+                lock.execute("BEGIN IMMEDIATE")
+                await receiver.until(5)
+                lock.execute("ROLLBACK")
+                await world.until([])
+            lock.close()
+            return receiver.bodies
+
+    assert play(tmp_path, scenario) == numbered(5)
+
+
+def test_backlog_longer_than_memory_is_delivered_in_order(tmp_path):
+    async def scenario(world):
+        receiver = Receiver()
+        async with serving(receiver):
+            company_id = await world.company("ace", notify_host=receiver.url)
+            for number in range(0, 1_500, 100):
+                for sensor in range(2):
+                    await world.put(company_id, sensor, *(b"%d:%d" % (sensor, number + step) for step in range(100)))
+            async with world.pushing():
+                await receiver.until(3_000, timeout_s=30)
+                await world.until([])
+            return receiver.bodies
+
+    bodies = play(tmp_path, scenario)
+
+    for sensor in range(2):
+        mine = [body for body in bodies if body.startswith(b"%d:" % sensor)]
+        assert mine == [b"%d:%d" % (sensor, number) for number in range(1_500)]
