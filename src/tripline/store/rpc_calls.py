@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, delete, func, insert, literal_column, select, 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, VehicleId
 from tripline.domain.rpc import Call, State
+from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, company, rpc_call, rpc_later_result, sensor
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -30,10 +31,12 @@ _STANDING: Final = Hot(
     ).where(rpc_call.c.id == bindparam("key")),
     "key",
 )
-_OF_BATCH: Final = (
-    select(*_COLUMNS, sensor.c.vehicle_id.label("mounted_on"))
+_NEW: Final = Bulk(rpc_call, *_FIELDS, "params")
+_WITH_SENSOR: Final = Hot(
+    select(sensor.c.vehicle_id, *_COLUMNS)
     .select_from(rpc_call.join(sensor, sensor.c.id == rpc_call.c.sensor_id))
-    .where(rpc_call.c.id.in_(bindparam("keys", expanding=True)))
+    .where(rpc_call.c.id == bindparam("key")),
+    "key",
 )
 _WITHOUT_END: Final = (
     select(*_COLUMNS)
@@ -49,7 +52,7 @@ _OVERDUE: Final = Hot(
     .limit(bindparam("most")),
     *("before_ms", "most"),
 )
-_ACKNOWLEDGED: Final = (
+_ACKNOWLEDGED: Final = Hot(
     update(rpc_call)
     .where(rpc_call.c.no == bindparam("key"))
     .values(
@@ -57,9 +60,10 @@ _ACKNOWLEDGED: Final = (
         response=bindparam("body"),
         response_ms=bindparam("at_ms"),
         response_code=bindparam("code"),
-    )
+    ),
+    *("new_state", "body", "at_ms", "code", "key"),
 )
-_CONCLUDED: Final = (
+_CONCLUDED: Final = Hot(
     update(rpc_call)
     .where(rpc_call.c.no == bindparam("key"))
     .values(
@@ -67,12 +71,14 @@ _CONCLUDED: Final = (
         result=bindparam("body"),
         result_ms=bindparam("at_ms"),
         result_code=bindparam("code"),
-    )
+    ),
+    *("new_state", "body", "at_ms", "code", "key"),
 )
-_ENDED: Final = (
+_ENDED: Final = Hot(
     update(rpc_call)
     .where(rpc_call.c.no == bindparam("key"))
-    .values(state=bindparam("new_state"), result_code=bindparam("code"))
+    .values(state=bindparam("new_state"), result_code=bindparam("code")),
+    *("new_state", "code", "key"),
 )
 _BODIES: Final = Hot(
     select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")),
@@ -136,7 +142,7 @@ def owner_and_vehicle(tx: ReadTx, sensor_id: SensorId) -> tuple[CompanyId, Vehic
 
 def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:
     """Keep a new call, with its parameters as they are forwarded."""
-    tx.run(insert(rpc_call), {**{name: getattr(call, name) for name in _FIELDS}, "params": params})
+    _NEW.insert(tx, [*(getattr(call, name) for name in _FIELDS), params])
 
 
 def find(tx: ReadTx, request_id: RequestId) -> Call | None:
@@ -162,8 +168,8 @@ def of_requests(
     The scope must be the pipeline's: every sensor's rows.
     """
     assert scope.reaches == Scope.everything("").reaches
-    found = tx.all(_OF_BATCH, {"keys": list(request_ids)}) if request_ids else ()
-    return {row.id: (_call(tuple(row)), row.mounted_on) for row in found}
+    found = [row for request_id in request_ids for row in tx.hot(_WITH_SENSOR, request_id)]
+    return {call.id: (call, mounted_on) for mounted_on, call in ((row[0], _call(row[1:])) for row in found)}
 
 
 def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
@@ -178,17 +184,20 @@ def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
 
 def acknowledge(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
     """Write the acknowledgements that came, with their bodies."""
-    _write(tx, _ACKNOWLEDGED, [_answer(call, body, call.response_ms, call.response_code) for call, body in calls])
+    for call, body in calls:
+        tx.hot(_ACKNOWLEDGED, call.state.value, body, call.response_ms, call.response_code, call.no)
 
 
 def conclude(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
     """Write the results that came, with their bodies."""
-    _write(tx, _CONCLUDED, [_answer(call, body, call.result_ms, call.result_code) for call, body in calls])
+    for call, body in calls:
+        tx.hot(_CONCLUDED, call.state.value, body, call.result_ms, call.result_code, call.no)
 
 
 def end(tx: WriteTx, calls: Sequence[Call]) -> None:
     """Write that the platform ended these calls."""
-    _write(tx, _ENDED, [{"key": call.no, "new_state": call.state.value, "code": call.result_code} for call in calls])
+    for call in calls:
+        tx.hot(_ENDED, call.state.value, call.result_code, call.no)
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
@@ -233,15 +242,6 @@ def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:
     if call_nos:
         tx.run(delete(rpc_later_result).where(rpc_later_result.c.call_no.in_(call_nos)))
         tx.run(delete(rpc_call).where(rpc_call.c.no.in_(call_nos)))
-
-
-def _answer(call: Call, body: bytes, at_ms: int | None, code: int | None) -> dict[str, Any]:
-    return {"key": call.no, "new_state": call.state.value, "body": body, "at_ms": at_ms, "code": code}
-
-
-def _write(tx: WriteTx, statement: Any, values: Sequence[dict[str, Any]]) -> None:
-    if values:
-        tx.run(statement, values)
 
 
 def _call(row: tuple[Any, ...]) -> Call:
