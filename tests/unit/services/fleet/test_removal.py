@@ -149,11 +149,12 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
             vehicle,
             app.signals.told,
             world.sensor,
+            borrower.company_id,
             [(await app.refused(login, "GET", f"/vehicle/{world.vehicle}"))[0] for login in (borrower, world.driver)],
             (await app.get(world.of.below, "/company/me"))["masterId"]["id"] == world.of.operator.company_id,
         )
 
-    before, refused, deleted, after, vehicle, told, sensor, revoked, below = rest.run(tmp_path, scenario)
+    before, refused, deleted, after, vehicle, told, sensor, company, revoked, below = rest.run(tmp_path, scenario)
 
     assert {
         "account.company_id",
@@ -167,7 +168,10 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
     } <= before
     assert (refused, deleted, after) == ((403, 20), {}, {})
     assert (vehicle["currentDriverId"]["id"], vehicle["delegateUserCount"]) == (PLACEHOLDER, 0)
-    assert told == [(observe.SIGNAL_SENSOR_CHANGED, sensor), (observe.SIGNAL_ERASURE_DUE, "")]
+    assert told == [
+        *((observe.SIGNAL_SENSOR_CHANGED, sensor), (observe.SIGNAL_ERASURE_DUE, "")),
+        (observe.SIGNAL_COMPANY_CHANGED, company),
+    ]
     assert revoked == [401, 401]
     assert below
 
