@@ -1,6 +1,6 @@
 """The latest values of a sensor, and who is told its access token."""
 
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from tests.support import journeys, lending, rest
 
 from tripline.domain.access import Authority
@@ -234,3 +234,14 @@ def test_list_shows_only_those_that_are_connected_or_only_the_others(tmp_path):
 
     assert found == {(): "1234", ("true",): "14", ("false",): "23", ("true", "false"): "1"}
     assert refused[:2] == (400, 31)
+
+
+def test_connection_of_a_deleted_sensor_is_forgotten(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
+        await app.delete(admin, f"/sensor/{sensor_id}")
+        return await app.store.read(lambda tx: tx.all(select(tables.device_connection.c.sensor_id)))
+
+    assert rest.run(tmp_path, scenario) == []
