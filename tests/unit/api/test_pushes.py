@@ -1,0 +1,279 @@
+"""What a company's administrators see of messages to its server, and do about them."""
+
+import base64
+import itertools
+
+import pytest
+from sqlalchemy import select
+from tests.support import rest
+
+from tripline import observe
+from tripline.domain.access import Authority
+from tripline.domain.ids import RowNo, SensorId, created_ms
+from tripline.store import outbox, push_queue
+from tripline.store.outbox import Channel, Waiting
+from tripline.store.push_queue import Result
+from tripline.store.tables import push_outbox, push_secret
+
+SENSORS = [SensorId(f"c4d91e6{number}-c801-11ef-9d5c-6b1f6f2a4c11") for number in range(3)]
+REQUEST = "d4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"
+UNKNOWN = "e4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"
+HOST = {"notifyHost": "http://n.example/", "notifyMsgType": "2"}
+
+
+async def waiting(app, company_id, count, *, channel=Channel.NOTIFY):
+    """So many messages in the outbox; their ids."""
+    first = app.ids.take(count, now_ms=app.now_ms)
+    messages = [
+        Waiting(
+            no=RowNo(first + place),
+            id=app.ids.text(first + place),
+            company_id=company_id,
+            sensor_id=SENSORS[place % 3],
+            selector=2,
+            body=b"{}",
+            due_ms=app.now_ms,
+            channel=channel,
+            request_id=REQUEST if channel is Channel.RPC_NOTIFY else None,
+        )
+        for place in range(count)
+    ]
+    await app.store.write(lambda tx: outbox.add(tx, messages))
+    return [message.id for message in messages]
+
+
+async def parked(app, company_id, count, **how):
+    """So many messages that were given up; their ids."""
+    ids = await waiting(app, company_id, count, **how)
+    chosen = select(push_outbox.c.no).where(push_outbox.c.id.in_(ids))
+    given_up = [
+        Result(row.no, 3, app.now_ms, "HTTP status 404.") for row in await app.store.read(lambda tx: tx.all(chosen))
+    ]
+    await app.store.write(lambda tx: push_queue.settle(tx, delivered=[], postponed=[], parked=given_up))
+    return ids
+
+
+def play(tmp_path, scenario):
+    async def with_company(app):
+        _, admin = await app.operator("ace", **HOST)
+        return await scenario(app, admin, f"/company/{admin.company_id}/push")
+
+    return rest.run(tmp_path, with_company)
+
+
+def test_counts_are_those_of_the_company(tmp_path):
+    async def scenario(app, admin, path):
+        none = await app.get(admin, path)
+        _, other = await app.partner(admin, "p@p.example")
+        await parked(app, other.company_id, 2)
+        await waiting(app, admin.company_id, 3)
+        await parked(app, admin.company_id, 1)
+        return none, await app.get(admin, path), app.now_ms
+
+    none, some, now_ms = play(tmp_path, scenario)
+
+    assert none == {"waiting": 0, "parked": 0, "oldestTime": None, "lastError": None}
+    assert some == {"waiting": 3, "parked": 1, "oldestTime": now_ms, "lastError": "HTTP status 404."}
+
+
+def test_parked_message_is_told_without_what_it_says(tmp_path):
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 1, channel=Channel.RPC_NOTIFY)
+        return ids, (await app.get(admin, f"{path}/parked", limit=5))["data"], app.now_ms
+
+    (message_id,), data, now_ms = play(tmp_path, scenario)
+
+    assert data == [
+        {
+            "id": {"id": message_id},
+            "channel": "rpcNotify",
+            "sensorId": {"id": SENSORS[0]},
+            "selector": 2,
+            "requestId": {"id": REQUEST},
+            "createdTime": created_ms(message_id),
+            "parkedTime": now_ms,
+            "attempts": 3,
+            "lastError": "HTTP status 404.",
+        }
+    ]
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_parked_messages_are_paged(tmp_path, ascending):
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 5)
+        _, other = await app.partner(admin, "p@p.example")
+        await parked(app, other.company_id, 2)
+        seen, query = [], {"limit": 2, "ascOrder": str(ascending).lower()}
+        while True:
+            page = await app.get(admin, f"{path}/parked", **query)
+            seen.append([record["id"]["id"] for record in page["data"]])
+            if not page["hasNext"]:
+                return ids, seen
+            query["idOffset"] = page["nextPageLink"]["idOffset"]
+
+    ids, seen = play(tmp_path, scenario)
+
+    assert [len(page) for page in seen] == [2, 2, 1]
+    assert list(itertools.chain(*seen)) == (ids if ascending else ids[::-1])
+
+
+def test_parked_messages_of_a_time_are_listed(tmp_path):
+    async def scenario(app, admin, path):
+        began_ms = app.now_ms
+        ids = []
+        for _ in range(3):
+            ids += await parked(app, admin.company_id, 1)
+            app.now_ms += 1_000
+        page = await app.get(admin, f"{path}/parked", limit=5, startTime=began_ms + 1_000, endTime=began_ms + 1_999)
+        return ids[1:2], [record["id"]["id"] for record in page["data"]]
+
+    expected, listed = play(tmp_path, scenario)
+
+    assert listed == expected
+
+
+def test_offset_that_is_no_parked_message_of_the_company_is_refused(tmp_path):
+    async def scenario(app, admin, path):
+        _, other = await app.partner(admin, "p@p.example")
+        (foreign,) = await parked(app, other.company_id, 1)
+        return [
+            (await app.refused(admin, "GET", f"{path}/parked", limit=2, idOffset=each))[:2]
+            for each in (foreign, UNKNOWN)
+        ]
+
+    assert play(tmp_path, scenario) == [(400, 31), (400, 31)]
+
+
+async def still_parked(app, admin, path):
+    page = await app.get(admin, f"{path}/parked", limit=1000, ascOrder="true")
+    return [record["id"]["id"] for record in page["data"]]
+
+
+def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 3)
+        (before,) = await waiting(app, admin.company_id, 1)
+        app.signals.told.clear()
+        answer = await app.post(admin, f"{path}/resend", {"ids": [ids[1].upper(), UNKNOWN]})
+        statement = select(push_outbox).where(push_outbox.c.parked_ms.is_(None)).order_by(push_outbox.c.no)
+        rows = await app.store.read(lambda tx: tx.all(statement))
+        told = [subject for subject, _ in app.signals.told]
+        return ids, before, answer, rows, await still_parked(app, admin, path), told
+
+    ids, before, answer, rows, left, told = play(tmp_path, scenario)
+
+    assert answer == {"count": 1}
+    assert [row.id for row in rows] == [before, ids[1]]
+    assert (rows[1].attempts, rows[1].last_error) == (0, None)
+    assert left == [ids[0], ids[2]]
+    assert told == [observe.SIGNAL_PUSH_DUE]
+
+
+def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 6)
+        of_sensor = await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
+        left = await still_parked(app, admin, path)
+        return ids, of_sensor, left, await app.post(admin, f"{path}/resend", {}), await still_parked(app, admin, path)
+
+    ids, of_sensor, left, rest_of_them, none = play(tmp_path, scenario)
+
+    assert (of_sensor, rest_of_them, none) == ({"count": 2}, {"count": 4}, [])
+    assert left == [each for place, each in enumerate(ids) if place % 3 != 1]
+
+
+def test_more_messages_than_one_transaction_takes_are_all_sent_again(tmp_path):
+    async def scenario(app, admin, path):
+        ids = await parked(app, admin.company_id, 1_203)
+        answer = await app.post(admin, f"{path}/resend", {})
+        rows = await app.store.read(lambda tx: tx.all(select(push_outbox.c.id).order_by(push_outbox.c.no)))
+        return ids, answer, [row.id for row in rows]
+
+    ids, answer, rows = play(tmp_path, scenario)
+
+    assert answer == {"count": 1_203}
+    assert rows == ids
+
+
+def test_messages_of_another_company_are_not_sent_again(tmp_path):
+    async def scenario(app, admin, path):
+        _, other = await app.partner(admin, "p@p.example")
+        foreign = await parked(app, other.company_id, 2)
+        named = await app.post(admin, f"{path}/resend", {"ids": foreign})
+        everything = await app.post(admin, f"{path}/resend", {})
+        return named, everything, len(await still_parked(app, other, f"/company/{other.company_id}/push"))
+
+    assert play(tmp_path, scenario) == ({"count": 0}, {"count": 0}, 2)
+
+
+@pytest.mark.parametrize(
+    "body", [{"ids": ["x"]}, {"ids": "x"}, {"ids": [UNKNOWN] * 1_001}, {"sensorId": "x"}, {"ids": [1]}, []]
+)
+def test_request_to_send_again_that_is_wrong_is_refused(tmp_path, body):
+    async def scenario(app, admin, path):
+        await parked(app, admin.company_id, 1)
+        return (await app.refused(admin, "POST", f"{path}/resend", body))[:2], len(await still_parked(app, admin, path))
+
+    assert play(tmp_path, scenario) == ((400, 31), 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 1_000])
+def test_as_many_ids_as_allowed_may_be_named(tmp_path, count):
+    async def scenario(app, admin, path):
+        return await app.post(admin, f"{path}/resend", {"ids": [UNKNOWN] * count})
+
+    assert play(tmp_path, scenario) == {"count": 0}
+
+
+def test_secret_is_made_once_and_shown_to_the_company_alone(tmp_path):
+    async def scenario(app, admin, path):
+        first, second = await app.get(admin, f"{path}/secret"), await app.get(admin, f"{path}/secret")
+        _, partner = await app.partner(admin, "p@p.example")
+        director = await app.person(admin, Authority.DIRECTOR, "Dir")
+        refused = [(await app.refused(who, "GET", f"{path}/secret"))[0] for who in (partner, director, None)]
+        return first, second, refused, app.now_ms
+
+    first, second, refused, now_ms = play(tmp_path, scenario)
+
+    assert first == second
+    assert (first["createdTime"], first["formerUntil"]) == (now_ms, None)
+    assert len(base64.b64decode(first["secret"].removeprefix("whsec_"), validate=True)) == 32
+    assert refused == [403, 403, 401]
+
+
+def test_rotated_secret_leaves_the_former_for_a_day(tmp_path):
+    async def scenario(app, admin, path):
+        first = await app.get(admin, f"{path}/secret")
+        app.signals.told.clear()
+        rotated = await app.post(admin, f"{path}/secret")
+        told = list(app.signals.told)
+        kept = await app.store.read(lambda tx: push_queue.addresses(tx, admin.company_id))
+        shown = await app.get(admin, f"{path}/secret")
+        rotated_ms = app.now_ms
+        app.now_ms += 86_400_000
+        again = app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
+        return first, rotated, shown, kept, rotated_ms, told, admin.company_id, await app.get(again, f"{path}/secret")
+
+    first, rotated, shown, kept, rotated_ms, told, company_id, later = play(tmp_path, scenario)
+
+    assert rotated == shown
+    assert rotated["secret"] != first["secret"]
+    assert rotated["formerUntil"] == rotated_ms + 86_400_000
+    assert "whsec_" + base64.b64encode(kept.former).decode() == first["secret"]
+    assert told == [(observe.SIGNAL_COMPANY_CHANGED, company_id)]
+    assert (later["secret"], later["formerUntil"]) == (rotated["secret"], None)
+
+
+def test_company_that_is_deleted_takes_its_messages_and_its_secret_with_it(tmp_path):
+    async def scenario(app, admin, _):
+        _, partner = await app.partner(admin, "p@p.example", **HOST)
+        await parked(app, partner.company_id, 1)
+        await waiting(app, partner.company_id, 1)
+        await app.get(partner, f"/company/{partner.company_id}/push/secret")
+        await app.delete(admin, f"/company/{partner.company_id}")
+        return [
+            await app.store.read(lambda tx, t=table: len(tx.all(select(t)))) for table in (push_outbox, push_secret)
+        ]
+
+    assert play(tmp_path, scenario) == [0, 0]
