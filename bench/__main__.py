@@ -1,7 +1,7 @@
 """`make bench`: measures every row, prints the table with the gates' verdicts, writes `results/`.
 
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
-kernel imports surface growth erasing rpc storm`) measure only those.
+kernel imports surface growth erasing rpc pushes storm`) measure only those.
 """
 
 import argparse
@@ -10,7 +10,19 @@ import importlib
 from bench import peers, table
 from rich.console import Console
 
-ROWS = ("device_channel", "fleet_10k", "pages", "kernel", "imports", "surface", "growth", "erasing", "rpc", "storm")
+ROWS = (
+    "device_channel",
+    "fleet_10k",
+    "pages",
+    "kernel",
+    "imports",
+    "surface",
+    "growth",
+    "erasing",
+    "rpc",
+    "pushes",
+    "storm",
+)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ Written straight into a fresh database, because registering ten thousand of each
 import contextlib
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,25 @@ def make(folder: Path, sensors: int) -> None:
     engine.dispose()
     if driver is not None:
         driver.close()
+
+
+def wanted(folder: Path, addresses: Sequence[str], credentials: Sequence[str], *, name: str) -> None:
+    """Give these sensors to new companies, one for each address, that want their microtrips pushed there."""
+    now_ms = int(time.time() * 1000)
+    ids = TimeIds(node=0x0123456789AC)
+    with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection, connection:
+        ((master_id,),) = connection.execute("SELECT id FROM company WHERE master").fetchall()
+        for place, (address, no) in enumerate(zip(addresses, ids.run(len(addresses), now_ms=now_ms), strict=True)):
+            connection.execute(
+                "INSERT INTO company (id, created_ms, name, service_type, master, master_id, token_prefix,"
+                " notify_host, notify_msg_type) VALUES (?, ?, ?, ?, FALSE, ?, ?, ?, '\"2\"')",
+                (no, now_ms, f"{name} {place}", SERVICE, master_id, f"{name}-{place}", address),
+            )
+            for credential in credentials[place :: len(addresses)]:
+                of_one = (no, credential)
+                vehicle = "(SELECT vehicle_id FROM sensor WHERE credentials_id = ?)"
+                connection.execute(f"UPDATE vehicle SET company_id = ? WHERE id = {vehicle}", of_one)
+                connection.execute("UPDATE sensor SET company_id = ? WHERE credentials_id = ?", of_one)
 
 
 def token(number: int) -> str:
