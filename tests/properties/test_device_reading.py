@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -10,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS
 
-from tripline.domain import samples
+from tripline.domain import pushes, samples
+from tripline.services.ingest import pushing
 from tripline.wire import device, device_answers, device_explain, device_fast, device_reasons, device_tables, topics
 from tripline.wire.device_explain_words import Sort
 from tripline.wire.readings import Event, Microtrip, Rejected, Trip
@@ -18,6 +20,8 @@ from tripline.wire.readings import Event, Microtrip, Rejected, Trip
 TOPICS = st.sampled_from(sorted(topics.DATA))
 SENSOR_TYPES = st.sampled_from(["GPS", "OBD", "OBD2", "BLACKBOX", "DTG", "DTAG", "ADAS", "AVN", "", "x-y"])
 MAX_ITEMS = 4
+TRACK = SimpleNamespace(company_id="c", sensor_id="s", vehicle_id=None)
+EVERYTHING = pushing.Wanted("c", (pushes.Wish("c", pushes.OF_DEVICES),))
 
 numbers = st.one_of(
     st.integers(-10, 200),
@@ -131,8 +135,18 @@ def check(topic: str, body: bytes, sensor_type: str) -> None:
         if isinstance(reading, Microtrip | Trip | Event):
             answer = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
             assert isinstance(msgspec.json.decode(answer), dict | list)
+            check_pushed(reading, answer)
         if isinstance(reading, Microtrip):
             check_samples(reading)
+
+
+def check_pushed(reading: Microtrip | Trip | Event, answer: bytes) -> None:
+    """What goes to whoever asked for everything: one message when the number is one that can be asked for."""
+    told = pushing.messages([(TRACK, reading, RECEIVED_MS)], wanted={"c": EVERYTHING}, told_vehicles=[None])
+    numbers = pushes.OF_DEVICES.intersection(pushing.numbers(reading))
+    assert [body["pld"] for body in (msgspec.json.decode(message[3]) for message in told)] == (
+        [msgspec.json.decode(answer)] if numbers else []
+    )
 
 
 def check_samples(microtrip: Microtrip) -> None:
@@ -200,6 +214,39 @@ def test_explanation_says_rejected_with_the_reason_of_the_reader(topic: str, bod
 @example(topics.TELEMETRY, b'{"\\udc00":"\\ud800"}', "OBD")
 def test_explanation_of_any_bytes_agrees_with_the_reader(topic: str, body: bytes, sensor_type: str) -> None:
     check_explained(topic, body, sensor_type)
+
+
+def without_payload(readings: list[Any]) -> list[Any]:
+    """What the readings say beside the payload that they keep."""
+    return [
+        [getattr(reading, name) for name in reading.__struct_fields__ if name not in ("payload", "body", "samples")]
+        + [getattr(reading, "samples", None)]
+        for reading in readings
+    ]
+
+
+@settings(max_examples=400, deadline=None)
+@given(headers, st.one_of(usual_items, odd_items), SENSOR_TYPES)
+@example({"ty": 5}, {"dis": 5}, "ADAS")
+@example({"ty": 2}, {"lat": 1, "lon": 1, "try": 2}, "GPS")
+@example({"ty": 104}, {"wbv": 1, "lat": 1, "lon": 1}, "OBD")
+@example({"ty": 102}, {"DCLAT": 1, "dclon": 1}, "OBD")
+def test_key_that_is_said_not_to_be_read_changes_nothing(
+    header: dict[str, Any], item: dict[str, Any], sensor_type: str
+) -> None:
+    surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
+    body = json.dumps({**header, "pld": item}).encode(errors="surrogatepass")
+    told = device_explain.explain(topics.TRE, body, **surroundings)
+    unread = {
+        finding.where.removeprefix("pld.")
+        for finding in told.findings
+        if finding.sort is Sort.UNKNOWN and finding.where.startswith("pld.")
+    }
+
+    rest = {key: value for key, value in item.items() if key not in unread}
+
+    again = device.read(topics.TRE, json.dumps({**header, "pld": rest}).encode(errors="surrogatepass"), **surroundings)
+    assert rest.keys() == {"Latitude", "Longitude"} or without_payload(again) == without_payload(told.readings)
 
 
 packable = st.recursive(
