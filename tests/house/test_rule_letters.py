@@ -1,4 +1,4 @@
-"""Every rule letter of device-messages and pushes and every device row of the gaps is carried by the name of a test.
+"""Every rule letter of device messages, calls and pushes and every device row of the gaps is carried by a test's name.
 
 A letter stands in lower case between underscores, `test_k2_event_signature_beats_small_number`; a test of two rules
 carries both. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
@@ -8,6 +8,8 @@ acceptance summary, section 10, are tests of `tests/system/test_acceptance.py`, 
 
 import ast
 import re
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from tests.support import reference
@@ -17,6 +19,10 @@ RULES = {"k": 8, "v": 6, "t": 5, "p": 2, "i": 6, "o": 4, "e": 1, "a": 7, "d": 29
 """Letter -> how many rules it has."""
 GAPS = ("g21", "g22", "g35", "h6", "h7", "h8", "h9", "h14", "h15", "h16")
 LETTERS = [f"{letter}{number}" for letter, count in RULES.items() for number in range(1, count + 1)] + list(GAPS)
+RPC = {"q": 6, "a": 3, "b": 6, "r": 8}
+"""Letters of rpc.md, whose `a` is not that of device-messages: they are carried by tests in files about calls."""
+RPC_LETTERS = [f"{letter}{number}" for letter, count in RPC.items() for number in range(1, count + 1)]
+RPC_FILES = ("test_rpc", "test_activation")
 CHECKS = 12
 """Check messages: aggregate, three masks, old number, no `clt`, headerless, four unusable, one uninterpreted."""
 
@@ -38,11 +44,11 @@ EXAMPLES = ("3.4", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5", "6", "7", "8",
 """Sections of device-messages whose rejected and converted examples are explained."""
 
 
-def names() -> list[str]:
-    """The name of every test function."""
+def names(paths: Iterable[Path] = ()) -> list[str]:
+    """The name of every test function, of these files or of all."""
     return [
         node.name
-        for path in sorted(TESTS.rglob("test_*.py"))
+        for path in sorted(paths or TESTS.rglob("test_*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
@@ -54,6 +60,14 @@ NAMES = names()
 def text(path: str) -> str:
     """The source of a test file."""
     return (TESTS / path).read_text("utf-8")
+
+
+@pytest.mark.parametrize("letter", RPC_LETTERS)
+def test_rule_letter_of_calls_is_carried_by_a_test_about_calls(letter: str) -> None:
+    paths = [path for path in TESTS.rglob("test_*.py") if path.name.startswith(RPC_FILES)]
+    carriers = [name for name in names(paths) if letter in name.split("_")]
+
+    assert carriers, f"no test of calls is named test_..._{letter}_..."
 
 
 @pytest.mark.parametrize("letter", LETTERS)

@@ -1,0 +1,425 @@
+"""Making calls: what is kept before anything is sent, whoever waits, and how waiting ends."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from sqlalchemy import insert, update
+from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, LocalSignals, seed
+from tests.support.stores import fresh_file
+
+from tripline import config, observe
+from tripline.domain import rpc
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.ports import Delivery, Outage
+from tripline.services import hints
+from tripline.services.rpc import answers, calls, gathering, records, requests
+from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.gathering import Gathering
+from tripline.services.rpc.timeouts import BATCH, MARGIN_MS, Overdue
+from tripline.store import rpc_calls, tables
+from tripline.store.journeys import Span
+from tripline.store.listing import UnknownOffset
+from tripline.store.sqlite import SqliteStore
+from tripline.wire.readings import RpcAnswer
+from tripline.wire.rpc import Asked
+
+ADMIN = Actor(UserId("00000000-0000-11ef-8000-0000000000ff"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
+STRANGER = Actor(UserId("00000000-0000-11ef-8000-0000000000fe"), Authority.COMPANY_ADMIN, CompanyId(DRIVER))
+WAIT_S = 10
+ASKED = Asked("reset", b"{}", b'{"method":"reset","params":{}}', 20_000)
+
+
+@dataclass
+class Scripted:
+    """Implements `ports.Devices`: notes what is sent, and answers as told."""
+
+    delivery: Delivery = Delivery.SENT
+    sent: list[tuple[SensorId, str, bytes]] = field(default_factory=list)
+    then: object = None
+    """Awaited with the Request-ID of each message."""
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        self.sent.append((sensor_id, topic, body))
+        if self.then is not None:
+            await self.then(RequestId(topic.rpartition("/")[2]))
+        return self.delivery
+
+
+class Bench:
+    """Calls over a store of their own, on a clock that stands still."""
+
+    def __init__(self, path, **settings) -> None:
+        self.now_ms = NOW
+        self.store = SqliteStore(path)
+        self.signals = LocalSignals()
+        self.ids = TimeIds(node=1)
+        self.devices = Scripted()
+        self.settings = config.Rpc(**settings)
+        parts = {"store": self.store, "settings": self.settings, "ids": self.ids, "signals": self.signals}
+        self.calls = Calls(devices=self.devices, clock=lambda: self.now_ms, **parts)
+        self.overdue = Overdue(clock=lambda: self.now_ms, **parts)
+
+    async def call(self, *, actor=ADMIN, sensor_id=SENSOR, asked=ASKED):
+        async with asyncio.timeout(WAIT_S):
+            return await self.calls.call(actor=actor, sensor_id=sensor_id, asked=asked)
+
+    async def answer(self, request_id, body, *, is_result=False, hint=True):
+        """What the pipeline does with a device's answer; without the hint, as another process would."""
+        said = RpcAnswer(is_result=is_result, request_id=request_id, body=body)
+        taken = await self.store.write(
+            lambda tx: answers.take_in(tx, [(SENSOR, "t", said, self.now_ms)], ids=self.ids, now_ms=self.now_ms)
+        )
+        if hint:
+            hints.tell(self.signals, taken.hints)
+
+    async def states(self):
+        statement = tables.rpc_call.select().order_by(tables.rpc_call.c.no)
+        return [(row.state, row.result_code) for row in await self.store.read(lambda tx: tx.all(statement))]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    path = fresh_file(tmp_path_factory.mktemp("template"))
+    seed(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def play(tmp_path, template):
+    """Plays a scenario on a bench."""
+
+    def playing(scenario, **settings):
+        path = tmp_path / "tripline.db"
+        path.write_bytes(template)
+
+        async def run():
+            bench = Bench(path, **settings)
+            try:
+                return await scenario(bench)
+            finally:
+                await bench.store.close()
+
+        return asyncio.run(run())
+
+    return playing
+
+
+def test_call_is_committed_before_it_is_sent(play):
+    async def scenario(bench):
+        seen = []
+
+        async def look(request_id):
+            seen.append(await bench.store.read(lambda tx: rpc_calls.standing(tx, request_id).state))
+            await bench.answer(request_id, b'{"result":2000}')
+
+        bench.devices.then = look
+        answered = await bench.call()
+        return seen, answered, bench.devices.sent
+
+    seen, answered, sent = play(scenario)
+
+    assert seen == [rpc.State.REQUESTED]
+    assert (answered.body, answered.is_result) == (b'{"result":2000}', False)
+    assert sent == [(SENSOR, f"v1/sensors/me/rpc/request/{answered.call.id}", ASKED.message)]
+
+
+def test_call_is_answered_though_the_hint_was_lost(play, monkeypatch):
+    monkeypatch.setattr(calls, "LOOK_S", 0.05)
+
+    async def scenario(bench):
+        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}", hint=False)
+        return await bench.call()
+
+    assert play(scenario).body == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("delivery", "refusal"),
+    [
+        (Delivery.NOT_CONNECTED, rpc.NotConnected),
+        (Delivery.NOT_SUBSCRIBED, rpc.NotSubscribed),
+        (Delivery.CONGESTED, rpc.Congested),
+    ],
+)
+def test_call_that_cannot_be_delivered_is_refused_at_once_and_recorded(play, delivery, refusal):
+    async def scenario(bench):
+        bench.devices.delivery = delivery
+        with pytest.raises(refusal):
+            await bench.call()
+        return await bench.states()
+
+    assert play(scenario) == [("FAILED", 5002)]
+
+
+def test_call_without_acknowledgement_times_out_and_is_recorded(play):
+    async def scenario(bench):
+        with pytest.raises(rpc.NoAck):
+            await bench.call()
+        return await bench.states()
+
+    assert play(scenario, ack_s=0.05) == [("TIMEOUT", 5001)]
+
+
+def test_answer_that_came_in_the_last_moment_stands(play, monkeypatch):
+    async def scenario(bench):
+        await_end = bench.calls._end
+
+        async def late(call, event):
+            await bench.answer(call.id, b'{"result":2001}', hint=False)
+            return await await_end(call, event)
+
+        monkeypatch.setattr(bench.calls, "_end", late)
+        return (await bench.call()).body, await bench.states()
+
+    assert play(scenario, ack_s=0.05) == (b'{"result":2001}', [("ACKED", None)])
+
+
+def test_call_that_is_ended_by_a_deletion_is_refused(play):
+    async def scenario(bench):
+        async def cancel(request_id):
+            call = await bench.store.read(lambda tx: rpc_calls.find(tx, request_id))
+            told = await bench.store.write(
+                lambda tx: requests.end_all(tx, [call], event=rpc.Event.CANCEL, ids=bench.ids, now_ms=NOW)
+            )
+            hints.tell(bench.signals, told)
+
+        bench.devices.then = cancel
+        with pytest.raises(rpc.Cancelled):
+            await bench.call()
+        return await bench.states()
+
+    assert play(scenario) == [("FAILED", 5003)]
+
+
+def test_caller_without_permission_leaves_nothing_behind(play):
+    async def scenario(bench):
+        with pytest.raises(Forbidden):
+            await bench.call(actor=STRANGER)
+        with pytest.raises(NotFound):
+            await bench.call(sensor_id=SensorId(VEHICLE))
+        return await bench.states(), bench.devices.sent
+
+    assert play(scenario) == ([], [])
+
+
+@pytest.mark.parametrize(("limit", "name"), [(3, "WAITING"), (2, "WAITING_OF_SENSOR")])
+def test_more_calls_than_are_waited_for_are_refused(play, monkeypatch, limit, name):
+    monkeypatch.setattr(calls, name, limit)
+
+    async def scenario(bench):
+        came = asyncio.Event()
+
+        async def hold(request_id):
+            if len(bench.devices.sent) == limit:
+                came.set()
+
+        bench.devices.then = hold
+        async with asyncio.TaskGroup() as group:
+            held = [group.create_task(bench.call()) for _ in range(limit)]
+            await came.wait()
+            with pytest.raises(rpc.TooManyCalls):
+                await bench.call()
+            for _, topic, _ in list(bench.devices.sent):
+                await bench.answer(topic.rpartition("/")[2], b"{}")
+        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
+        again = await bench.call()
+        return [task.result().body for task in held], again.body
+
+    assert play(scenario) == ([b"{}"] * limit, b"{}")
+
+
+def test_caller_that_goes_away_leaves_no_place_taken(play, monkeypatch):
+    monkeypatch.setattr(calls, "WAITING_OF_SENSOR", 1)
+
+    async def scenario(bench):
+        sent = asyncio.Event()
+
+        async def note(_):
+            sent.set()
+
+        bench.devices.then = note
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(bench.call())
+            await sent.wait()
+            task.cancel()
+        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
+        body = (await bench.call()).body
+        return body, bench.calls._waiting, bench.calls._of_sensor, await bench.states()
+
+    body, waiting, places, states = play(scenario)
+
+    assert (body, waiting, places) == (b"{}", {}, {})
+    assert states == [("REQUESTED", None), ("ACKED", None)]
+
+
+def test_stop_lets_nobody_wait(play):
+    async def scenario(bench):
+        async def stop(_):
+            bench.calls.stop()
+
+        bench.devices.then = stop
+        with pytest.raises(Outage):
+            await bench.call()
+        with pytest.raises(Outage):
+            await bench.call()
+        return await bench.states()
+
+    assert play(scenario) == [("REQUESTED", None)]
+
+
+def test_call_whose_process_died_ends_after_its_time(play):
+    async def scenario(bench):
+        call = await bench.store.write(
+            lambda tx: requests.begin(
+                tx, actor=ADMIN, sensor_id=SENSOR, asked=ASKED, ack_ms=1_000, ids=bench.ids, now_ms=NOW
+            )
+        )
+        found = []
+        for later_ms in (1_000 + MARGIN_MS, 1_001 + MARGIN_MS):
+            bench.now_ms = NOW + later_ms
+            found.append((await bench.overdue.sweep(), await bench.states()))
+        return found, (observe.SIGNAL_RPC_ANSWERED, call.id) in bench.signals.told
+
+    assert play(scenario) == ([(0, [("REQUESTED", None)]), (1, [("TIMEOUT", 5001)])], True)
+
+
+def test_old_calls_go_in_small_steps_and_awaited_activations_stay(play):
+    async def scenario(bench):
+        await bench.store.write(lambda tx: _many_calls(tx, bench, BATCH + 1))
+        bench.now_ms = NOW + 86_400_000 - 1
+        steps = [await bench.overdue.sweep()]
+        bench.now_ms += 2
+        while steps[-1] or len(steps) == 1:
+            steps.append(await bench.overdue.sweep())
+        return steps, await bench.states()
+
+    assert play(scenario, kept_days=1) == ([0, BATCH, 1, 0], [("ACKED", None)])
+
+
+def _many_calls(tx, bench, count):
+    for _ in range(count + 1):
+        call = requests.begin(tx, actor=ADMIN, sensor_id=SENSOR, asked=ASKED, ack_ms=1, ids=bench.ids, now_ms=NOW)
+        rpc_calls.add_later_result(tx, call.no, call.no, None, b"")
+    tx.run(update(tables.rpc_call).values(state="ACKED"))
+    waits = {"sensor_id": SENSOR, "call_id": call.id, "vehicle_id": VEHICLE, "created_ms": NOW}
+    tx.run(insert(tables.activation).values(waits))
+
+
+def test_records_are_pages_by_time_of_what_was_in_reach(play):
+    async def scenario(bench):
+        def work(tx):
+            made = []
+            for n, on in enumerate((VEHICLE, None, VEHICLE)):
+                tx.run(update(tables.sensor).where(tables.sensor.c.id == SENSOR).values(vehicle_id=on))
+                asked = {"sensor_id": SENSOR, "asked": ASKED, "ack_ms": 1, "ids": bench.ids, "now_ms": NOW + n}
+                made.append(requests.begin(tx, actor=ADMIN, **asked).id)
+            director = Actor(UserId(DRIVER), Authority.DIRECTOR, CompanyId(COMPANY))
+            tx.run(update(tables.vehicle).where(tables.vehicle.c.id == VEHICLE).values(director_id=DRIVER))
+
+            def page(actor, **span):
+                found = records.of_sensor(tx, actor=actor, sensor_id=SENSOR, span=Span(**span))
+                return [made.index(each.id) for each in found]
+
+            with pytest.raises(UnknownOffset):
+                page(director, limit=5, after=made[1])
+            with pytest.raises(Forbidden):
+                records.read(tx, actor=director, sensor_id=SENSOR, request_id=made[1])
+            with pytest.raises(NotFound):
+                records.read(tx, actor=director, sensor_id=UNMAPPED, request_id=made[0])
+            with pytest.raises(NotFound):
+                records.latest(tx, actor=ADMIN, sensor_id=UNMAPPED)
+            return {
+                "all": page(ADMIN, limit=5),
+                "after": page(ADMIN, limit=1, after=made[2]),
+                "upward": page(ADMIN, limit=5, ascending=True, after=made[0]),
+                "between": page(ADMIN, limit=5, start_ms=NOW + 1, end_ms=NOW + 1),
+                "director": page(director, limit=5),
+                "latest": made.index(records.latest(tx, actor=director, sensor_id=SENSOR).id),
+                "vehicle": records.read(tx, actor=ADMIN, sensor_id=SENSOR, request_id=made[0]).vehicle_id,
+            }
+
+        return await bench.store.write(work)
+
+    assert play(scenario) == {
+        "all": [2, 1, 0],
+        "after": [1],
+        "upward": [1, 2],
+        "between": [1],
+        "director": [2, 0],
+        "latest": 2,
+        "vehicle": VehicleId(VEHICLE),
+    }
+
+
+def test_gathered_writes_share_a_transaction_and_refusals_are_each_ones_own(play):
+    async def scenario(bench):
+        store = bench.store
+        commits = 0
+
+        class Counting:
+            async def write(self, work):
+                nonlocal commits
+                commits += 1
+                return await store.write(work)
+
+        gathering_ = Gathering(Counting())
+
+        def refuse(_):
+            raise NotFound("no")
+
+        async with asyncio.TaskGroup() as group:
+            works = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(20)]
+            refused = group.create_task(_refused(gathering_.write(refuse)))
+        return [task.result() for task in works], refused.result(), commits
+
+    results, refused, commits = play(scenario)
+
+    assert (results, refused) == (list(range(20)), True)
+    assert commits == 2  # the first does not wait for company
+
+
+def test_work_that_breaks_a_gathered_write_spoils_no_other(play):
+    async def scenario(bench):
+        gathering_ = Gathering(bench.store)
+
+        def broken(tx):
+            tx.run(insert(tables.rpc_call).values(no=1))
+
+        async with asyncio.TaskGroup() as group:
+            good = group.create_task(gathering_.write(lambda tx: "kept"))
+            bad = group.create_task(_raised(gathering_.write(broken)))
+            also_good = group.create_task(gathering_.write(lambda tx: "kept too"))
+        return good.result(), bad.result(), also_good.result()
+
+    assert play(scenario) == ("kept", "IntegrityError", "kept too")
+
+
+def test_more_writes_than_fit_go_in_several_transactions(play, monkeypatch):
+    monkeypatch.setattr(gathering, "MOST", 2)
+
+    async def scenario(bench):
+        gathering_ = Gathering(bench.store)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(7)]
+        return [task.result() for task in tasks]
+
+    assert play(scenario) == list(range(7))
+
+
+async def _refused(write):
+    try:
+        await write
+    except NotFound:
+        return True
+    return False
+
+
+async def _raised(write):
+    try:
+        await write
+    except Exception as error:
+        return type(error).__name__
+    return None
