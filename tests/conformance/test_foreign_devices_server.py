@@ -84,6 +84,11 @@ class World:
         """A POST that is answered when the device has acknowledged."""
         return self._callers.submit(self.company.http.post, path, json=body)
 
+    def connection(self, sensor_id: str) -> tuple[bool, str | None]:
+        """Whether the sensor's device is connected, and how its last connection ended."""
+        latest = self.company.get(f"/api/tre/v1/sensor/{sensor_id}/latest")
+        return latest["connected"], latest.get("lastDisconnectReason")
+
     def trips(self, vehicle_id: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.company.get(f"/api/tre/v1/vehicle/{vehicle_id}/trips", limit=1000)["data"]
         return found
@@ -118,8 +123,13 @@ def test_device_connects_subscribes_and_says_goodbye(world, name):
 
     with contextlib.ExitStack() as opened:
         device = world.device(opened, name, one.token)
+        before = world.connection(one.sensor_id)
         device.connect()
+        until(lambda: world.connection(one.sensor_id) == (True, None))
         device.disconnect()
+        until(lambda: world.connection(one.sensor_id) == (False, "disconnected"))
+
+    assert before == (False, None)
 
 
 @each_device

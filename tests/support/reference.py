@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import tripline
+from tests.support import mqtt_page
 from tripline import cli, config_files, observe
 from tripline.api import app as api
 from tripline.api import asyncapi_schemas, errors, openapi, openapi_errors, operations
@@ -63,6 +64,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "rest.md": rest(),
         REFERENCE / "access.md": access_page(),
         REFERENCE / "messages.md": messages(),
+        ROOT / "docs" / "mqtt.md": mqtt_page.page(),
         ARCHITECTURE: architecture(ARCHITECTURE.read_text("utf-8")),
     }
 

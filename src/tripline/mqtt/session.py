@@ -24,6 +24,7 @@ from tripline.mqtt.packets import ConnectCode, ProtocolError
 
 MAX_WAITING: Final = 1_048_576
 """Bytes that may wait for the answer to CONNECT."""
+DEFAULT_IN_FLIGHT: Final = 32
 _GRACE: Final = 1.5
 """Keep-alive intervals of silence that end a session [MQTT-3.1.2-24]."""
 
@@ -43,7 +44,7 @@ class Rules:
 
     max_body: int
     may_subscribe: Callable[[str], bool]
-    max_in_flight: int = 32
+    max_in_flight: int = DEFAULT_IN_FLIGHT
     """Our messages under way to one client."""
     routes: Callable[[str], bool] | None = None
     """Which topics are routed between clients, so that their publishes are `Routed`. None: none, QoS 1 is the highest

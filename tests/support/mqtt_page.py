@@ -1,0 +1,93 @@
+"""`docs/mqtt.md`: what the device door speaks, made from its constants, its settings and the table of statements."""
+
+from tests.conformance.statements import FILES, ROUTED, STATEMENTS, Statement
+from tripline.config import Devices
+from tripline.gateway import listener, roster, tls, turns
+from tripline.mqtt import exactly_once, exchange, inbound, lasting, outbound, session
+from tripline.wire import topics
+
+_HEAD = f"""# What the device door speaks
+
+Made by `make docs` from the program and from `tests/conformance/statements.py`; a test holds it equal.
+
+MQTT 3.1.1 over TLS 1.2 or later (TCP). The user name is the sensor's credentials id; a password is not looked at. Every
+QoS is taken; an acknowledgement leaves after the message is durable.
+
+- **Topics.** A device publishes on `{topics.TRE}`, `{topics.TRE_MSGPACK}`, `{topics.TELEMETRY}`,
+  `{topics.ATTRIBUTES}`, `{topics.RPC_RESPONSE}ID` and `{topics.RPC_RESULT}ID`. It may subscribe to
+  `{topics.RPC_REQUESTS}` or one exact topic under it, at QoS 0 or 1; every other filter is answered with 0x80. A
+  publish on any other topic is acknowledged and kept in the rejected-message log.
+- **Sessions** are clean: CONNACK never says "session present". A session belongs to the user name; the connection that
+  asked last has it, and every older one is closed (`{roster.TAKEN_OVER}`).
+- **Wills and RETAIN** are checked for form and change nothing.
+- **Who is there** is exact: a session ends for the platform at the moment its end is decided, by DISCONNECT, silence of
+  one and a half keep-alives, the end of the network connection, a newer connection, the end of the credential, or the
+  end of the server. Without keep-alive the system asks the other side after {listener.PEER_IDLE_S} s of silence and
+  gives it up {listener.PEER_PROBES * listener.PEER_PROBE_S} s later.
+- **A device that never acknowledges** requests stays reachable: beyond the limit below the oldest is given up. One that
+  does not read is told to the caller as congested at half of `devices.write_buffer`, and closed at all of it.
+"""
+
+_LIMITS = (
+    (
+        "bytes of a publish body; above, it is acknowledged and rejected",
+        f"`devices.max_packet`, {Devices().max_packet:,}",
+    ),
+    ("bytes of any packet; above, the connection is closed", f"{inbound.MAX_LENGTH:,}"),
+    ("bytes of a packet that is no publish of a live session", f"{inbound.MAX_CONTROL:,}"),
+    ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
+    ("bytes before the first answer of TLS", f"{tls.MAX_HELLO:,}"),
+    ("new TLS handshakes in one turn of the loop", f"{turns.STEPS}"),
+    (
+        "seconds to finish TLS, and again to send CONNECT",
+        f"`devices.connect_timeout_s`, {Devices().connect_timeout_s:g}",
+    ),
+    ("open connections", f"`devices.max_connections`, {Devices().max_connections:,}"),
+    (
+        "publishes of a connection not yet durable before it is not read",
+        f"`devices.max_unacknowledged`, {Devices().max_unacknowledged:,}",
+    ),
+    ("unread bytes before a connection is closed", f"`devices.write_buffer`, {Devices().write_buffer:,}"),
+    ("granted filters of a session", f"{outbound.MAX_GRANTED}"),
+    ("our messages under way to a device", f"{session.DEFAULT_IN_FLIGHT}"),
+    ("packet ids of QoS 2 publishes under way from a device", f"{exactly_once.MAX_IDS:,}"),
+)
+
+_ROUTED = f"""
+## Namespaces that route
+
+The code of a connection also does what the product's topics do not allow: messages between clients at every QoS,
+retained messages, Wills, sessions that outlive their connection. A namespace (`mqtt/session.Rules`) that routes topics
+has an exchange (`mqtt/exchange.py`) with at most {exchange.MAX_RETAINED:,} retained topics,
+{exchange.MAX_KEPT:,} sessions of absent clients, and {lasting.MAX_QUEUED:,} waiting messages for each. Only tests have
+one; rows marked *routed* below are proven there.
+
+## Statements of the standard
+
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    limits = ["\n## Limits\n", "| At most | |", "|---|---|", *(f"| {what} | {bound} |" for what, bound in _LIMITS)]
+    ours = {number: row for number, row in STATEMENTS.items() if row.tests}
+    others = {number: row for number, row in STATEMENTS.items() if not row.tests}
+    table = [
+        f"{len(ours)} of {len(STATEMENTS)} concern this server and are tested; the others say why they do not.\n",
+        "| Statement | Demands | Tests |",
+        "|---|---|---|",
+        *(f"| {number} | {row.says} | {_tests(row)} |" for number, row in ours.items()),
+        "\n### Not ours\n",
+        "| Statement | Demands | Because |",
+        "|---|---|---|",
+        *(f"| {number} | {row.says} | {row.why} |" for number, row in others.items()),
+        "\n### Files\n",
+        *(f"- {name}: `{path}`" for name, path in FILES.items()),
+    ]
+    return _HEAD + "\n".join(limits) + "\n" + _ROUTED + "\n".join(table) + "\n"
+
+
+def _tests(row: Statement) -> str:
+    names = [test.partition(":") for test in row.tests.split()]
+    routed = "*routed* " if {file for file, _, _ in names} <= ROUTED else ""
+    return routed + ", ".join(f"{file}: `{test.removeprefix('test_')}`" for file, _, test in names)
