@@ -124,7 +124,6 @@ class PresenceKeeper:
             return False
         except Exception:
             log.exception("presence.failed")
-            self._in_trouble = True
             return False
         self._out_of_trouble()
         return True
@@ -132,18 +131,28 @@ class PresenceKeeper:
     async def _write_down(self) -> None:
         while self._waiting:
             changes = list(self._waiting.values())[:BATCH]
-            now_ms = self._clock()
-
-            def keep(tx: WriteTx, changes: Sequence[Change] = changes, now_ms: int = now_ms) -> tuple[Hint, ...]:
-                return _keep(tx, changes, ids=self._ids, now_ms=now_ms)
-
-            told = await self._store.write(keep)
+            await self._keep(changes)
             self._out_of_trouble()
-            hints.tell(self._signals, told)
             for change in changes:
                 if self._waiting.get(change.sensor_id) is change:
                     del self._waiting[change.sensor_id]
             observe.PRESENCE_WAITING.set(len(self._waiting))
+
+    async def _keep(self, changes: Sequence[Change]) -> None:
+        """Write the changes. A bug costs the one that it is about: its sensor's next change is written."""
+        now_ms = self._clock()
+        try:
+            told = await self._store.write(lambda tx: _keep(tx, changes, ids=self._ids, now_ms=now_ms))
+        except Outage:
+            raise
+        except Exception:
+            if len(changes) == 1:
+                log.exception("presence.failed")
+                return
+            for change in changes:
+                await self._keep([change])
+        else:
+            hints.tell(self._signals, told)
 
     async def _tell_who_is_away(self) -> None:
         if self._in_trouble:
