@@ -18,6 +18,7 @@ _HTTP: Final = {"http": {"method": "POST", "bindingVersion": "0.3.0"}}
 
 
 def pushed(schemas: Schemas) -> Part:
+    """Requests to customers' servers."""
     part = Part("pushes", "customer")
     headers = schemas.of_struct(shapes.Signed)
     envelope = schemas.of_struct(push.Notice)
@@ -121,6 +122,7 @@ def _selecting(name: Name) -> str:
 
 
 def on_bus(schemas: Schemas) -> Part:
+    """Topics of a customer's bus, which this version does not read."""
     part = Part("bus", "bus")
     for topic, struct in bus.ENVELOPES.items():
         name = struct.__name__

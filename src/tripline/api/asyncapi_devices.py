@@ -17,6 +17,7 @@ _MQTT: Final = {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}}
 
 
 def published(schemas: Schemas) -> Part:
+    """Topics that devices publish to."""
     part = Part("devices", "devices")
     numbers = sorted(device_tables.TABLES)
     with_header = {f"message{number}": _device_message(number, schemas) for number in numbers}
@@ -98,6 +99,7 @@ def _headerless(numbers: tuple[int, ...], schemas: Schemas) -> dict[str, Schema]
 
 
 def calls(schemas: Schemas) -> Part:
+    """Topics of calls to devices and of their answers."""
     part = Part("calls", "devices")
     methods = "\n".join(f"- `{name}`: {text}" for name, text in shapes.METHODS.items())
     with_id = {
