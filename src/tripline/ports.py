@@ -7,7 +7,7 @@ of its port in `tests/contract/`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from tripline.domain.ids import RowNo, SensorId
 
@@ -67,6 +67,10 @@ class Intake(Protocol):
         """Whether sources should stop reading until their next `settled`."""
 
 
+TAKEN_OVER: Final = "taken_over"
+"""Why an older session of a sensor ends in the moment in which a newer one begins."""
+
+
 class Presence(Protocol):
     """Told by the gateway which devices are there. A session's number is greater than those of older sessions."""
 
@@ -74,7 +78,10 @@ class Presence(Protocol):
         """A session began. Cheap; never blocks."""
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
-        """The session ended, for this reason; something was last heard at `seen_ms`. Cheap; never blocks."""
+        """The session ended, for this reason; something was last heard at `seen_ms`. Cheap; never blocks.
+
+        One that is `TAKEN_OVER` ends just before, or any time after, the newer one begins.
+        """
 
 
 class Delivery(Enum):

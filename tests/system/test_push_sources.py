@@ -235,6 +235,7 @@ def test_taken_over_session_is_no_end(scene):
 
     assert [body["ty"] for body in pushed] == ["CONNECTION", "MICROTRIP"]
     assert latest["connected"]
+    assert "lastDisconnectTime" not in latest
 
 
 def test_killed_server_tells_of_devices_that_do_not_come_back(own):

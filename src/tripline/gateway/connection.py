@@ -15,11 +15,11 @@ from tripline import observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway.crowd import Crowd
-from tripline.gateway.roster import TAKEN_OVER, Roster
+from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
 from tripline.mqtt.exchange import Exchange
 from tripline.mqtt.packets import Connect, ConnectCode, Publish
-from tripline.ports import Clock, Intake, Presence
+from tripline.ports import TAKEN_OVER, Clock, Intake, Presence
 
 TOO_LARGE: Final = "too_large"
 """Reason under which a publish above `max_packet` is kept in the rejected-message log."""

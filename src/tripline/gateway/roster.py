@@ -9,10 +9,8 @@ from typing import Final, Protocol
 
 from tripline import observe
 from tripline.domain.ids import RowNo, SensorId
-from tripline.ports import Delivery
+from tripline.ports import TAKEN_OVER, Delivery
 
-TAKEN_OVER: Final = "taken_over"
-"""Why an older session of the same sensor was ended."""
 CREDENTIAL_ENDED: Final = "credential_ended"
 """Why the session of a sensor that was deleted, or whose access token changed, was ended."""
 

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from tripline import observe
 from tripline.domain import presence
 from tripline.domain.ids import RowNo, SensorId, TimeIds
-from tripline.ports import Clock, Outage, Signals
+from tripline.ports import TAKEN_OVER, Clock, Outage, Signals
 from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.push import notices
@@ -78,7 +78,7 @@ class PresenceKeeper:
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         """The session ended, unless a newer one took its place."""
         observe.DISCONNECTS.labels(reason).inc()
-        if self._live.get(sensor_id) == session_no:
+        if reason != TAKEN_OVER and self._live.get(sensor_id) == session_no:
             del self._live[sensor_id]
             self._put(Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, lost_ms=at_ms, reason=reason))
 

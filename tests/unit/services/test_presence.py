@@ -84,6 +84,7 @@ STORIES = {
     "back in time": ([(0, "+1"), (10, "-1"), (39, "+2"), (99,)], [(True, 0)]),
     "back too late": ([(0, "+1"), (10, "-1"), (40,), (41, "+2")], [(True, 0), (False, 10), (True, 41)]),
     "taken over": ([(0, "+1"), (10, "+2", "-1 taken_over"), (99,)], [(True, 0)]),
+    "taken over, ended first": ([(0, "+1"), (10, "-1 taken_over", "+2"), (99,)], [(True, 0)]),
     "taken over, ended later": ([(0, "+1"), (10, "+2"), (11, "-1 taken_over"), (99,)], [(True, 0)]),
     "taken over, then lost": ([(0, "+1"), (10, "+2", "-1"), (20, "-2"), (50,)], [(True, 0), (False, 20)]),
     "newer one ends first": ([(0, "+1"), (10, "+2", "-2"), (20, "-1 taken_over"), (40,)], [(True, 0), (False, 10)]),
@@ -149,9 +150,10 @@ def test_end_that_was_not_written_yet_stays_known_when_the_device_is_back(scene)
     assert scene.facts() == [(SENSOR, True, NOW + 10_000, NOW + 10_000, NOW + 10_000, "silent", True)]
 
 
-def test_take_over_is_no_end(scene):
+@pytest.mark.parametrize("told", [("+2", "-1 taken_over"), ("-1 taken_over", "+2")])
+def test_take_over_is_no_end(scene, told):
     scene.at(0, "+1")
-    scene.at(10, "+2", "-1 taken_over")
+    scene.at(10, *told)
 
     assert scene.facts() == [(SENSOR, True, NOW + 10_000, NOW + 10_000, None, None, True)]
 
