@@ -38,6 +38,10 @@ class _Page:
     given_up: Counter[Key] = field(default_factory=Counter)
     errors: dict[Key, str] = field(default_factory=dict)
 
+    def about(self, key: Key) -> dict[str, str]:
+        """What the log says of a receiver: neither its address nor what was sent."""
+        return {"company": key[0], "channel": key[1].value, "error": self.errors[key]}
+
     def __len__(self) -> int:
         return len(self.delivered) + len(self.postponed) + len(self.parked)
 
@@ -123,9 +127,10 @@ class Ledger:
             await asyncio.sleep(AGAIN_S)
         for key, numbers in page.receivers.items():
             self._written(key, numbers)
-        for event, counted in (("push.failed", page.failed), ("push.parked", page.given_up)):
-            for key, count in counted.items():
-                log.warning(event, company=key[0], channel=key[1].value, messages=count, error=page.errors[key])
+        for key, count in page.failed.items():
+            log.warning("push.failed", messages=count, **page.about(key))
+        for key, count in page.given_up.items():
+            log.warning("push.parked", messages=count, **page.about(key))
         return True
 
     def _wake(self) -> None:
