@@ -139,10 +139,11 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
     of_company = true() if company_id is None else _ROW.company_id == company_id
     oldest = func.min(_ROW.no).label("oldest")
     waiting = tx.all(select(func.count().label("all"), oldest).where(_WAITING, of_company))[0]
-    parked = tx.all(select(func.count().label("all")).select_from(push_outbox).where(_PARKED, of_company))[0].all
-    failed = select(_ROW.last_error).where(_PARKED, of_company, _ROW.last_error.is_not(None))
-    errors = tx.all(failed.order_by(_ROW.no.desc()).limit(1))
-    return Counts(waiting.all, parked, waiting.oldest, errors[0].last_error if errors else None)
+    # Counted together with the greatest, so that SQLite looks at parked rows alone and not back from the newest one.
+    newest = func.max(_ROW.no).label("newest")
+    parked = tx.all(select(func.count().label("all"), newest).where(_PARKED, of_company))[0]
+    errors = tx.all(select(_ROW.last_error).where(_ROW.no == parked.newest)) if parked.all else []
+    return Counts(waiting.all, parked.all, waiting.oldest, errors[0].last_error if errors else None)
 
 
 def _select(which: Which, bodies: bool) -> Select[Any]:
