@@ -239,6 +239,17 @@ def test_device_check_that_was_killed_leaves_a_watch_that_expires(world: World) 
     assert 240_000 < until_ms - begun_ms <= 301_000
 
 
+def test_device_check_ends_when_the_sensor_is_deleted(world: World) -> None:
+    box = world.box()
+
+    with checking(world, box) as check:
+        world.company.http.delete(f"/api/tre/v1/sensor/{box.sensor_id}").raise_for_status()
+        code = check.ended()
+
+    assert (code, check.errors) == (1, "tripline: The sensor was deleted.\n")
+    assert watched(world, box) == (0, 0)
+
+
 def test_device_check_refuses_an_unknown_token_without_echoing_it(world: World) -> None:
     token = "ZZ" + "9" * 18
 

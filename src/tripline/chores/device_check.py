@@ -85,6 +85,8 @@ class _Watch:
         until_ms = running.get(self.watched.sensor_id, 0)
         if until_ms - now_ms > RENEW_MS:
             return
+        if until_ms == 0 and self._until_ms:
+            await self._store.read(lambda tx: looking.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
         if until_ms == 0 and len(running) >= MOST_WATCHED:
             raise Busy(f"{MOST_WATCHED} devices are listened to already; end one of the commands.")
         # The odd millisecond tells our watch from that of a command that prolongs it in the same moment.

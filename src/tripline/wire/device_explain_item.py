@@ -35,6 +35,9 @@ class Reader(msgspec.Struct, frozen=True, gc=False):
     places: tuple[tuple[str, str], ...]
     """Keys of positions, in lower case where their case does not matter."""
 
+    also: frozenset[str] = frozenset()
+    """Keys that are read although the table does not have them."""
+
     @property
     def is_event(self) -> bool:
         """Whether the table is an event's."""
@@ -47,11 +50,12 @@ def reader(number: int, device: str, header: Header) -> Reader:
         table = device_tables.TRIP_OF.get(device, number - 1 + number % 2) + (number in device_tables.MICROTRIPS)
         keys = device_tables.table_of(number, device)
         if number in device_tables.MICROTRIPS:
-            return Reader(table, device, keys, header, ("clt",), _HERE)
-        return Reader(table, device, keys, header, _TRIP_TIMES, _ENDS)
+            return Reader(table, device, keys, header, ("clt",), _HERE, frozenset({"try"}))
+        return Reader(table, device, keys, header, _TRIP_TIMES, _ENDS, frozenset({"try", "dis"}))
     times = device_events.time_keys(number, device)
     places = device_events.POSITION_KEYS.get(number, _HERE)
-    return Reader(number, device, device_tables.table_of(number, device), header, times, places)
+    also = frozenset({"lat", "lon"}) if number not in device_events.POSITION_KEYS else frozenset()
+    return Reader(number, device, device_tables.table_of(number, device), header, times, places, also)
 
 
 def remarks(item: Item, by: Reader) -> Iterator[Remark]:
@@ -72,7 +76,9 @@ def _of_key(key: str, value: Any, item: Item, by: Reader) -> Iterator[Remark]:
         yield from time(key, value, by.header.received_ms)
     elif key in ("tid", "tripId"):
         yield from _trip_number(key, value, item)
-    elif key in by.keys:
+    elif key in by.keys or key in by.also:
+        if key not in by.keys:
+            yield Remark(Sort.NOTE, key, "not documented here, and read all the same")
         yield from _renamed(key, by)
         yield from _kind(key, value, by)
         if key == "try":
@@ -88,7 +94,7 @@ def _of_key(key: str, value: Any, item: Item, by: Reader) -> Iterator[Remark]:
 
 
 def _kind(key: str, value: Any, by: Reader) -> Iterator[Remark]:
-    if by.keys[key] is device_tables.TEXT:
+    if by.keys.get(key, device_tables.NUMERIC) is device_tables.TEXT:
         if isinstance(value, int | float):  # bool too (V2)
             yield Remark(Sort.COERCED, key, f"{words.shown(value)} is shown as text: `{key}` is a text", "text")
         elif not isinstance(value, str):
@@ -184,6 +190,9 @@ def _renamed(key: str, by: Reader) -> Iterator[Remark]:
 
 
 def _unknown(key: str, by: Reader) -> Remark:
+    marks = {device_tables.OBD: device_tables.OBD_ONLY, device_tables.DTG: device_tables.DTG_ONLY}.get(by.device, ())
+    if key in marks and not by.is_event:
+        return Remark(Sort.NOTE, key, f"a key of other messages of {by.device} devices; kept and returned as sent")
     meant = next((known for known in by.keys if known.lower() == key.lower()), None) or words.MISTAKEN.get(key.lower())
     hint = f": do you mean `{meant}`?" if meant is not None and meant in by.keys else ""
     return Remark(Sort.UNKNOWN, key, f"not documented here; kept and returned as sent, not read{hint}")

@@ -1,7 +1,9 @@
 """The data folder: private, writable, one server at a time."""
 
+import fcntl
 import os
 import stat
+import threading
 
 import pytest
 
@@ -54,3 +56,25 @@ def test_released_folder_can_be_held_again(tmp_path):
 def test_folder_no_server_has_used_is_told(tmp_path):
     with pytest.raises(data_folder.DataFolderError, match="There is no Tripline data in"):
         data_folder.existing(tmp_path)
+
+
+def test_folder_is_held_while_a_server_holds_it(tmp_path):
+    before = data_folder.is_held(tmp_path)
+    hold = data_folder.Hold(tmp_path)
+    during = data_folder.is_held(tmp_path)
+    hold.release()
+
+    assert (before, during, data_folder.is_held(tmp_path)) == (False, True, False)
+
+
+def test_server_starts_while_somebody_looks_whether_one_runs(tmp_path):
+    data_folder.Hold(tmp_path).release()
+    looking = os.open(tmp_path / data_folder.LOCK, os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    done = threading.Timer(0.01, os.close, [looking])
+    done.start()
+
+    hold = data_folder.Hold(tmp_path)
+
+    done.join()
+    hold.release()

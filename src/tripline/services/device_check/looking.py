@@ -53,6 +53,12 @@ def find(tx: ReadTx, token: str, *, now_ms: int) -> Watched:
     return Watched(sensor_id, known.sensor_type, known.vehicle_id is not None)
 
 
+def still_there(tx: ReadTx, sensor_id: SensorId, *, now_ms: int) -> None:
+    """Raise `NotFound` when the sensor was deleted."""
+    if tracks.load(tx, SCOPE, sensor_id, since_ms=now_ms) is None:
+        raise NotFound("The sensor was deleted.")
+
+
 def begin(tx: ReadTx, watched: Watched) -> Look:
     """What is there before anything is told."""
     return _look(tx, watched, (), device_watch.newest(tx, SCOPE, watched.sensor_id))
