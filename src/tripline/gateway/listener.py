@@ -20,6 +20,7 @@ from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.gateway.tls import TlsDoor, TlsShell
 from tripline.gateway.topics import may_subscribe
+from tripline.gateway.turns import Turns
 from tripline.mqtt.exchange import Exchange
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
@@ -67,6 +68,8 @@ class DeviceListener:
         self._tasks = asyncio.TaskGroup()
         self._servers: list[asyncio.Server] = []
         self._doors: list[TlsDoor] = []
+        self._turns = Turns(self._loop)
+        self._stopped = False
         self._connections: set[Connection] = set()
         self.roster = Roster()
         rules = rules or Rules(max_body=config.max_packet, may_subscribe=may_subscribe)
@@ -97,6 +100,7 @@ class DeviceListener:
 
     async def __aexit__(self, *exc: Any) -> None:
         await self.drain(0)
+        self._stopped = True
         self._sweeping.cancel()
         await self._tasks.__aexit__(None, None, None)
 
@@ -143,7 +147,7 @@ class DeviceListener:
         made: Callable[[], asyncio.Protocol] = plain
         if ssl_context is not None:
             times = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
-            self._doors.append(TlsDoor(ssl_context, plain, **times))
+            self._doors.append(TlsDoor(ssl_context, plain, self._turns, **times))
             made = functools.partial(TlsShell, self._doors[-1])
         server = await self._loop.create_server(made, backlog=BACKLOG, **where)
         for opened in server.sockets:
@@ -157,7 +161,11 @@ class DeviceListener:
         return len(self._connections) <= self._config.max_connections
 
     def _asked(self, connection: Connection, user_name: str) -> None:
-        self._tasks.create_task(self._answer(connection, user_name))
+        self._turns.wait(lambda: self._begin_answer(connection, user_name), begun=True)
+
+    def _begin_answer(self, connection: Connection, user_name: str) -> None:
+        if not self._stopped:
+            self._tasks.create_task(self._answer(connection, user_name))
 
     async def _answer(self, connection: Connection, user_name: str) -> None:
         try:

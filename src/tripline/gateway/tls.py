@@ -24,18 +24,24 @@ MAX_HELLO: Final = 65_536
 class TlsDoor:
     """What the connections of a door share: certificate, times, buffers, and whose handshake begins next.
 
-    A handshake takes at most `handshake_s`, not counting the time it waits for its turn; a close waits at most
+    A handshake takes at most `handshake_s`, not counting the time it waits for its turns; a close waits at most
     `shutdown_s` for the other side. Make it on the running event loop.
     """
 
     def __init__(
-        self, context: ssl.SSLContext, make: Callable[[], asyncio.Protocol], *, handshake_s: float, shutdown_s: float
+        self,
+        context: ssl.SSLContext,
+        make: Callable[[], asyncio.Protocol],
+        turns: Turns,
+        *,
+        handshake_s: float,
+        shutdown_s: float,
     ) -> None:
         self.make = make
         self.handshake_s = handshake_s
         self.shutdown_s = shutdown_s
         self.loop = asyncio.get_running_loop()
-        self.turns = Turns(self.loop)
+        self.turns = turns
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
         self.unfinished: set[TlsShell] = set()
@@ -58,17 +64,19 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     The connection is made once the handshake is done, and never hears of one that failed.
     """
 
-    __slots__ = ("_closing", "_door", "_hello", "_inner", "_timer", "_tls", "_transport")
+    __slots__ = ("_closing", "_door", "_hello", "_inner", "_left_s", "_timer", "_tls", "_transport")
 
     def __init__(self, door: TlsDoor) -> None:
         self._door = door
         self._tls: ssl.SSLObject | None = None
         self._inner: asyncio.Protocol | None = None
         self._hello = b""
-        """What came before the handshake had its turn."""
+        """What came of the handshake since its last turn."""
         self._closing = False
         self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = door.loop.call_later(door.handshake_s, self.abort)
+        self._left_s = door.handshake_s
+        """Time that the client has left for its handshake."""
+        self._timer: asyncio.TimerHandle | None = door.loop.call_later(self._left_s, self.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; the client speaks first."""
@@ -79,25 +87,20 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         """Bytes of the wire came: whole records go to the connection, in one piece."""
         if self._closing:
             return
-        if self._tls is None:
+        if self._inner is None or self._tls is None:
             self._wait(data)
             return
         door = self._door
         door.incoming.write(data)
         try:
-            if self._inner is None and not self._shake_hands(self._tls):
-                return
             plain = self._plain(self._tls)
         except ssl.SSLError:
             self._give_up()
             return
         if door.outgoing.pending:
             self._flush()
-        inner = self._inner
-        if inner is None:
-            inner = self._enter()
         if plain:
-            inner.data_received(plain)
+            self._inner.data_received(plain)
 
     def pause_writing(self) -> None:
         """Too much is unsent."""
@@ -171,39 +174,42 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return default if self._transport is None else self._transport.get_extra_info(name, default)
 
     def _wait(self, hello: bytes) -> None:
-        """Keep the hello until it is this connection's turn; the time that takes is not the client's fault."""
+        """Keep it until it is this connection's turn; the time that takes is not the client's fault."""
         if not self._hello:
+            if self._timer is not None:
+                self._left_s = max(0.0, self._timer.when() - self._door.loop.time())
             self._stop_timer()
-            self._door.turns.wait(self._begin)
+            self._door.turns.wait(self._turn, begun=self._tls is not None)
         self._hello += hello
         if len(self._hello) > MAX_HELLO:
             self.abort()
 
-    def _begin(self) -> None:
+    def _turn(self) -> None:
+        """One more step of the handshake; with the last one the connection within is made."""
         hello, self._hello = self._hello, b""
         if self._closing:
             return
-        self._timer = self._door.loop.call_later(self._door.handshake_s, self.abort)
-        self._tls = self._door.begin()
-        self.data_received(hello)
-
-    def _shake_hands(self, tls: ssl.SSLObject) -> bool:
-        """One more step of the handshake; whether it is done."""
+        door = self._door
+        tls = self._tls = self._tls or door.begin()
+        door.incoming.write(hello)
         try:
             tls.do_handshake()
+            plain = self._plain(tls)
         except ssl.SSLWantReadError:
             self._flush()
-            return False
-        self._flush()
-        self._stop_timer()
-        return True
+            self._timer = door.loop.call_later(self._left_s, self.abort)
+        except ssl.SSLError:
+            self._give_up()
+        else:
+            self._flush()
+            self._enter(plain)
 
-    def _enter(self) -> asyncio.Protocol:
-        """Make the connection within."""
+    def _enter(self, plain: bytes) -> None:
         self._door.unfinished.discard(self)
         inner = self._inner = self._door.make()
         inner.connection_made(self)
-        return inner
+        if plain:
+            inner.data_received(plain)
 
     def _plain(self, tls: ssl.SSLObject) -> bytes:
         """What the records that are here say. A part of a record costs an exception, nothing else does."""

@@ -14,21 +14,27 @@ STEPS: Final = 4
 
 
 class Turns:
-    """Calls what waits, in order, `STEPS` a turn of the loop."""
+    """Calls what waits, in order, `STEPS` a turn of the loop; what was begun goes before what is new."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._begun: deque[Callable[[], None]] = deque()
+        self._new: deque[Callable[[], None]] = deque()
+        self._called = False
 
-    def wait(self, step: Callable[[], None]) -> None:
+    def wait(self, step: Callable[[], None], *, begun: bool = False) -> None:
         """Call the step when its turn comes. It must not raise."""
-        self._waiting.append(step)
-        if len(self._waiting) == 1:
+        (self._begun if begun else self._new).append(step)
+        if not self._called:
+            self._called = True
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        for _ in range(min(STEPS, len(self._waiting))):
-            self._waiting[0]()
-            self._waiting.popleft()
-        if self._waiting:
+        for _ in range(STEPS):
+            waiting = self._begun or self._new
+            if not waiting:
+                break
+            waiting.popleft()()
+        self._called = bool(self._begun or self._new)
+        if self._called:
             self._loop.call_soon(self._turn)

@@ -66,7 +66,11 @@ class Pair:
     def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S, door=None):
         self.wire, self.inner = Wire(), Inner()
         self.door = door or TlsDoor(
-            tls.server_context(), lambda: self.inner, handshake_s=handshake_s, shutdown_s=shutdown_s
+            tls.server_context(),
+            lambda: self.inner,
+            Turns(asyncio.get_running_loop()),
+            handshake_s=handshake_s,
+            shutdown_s=shutdown_s,
         )
         self.shell = TlsShell(self.door)
         self.shell.connection_made(self.wire)
@@ -81,6 +85,8 @@ class Pair:
                 self.deliver()
                 await asyncio.sleep(0)  # The turn of the handshake.
                 self.deliver()
+        self.deliver()
+        await asyncio.sleep(0)
         self.deliver()
         return self
 
@@ -198,6 +204,20 @@ def test_handshake_that_is_not_finished_is_aborted_after_its_time(tls):
     run(scenario)
 
 
+def test_client_that_sends_its_hello_in_small_pieces_gains_no_time(tls):
+    async def scenario():
+        pair = Pair(tls, handshake_s=0.05)
+        begun = asyncio.get_running_loop().time()
+        pair.shell.data_received(b"\x16")
+        while not pair.wire.gone.is_set():
+            await asyncio.sleep(0.02)
+            pair.shell.data_received(b"\x03")
+        assert asyncio.get_running_loop().time() - begun < 1
+        assert pair.wire.done == ["aborted"]
+
+    run(scenario)
+
+
 def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls):
     async def scenario():
         pair = Pair(tls)
@@ -276,6 +296,17 @@ def test_client_that_left_before_its_turn_costs_no_handshake(tls):
         pair.shell.connection_lost(None)
         await asyncio.sleep(0)
         assert pair.shell._tls is None
+
+    run(scenario)
+
+
+def test_what_was_begun_goes_before_what_is_new():
+    async def scenario():
+        turns, done = Turns(asyncio.get_running_loop()), []
+        for name, begun in (("new 1", False), ("new 2", False), ("begun 1", True), ("begun 2", True)):
+            turns.wait(lambda name=name: done.append(name), begun=begun)
+        await asyncio.sleep(0)
+        assert done == ["begun 1", "begun 2", "new 1", "new 2"]
 
     run(scenario)
 
