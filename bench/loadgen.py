@@ -32,7 +32,8 @@ def build() -> None:
 class Fleet:
     """Devices that are there until `end` is called or the block is left. Options as of `run`."""
 
-    def __init__(self, server: peers.Server, *flags: str, **options: Any) -> None:
+    def __init__(self, server: peers.Server, /, *flags: str, **options: Any) -> None:
+        self._server = server
         command = [*_command(server, options), *flags]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
@@ -56,11 +57,12 @@ class Fleet:
     def end(self) -> dict[str, Any]:
         """Disconnect; what the devices saw."""
         self._process.send_signal(signal.SIGTERM)
-        out, err = self._process.communicate(timeout=LONGEST_S)
-        if not out:
-            raise RuntimeError(err.decode())
-        answer: dict[str, Any] = json.loads(out)
-        return answer
+        return self.over()
+
+    def over(self, *, within_s: float = LONGEST_S) -> dict[str, Any]:
+        """Wait for the end of their time; what the devices saw."""
+        out, err = self._process.communicate(timeout=within_s)
+        return _answer(self._server, out, err)
 
 
 def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
@@ -74,10 +76,14 @@ def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
 def run(server: peers.Server, **options: Any) -> dict[str, Any]:
     """Load one server; the generator's JSON answer. Options are its flags, `first_ms` for `--first-ms`."""
     command = _command(server, {**options, "server": server.pid})
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.stdout:
-        raise RuntimeError(f"{server.name}: {done.stderr.strip()}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+    done = subprocess.run(command, capture_output=True, check=False)
+    return _answer(server, done.stdout, done.stderr)
+
+
+def _answer(server: peers.Server, out: bytes, err: bytes) -> dict[str, Any]:
+    if not out:
+        raise RuntimeError(f"{server.name}: {err.decode().strip()}")
+    answer: dict[str, Any] = json.loads(out)
     answer["server"] = server.name
     answer["per_cpu_s"] = answer["acked"] / answer["server_cpu_s"] if answer["server_cpu_s"] else 0.0
     answer["generator_share"] = answer["generator_cpu_s"] / answer["seconds"]

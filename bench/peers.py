@@ -23,6 +23,9 @@ SERVER_CORE = 0
 GENERATOR_CORE = 1
 AMQTT = Path(__file__).parent / ".venv" / "bin" / "amqtt"
 AMQTT_VERSION = "0.12.1"
+ROOT = Path(__file__).parent.parent
+SERVED = Path(__file__).parent / ".venv-served" / "bin" / "python"
+"""What `pip install tripline` gives: the developers' tools, which Litestar would load too, are not there."""
 START_SECONDS = 30
 
 
@@ -42,6 +45,10 @@ class Server:
         status = Path(f"/proc/{self.pid}/status").read_text()
         rollup = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
         return _field(status, "VmRSS"), _field(rollup, "Pss")
+
+    def private_kib(self) -> int:
+        """What of the resident set size is its own memory, and no page of a file that the system may take back."""
+        return _field(Path(f"/proc/{self.pid}/status").read_text(), "RssAnon")
 
     def peak_kib(self) -> int:
         """The largest resident set size so far."""
@@ -66,6 +73,18 @@ def install_amqtt() -> None:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, f"amqtt=={AMQTT_VERSION}"], check=True)
+
+
+def install_tripline() -> None:
+    """Give the measured server a virtual environment with what it needs, and this working copy."""
+    asked = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]
+    done = SERVED.parent.parent / "installed"
+    if done.exists() and done.stat().st_mtime >= max(path.stat().st_mtime for path in asked):
+        return
+    subprocess.run([sys.executable, "-m", "venv", SERVED.parent.parent], check=True)
+    pip = [SERVED, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", asked[1], "-e", ROOT]
+    subprocess.run(pip, check=True)
+    done.touch()
 
 
 def certificate(folder: Path) -> tls_local.Material:
@@ -136,7 +155,8 @@ asyncio.run(main())
 @contextlib.contextmanager
 def tripline(folder: Path, *, device_port: int = 0) -> Iterator[Server]:
     """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL`."""
-    command = [sys.executable, "-m", "tripline", "serve", "--data", str(folder)]
+    install_tripline()
+    command = [str(SERVED), "-m", "tripline", "serve", "--data", str(folder)]
     command += ["--api-port", "0", "--analytics-port", "0", "--device-port", str(device_port)]
     with _running("tripline", command, folder) as process:
         ready = _ready_line(folder / "tripline.out", process)
