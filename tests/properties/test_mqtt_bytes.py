@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.mqtt import decode, encode, events, packets
 from tripline.mqtt.events import PUBACK_TOKEN
+from tripline.mqtt.lasting import Lasting
 from tripline.mqtt.packets import Connect, ProtocolError, Publish, Will
 from tripline.mqtt.session import Rules, ServerSession
 
@@ -30,6 +31,9 @@ FROM_CLIENT = st.one_of(
     QOS_1_2,
     st.builds(packets.Puback, ID),
     st.builds(packets.Pubrel, ID),
+    st.builds(packets.Puback, st.integers(1, 3)),
+    st.builds(packets.Pubrec, st.integers(1, 3)),
+    st.builds(packets.Pubcomp, st.integers(1, 3)),
     st.builds(packets.Subscribe, ID, st.lists(st.tuples(FILTER, st.integers(0, 2)), min_size=1, max_size=3).map(tuple)),
     st.builds(packets.Unsubscribe, ID, st.lists(FILTER, min_size=1, max_size=3).map(tuple)),
     st.just(packets.Pingreq()),
@@ -53,9 +57,17 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def played(chunks: list[bytes]) -> tuple[list[object], bytes]:
-    """Events (frames one by one) and answers of a session that admits at once and settles after each chunk."""
-    session = ServerSession(Rules(max_body=2_000, may_subscribe=lambda wanted: len(wanted) % 2 == 0))
+def played(chunks: list[bytes], *, routed: bool = False) -> tuple[list[object], bytes]:
+    """Events (frames one by one) and answers of a session that admits at once.
+
+    Where topics are routed its session has three messages for the client under way.
+    """
+    routes = (lambda topic: len(topic) % 2 == 0) if routed else None
+    lasting = Lasting(limit=2) if routed else None
+    if lasting:
+        for qos in (2, 1, 2):
+            lasting.keep(Publish("t", b"x", qos))
+    session = ServerSession(Rules(2_000, may_subscribe=lambda wanted: len(wanted) % 2 == 0, routes=routes))
     seen: list[object] = []
     for chunk in chunks:
         found = session.receive(chunk)
@@ -63,7 +75,7 @@ def played(chunks: list[bytes]) -> tuple[list[object], bytes]:
             event = found.pop(0)
             seen.extend(event if isinstance(event, list) else [event])
             if isinstance(event, events.Asked):
-                found += session.admit()
+                found += session.admit(lasting)
     return seen, session.take_output()
 
 
@@ -93,6 +105,13 @@ def test_session_gives_the_same_events_and_answers_however_the_bytes_are_cut(con
     data = encode.packet(connect) + b"".join(map(encode.packet, some))
 
     assert played(pieces(data, cuts)) == played([data])
+
+
+@given(CONNECT, st.lists(FROM_CLIENT, max_size=8), CUTS)
+def test_session_with_routed_topics_gives_the_same_however_the_bytes_are_cut(connect, some, cuts):
+    data = encode.packet(connect) + b"".join(map(encode.packet, some))
+
+    assert played(pieces(data, cuts), routed=True) == played([data], routed=True)
 
 
 @given(CONNECT, st.lists(FROM_CLIENT, max_size=4), st.binary(max_size=40), CUTS)
