@@ -53,9 +53,9 @@ class Check:
 
 @contextlib.contextmanager
 def checking(world: World, box: Registered, *flags: str) -> Iterator[Check]:
-    """The command, listening. It ends by itself after 60 seconds at the latest."""
+    """The command, listening. It ends by itself after 100 seconds at the latest."""
     process = subprocess.Popen(
-        servers.command("device", "check", "--data", str(world.server.data), "--json", "--for", "60", *flags),
+        servers.command("device", "check", "--data", str(world.server.data), "--json", "--for", "100", *flags),
         env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

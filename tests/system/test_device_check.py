@@ -155,7 +155,7 @@ def test_device_check_tells_that_another_connection_took_over(world: World) -> N
             writer.close()
 
     with checking(world, box) as check:
-        asyncio.run(asyncio.wait_for(twice(), 30))
+        asyncio.run(asyncio.wait_for(twice(), 60))
 
     assert check.told[-1]["text"].startswith("connected again; another connection came with the same token")
 
@@ -192,7 +192,7 @@ def test_device_check_explains_the_part_of_an_array_that_was_left_out(world: Wor
 
 def test_device_check_prints_nothing_that_steers_the_terminal(world: World) -> None:
     box = world.box()
-    command = servers.command("device", "check", "--data", str(world.server.data), "--for", "60", "--count", "2")
+    command = servers.command("device", "check", "--data", str(world.server.data), "--for", "100", "--count", "2")
 
     with checking(world, box):  # both listen; neither ends the other's watch
         process = subprocess.Popen(
@@ -205,7 +205,7 @@ def test_device_check_prints_nothing_that_steers_the_terminal(world: World) -> N
         assert process.stdout is not None
         listening = [process.stdout.readline(), process.stdout.readline()]
         world.send(box, b'\x1b[2J{"ty"', json.dumps({"ty": 2, "pld": {"\x1b[31m\u202e": "\x07"}}).encode())
-        rest, errors = process.communicate(timeout=30)
+        rest, errors = process.communicate(timeout=60)
 
     assert "listening to the sensor of type GPS" in listening[0]
     assert "not_json" in rest and "pld." in rest
