@@ -28,6 +28,11 @@ class Receiving:
         """What came so far, decoded, in order, repeats left out."""
         return list({request.id: request.json for request in reversed(self._receiver.requests)}.values())[::-1]
 
+    def arrived(self, count: int) -> None:
+        """Wait until so many requests came, about whatever."""
+        waiting = self._receiver.until(count, timeout_s=PATIENCE_S)
+        asyncio.run_coroutine_threadsafe(waiting, self._loop).result(PATIENCE_S + 5)
+
     def wait(self, count: int, *, sensor_id: str) -> list[Any]:
         """What came about a sensor, once so many messages did."""
 

@@ -120,8 +120,11 @@ class Ledger:
                     )
                 )
                 break
-            except Outage as outage:
-                log.warning("push.outage", error=str(outage))
+            except Exception as error:
+                if isinstance(error, Outage):
+                    log.warning("push.outage", error=str(error))
+                else:
+                    log.exception("push.error")
                 if self._ended:
                     return False
             await asyncio.sleep(AGAIN_S)

@@ -110,11 +110,8 @@ class Pusher:
             everything = loop.time() >= anew_s
             try:
                 await self._look(everything=everything)
-            except Exception as error:
-                if isinstance(error, Outage):
-                    log.warning("push.outage", error=str(error))
-                else:
-                    log.exception("push.error")
+            except Exception as error:  # noqa: BLE001  the loop goes on, whatever stood in its way
+                _log_trouble(error)
                 anew_s = 0.0
                 await asyncio.sleep(AGAIN_MS / 1_000)
                 continue
@@ -277,9 +274,8 @@ class Pusher:
             webhook = requests.request(
                 receiver.key[1], row, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
             )
-        except Exception as error:
-            if not isinstance(error, Outage):
-                log.exception("push.error")
+        except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
+            _log_trouble(error)
             receiver.queue.put_back(row, due_ms=self._clock() + AGAIN_MS)
             self._asked.set()
             return
@@ -340,8 +336,8 @@ class Pusher:
                         messages=parked,
                         error=error,
                     )
-        except Outage as outage:
-            log.warning("push.outage", error=str(outage))
+        except Exception as error:  # noqa: BLE001  they are parked the next time
+            _log_trouble(error)
 
     async def _find_address(self, receiver: _Receiver) -> None:
         """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""
@@ -357,3 +353,11 @@ class Pusher:
             sign = Sign(made.secret, made.former, made.former_until_ms)
         # All at once: other requests to the receiver go on meanwhile.
         receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS
+
+
+def _log_trouble(error: Exception) -> None:
+    """Say what went wrong on our side; whatever it was, the other messages go on."""
+    if isinstance(error, Outage):
+        log.warning("push.outage", error=str(error))
+    else:
+        log.exception("push.error")

@@ -1,0 +1,111 @@
+"""Pushes of a server of its own: where it may send, what a stop leaves, who signs."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import sqlite3
+import ssl
+import time
+from pathlib import Path
+
+from tests.support import drives, servers
+from tests.support.device import CarefulDevice
+from tests.support.fleet import Company, Registered
+from tests.support.receivers import OK, SILENT, Receiver
+from tests.support.receiving import receiving
+
+START_MS = 1_735_689_600_000
+
+
+def company(server: servers.Running, url: str) -> Company:
+    """A company that wants samples sent there."""
+    made = Company(server.api, server.data)
+    asked = {"notifyHost": url, "notifyMsgType": "2"}
+    answer = made.http.put(f"/api/tre/v1/company/{made.record['id']['id']}", json=asked)
+    assert answer.status_code == 200, answer.text
+    return made
+
+
+def drive(server: servers.Running, sensor: Registered, *, samples: int) -> None:
+    """Have the device send so many samples, all acknowledged."""
+    tls = ssl.create_default_context(cafile=str(server.ca))
+    device = CarefulDevice(sensor.token, server.device_host, server.device_port, tls)
+    bodies = drives.straight_trip(1, START_MS, samples=samples)
+    asyncio.run(device.play(bodies))
+
+
+def rows(data: Path) -> list[tuple[int, str | None]]:
+    """Attempts and last error of what waits."""
+    database = sqlite3.connect(data / "tripline.db")
+    found = database.execute("SELECT attempts, last_error FROM push_outbox ORDER BY no").fetchall()
+    database.close()
+    return found
+
+
+def test_server_that_may_not_send_to_private_addresses_does_not(tmp_path: Path) -> None:
+    with (
+        receiving() as receiver,
+        servers.serving(tmp_path / "data", variables={"TRIPLINE_PUSH_ALLOW_PRIVATE": "false"}) as server,
+        company(server, receiver.url) as made,
+    ):
+        drive(server, made.vehicle_with_sensor(1), samples=2)
+        until = time.monotonic() + 20
+        while not (found := rows(server.data)) or not found[0][0]:
+            assert time.monotonic() < until, found
+            time.sleep(0.05)
+
+    assert found[0][1] == "The address is within a private network, where nothing is sent."
+    assert receiver.bodies == []
+
+
+def test_stop_does_not_wait_for_a_receiver_that_hangs_and_the_next_start_sends_again(tmp_path: Path) -> None:
+    slow = Receiver(lambda _: SILENT)
+    with receiving(slow) as receiver:
+        with (
+            servers.serving(tmp_path / "data", variables={"TRIPLINE_PUSH_TIMEOUT_S": "60"}) as server,
+            company(server, receiver.url) as made,
+        ):
+            sensor = made.vehicle_with_sensor(1)
+            drive(server, sensor, samples=2)
+            receiver.arrived(1)
+            began_s = time.monotonic()
+            assert server.stop() == 0
+            took_s = time.monotonic() - began_s
+        slow.answer = lambda _: OK
+        with servers.serving(tmp_path / "data"):
+            receiver.wait(2, sensor_id=sensor.sensor_id)
+
+    assert took_s < 12
+    assert slow.requests[0].id == slow.requests[1].id
+
+
+def test_message_is_signed_with_the_secret_that_administrators_see(tmp_path: Path) -> None:
+    signed = Receiver()
+    with (
+        receiving(signed) as receiver,
+        servers.serving(tmp_path / "data") as server,
+        company(server, receiver.url) as made,
+    ):
+        path = f"/api/tre/v1/company/{made.record['id']['id']}/push/secret"
+        former = made.get(path)["secret"]
+        secret = made.post(path)["secret"]
+        sensor = made.vehicle_with_sensor(1)
+        drive(server, sensor, samples=1)
+        receiver.wait(1, sensor_id=sensor.sensor_id)
+        request = signed.requests[0]
+
+    content = f"{request.id}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    expected = [
+        "v1," + base64.b64encode(hmac.new(base64.b64decode(key[6:]), content, hashlib.sha256).digest()).decode()
+        for key in (secret, former)
+    ]
+    assert request.headers["webhook-signature"].split(" ") == expected
+    assert abs(int(request.headers["webhook-timestamp"]) - time.time()) < 60
+
+
+def test_authority_that_cannot_be_read_refuses_to_start(tmp_path: Path) -> None:
+    done = servers.run("serve", "--data", str(tmp_path / "data"), variables={"TRIPLINE_PUSH_CA": "/nowhere.pem"})
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "The authority /nowhere.pem cannot be read" in done.stderr
