@@ -49,6 +49,8 @@ class Mounted:
     token: str = field(repr=False)
     is_mounted: bool
     needs_activation: bool
+    is_new: bool = False
+    """The vehicle was registered a moment ago: it has nothing stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +95,18 @@ class Office:
     async def fleet(self, order: Order) -> list[Mounted]:
         """The fleet's sensors and vehicles, in their order; those that were missing are registered."""
         plates = [f"{order.prefix}-{number:05d}" for number in range(1, len(order.types) + 1)]
-        vehicles, sensors = await self._found(order.prefix)
-        missing = [(plate, 1_000) for plate in plates if plate not in vehicles]
+        known, registered = await self._found(order.prefix)
+        missing = [(plate, 1_000) for plate in plates if plate not in known]
         await self._bulk("vehicles", ("vehicleNo", "mileage"), missing)
         activated = _spread(order.activation_share, len(plates))
         new = [
             (plate, device, _token(), str(needs).lower())
             for plate, device, needs in zip(plates, order.types, activated, strict=True)
-            if plate not in sensors
+            if plate not in registered
         ]
         await self._bulk("sensors", ("serialNo", "type", "credentialsId", "activationRequired"), new)
         vehicles, sensors = await self._found(order.prefix)
-        return [_mounted(plate, vehicles[plate], sensors[plate]) for plate in plates]
+        return [_mounted(plate, vehicles[plate], sensors[plate], is_new=plate not in known) for plate in plates]
 
     async def of_tokens(self, tokens: Sequence[str]) -> list[Mounted]:
         """The company's sensors with these tokens, in their order. Raises `OfficeError` when one is on no vehicle."""
@@ -158,6 +160,8 @@ class Office:
         return await self._each(boxes, self._stored)
 
     async def _before(self, box: Mounted) -> Before:
+        if box.is_new:
+            return Before()
         newest = []
         for what in ("trips", "events"):
             page = await self._json("GET", f"/api/tre/v1/vehicle/{box.vehicle_id}/{what}", limit=1)
@@ -267,7 +271,7 @@ def _accepted(answer: httpx.Response) -> Any:
     return record
 
 
-def _mounted(plate: str, vehicle: dict[str, Any], sensor: dict[str, Any]) -> Mounted:
+def _mounted(plate: str, vehicle: dict[str, Any], sensor: dict[str, Any], *, is_new: bool = False) -> Mounted:
     on_vehicle = sensor["vehicleId"]["id"]
     device = {"OBD2": "OBD"}.get(sensor["type"], sensor["type"])
     if device not in TYPES:
@@ -283,6 +287,7 @@ def _mounted(plate: str, vehicle: dict[str, Any], sensor: dict[str, Any]) -> Mou
         token=sensor["credentialsId"],
         is_mounted=is_mounted,
         needs_activation=sensor["activationRequired"],
+        is_new=is_new,
     )
 
 
