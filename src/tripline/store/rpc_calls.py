@@ -90,6 +90,9 @@ _LATER_BODIES: Final = Hot(
     .order_by(rpc_later_result.c.no),
     "key",
 )
+_LATER_COUNT: Final = Hot(
+    select(func.count()).select_from(rpc_later_result).where(rpc_later_result.c.call_no == bindparam("key")), "key"
+)
 _NEWEST_LATER: Final = Hot(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))
 _OLD: Final = Hot(
     select(rpc_call.c.no)
@@ -198,6 +201,12 @@ def end(tx: WriteTx, calls: Sequence[Call]) -> None:
     """Write that the platform ended these calls."""
     for call in calls:
         tx.hot(_ENDED, call.state.value, call.result_code, call.no)
+
+
+def later_results(tx: ReadTx, call_no: RowNo) -> int:
+    """How many results of a call were kept beside the one that counts; no body is read."""
+    count: int = tx.hot(_LATER_COUNT, call_no)[0][0]
+    return count
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:

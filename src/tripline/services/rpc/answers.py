@@ -133,11 +133,11 @@ class _Batch:
 
     def _later_result(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
         """R4: kept as history; told again only when its body was not told before."""
+        if rpc_calls.later_results(self._tx, call.no) >= LATER_RESULTS:
+            return
         former = rpc_calls.result_bodies(self._tx, call.no)
         if call.id in self._concluded:
             former = [self._concluded[call.id][1], *former]
-        if len(former) > LATER_RESULTS:
-            return
         self._keep_later(call, body, said.code)
         if body not in former:
             self._tell(call, body, said, at_ms)

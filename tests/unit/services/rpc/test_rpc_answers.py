@@ -1,6 +1,7 @@
 """What devices answer, through the pipeline into rows, latest values and the outbox: rules R1 to R8 of rpc.md."""
 
 import json
+import tracemalloc
 
 import msgspec
 import pytest
@@ -214,6 +215,21 @@ def test_box_that_repeats_its_result_for_ever_fills_nothing(rig):
     result(rig, call, *[{"results": 2000, "n": n} for n in range(40)])
 
     assert len(rig.rows(tables.rpc_later_result, "no")) == 16
+
+
+def test_box_that_repeats_its_result_for_ever_has_nothing_read_again(rig):
+    """Else a few long results and then short ones, a hundred a second, would hold up everybody's messages."""
+    call = ask(rig)
+    result(rig, call, *[b'{"results":2000,"pad":"%s%02d"}' % (b"x" * 250_000, n) for n in range(20)])
+    tracemalloc.start()
+    try:
+        result(rig, call, b"{}")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(rig.rows(tables.rpc_later_result, "no")) == 16
+    assert peak < 1_000_000
 
 
 def test_acknowledgement_after_the_time_out_is_kept_r5(rig):
