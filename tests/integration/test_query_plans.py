@@ -63,6 +63,7 @@ IN_PATH = {
     "directorId": "managing director",
     "driverId": "driver of P",
     "tripId": "T",
+    "requestId": "call on V",
     "applicationId": "application",
     "userId": "admin of P",
 }

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "passwords.change": "the caller's password: tests/unit/api/test_passwords.py",
     "passwords.set_with_link": "a mailed token: tests/unit/api/test_passwords.py",
     "carrier.unpause": "a paused line: tests/unit/api/test_carrier.py",
+    "rpc.call": "a device that is there: tests/system/test_rpc.py",
 }
 """Operations whose success needs a secret, so that here only what is missing is asked."""
 
@@ -56,6 +57,7 @@ async def scene(app):
     operator_id = str(admin.company_id)
     partner, _ = await app.partner(admin, "partner@x.example")
     vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "V", "mileage": 1})
+    sensor = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20})
     director = await app.person(admin, Authority.DIRECTOR, "director")
     driver = await app.person(admin, Authority.DRIVER, "driver")
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
@@ -66,6 +68,7 @@ async def scene(app):
         "companyId": operator_id,
         "toCompanyId": partner["id"]["id"],
         "vehicleId": vehicle["id"]["id"],
+        "sensorId": sensor["id"]["id"],
         "directorId": director.user_id,
         "driverId": driver.user_id,
         "applicationId": listed["data"][0]["id"]["id"],

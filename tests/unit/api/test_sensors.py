@@ -158,7 +158,7 @@ def test_mounting_refusals_come_in_order_and_change_nothing(tmp_path):
     assert len(told) == 1
 
 
-def test_mounting_a_sensor_that_needs_activation_is_refused_and_says_how_to_mount_it(tmp_path):
+def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_needs_no_activation(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
         vehicle_id, sensor_id = await vehicle_and_sensor(app, admin, activationRequired=True)
@@ -170,13 +170,9 @@ def test_mounting_a_sensor_that_needs_activation_is_refused_and_says_how_to_moun
 
     refusal, sensor, told, status = rest.run(tmp_path, scenario)
 
-    assert refusal == (
-        409,
-        2,
-        "This sensor is registered with activationRequired, and this server does not activate devices: "
-        "set activationRequired to false to mount it.",
-    )
-    assert (sensor["status"], sensor["activationRequired"], told) == ("DEACTIVATED", True, [])
+    assert refusal == (409, 2, "The device is not connected.")
+    assert (sensor["status"], sensor["activationRequired"]) == ("DEACTIVATED", True)
+    assert {subject for subject, _ in told} == {observe.SIGNAL_RPC_ANSWERED}
     assert status == "ACTIVATED"
 
 

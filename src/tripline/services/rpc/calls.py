@@ -11,7 +11,7 @@ Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -74,7 +74,7 @@ class Calls:
         self._gathering = Gathering(store)
         self._waiting: dict[RequestId, asyncio.Event] = {}
         self._under_way = 0
-        self._of_sensor: Counter[SensorId] = Counter()
+        self._of_sensor: defaultdict[SensorId, int] = defaultdict(int)
         self._stopping = False
         signals.subscribe(observe.SIGNAL_RPC_ANSWERED, self._look)
 
@@ -171,7 +171,7 @@ class Calls:
         """A place among those who wait. Raises `rpc.TooManyCalls`, or `Outage` when the server stops."""
         if self._stopping:
             raise Outage("The server stops.")
-        if self._of_sensor[sensor_id] >= WAITING_OF_SENSOR or self._under_way >= WAITING:
+        if self._of_sensor.get(sensor_id, 0) >= WAITING_OF_SENSOR or self._under_way >= WAITING:
             raise rpc.TooManyCalls("Too many calls wait for their device; try again.", after_s=_TRY_AGAIN_S)
         self._under_way += 1
         self._of_sensor[sensor_id] += 1
