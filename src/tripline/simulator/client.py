@@ -1,8 +1,7 @@
 """A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
 
-It connects, subscribes, publishes and keeps the connection alive; what is under way is its owner's business. The
-general client of `link.py` costs several times the memory and a thread hop a connection (decision 604). Not here: what
-is sent again on the next connection (`box.py`).
+It connects, subscribes, publishes and keeps the connection alive; what is under way is its owner's business. Why it is
+not the general client of `link.py`: decision 604. Not here: what is sent again on the next connection (`box.py`).
 """
 
 import asyncio
