@@ -82,7 +82,9 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
 
     Nothing else may name it any more: its people, loans and relations were deleted before.
     """
-    tx.run(delete(push_outbox).where(push_outbox.c.company_id == company_id))
+    # What waits and what was given up have an index each.
+    for state in (push_outbox.c.parked_ms.is_(None), push_outbox.c.parked_ms.is_not(None)):
+        tx.run(delete(push_outbox).where(push_outbox.c.company_id == company_id, state))
     tx.run(delete(push_secret).where(push_secret.c.company_id == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
     tx.run(delete(company).where(company.c.id == company_id))
