@@ -31,6 +31,8 @@ Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
 
 SWEEP_S: Final = 1.0
 """How often silence and lateness are looked at."""
+LOOKS: Final = 1_000
+"""How many connections are looked at before everybody else is served."""
 BACKLOG: Final = 4_096
 """Connections the kernel queues: a fleet comes back all at once after a restart."""
 TLS_SHUTDOWN_S: Final = 2.0
@@ -189,7 +191,11 @@ class DeviceListener:
     async def _sweep_forever(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_S)
-            self.sweep(self._loop.time())
+            everyone = list(self._connections)
+            for start in range(0, len(everyone), LOOKS):
+                for connection in everyone[start : start + LOOKS]:
+                    connection.look(self._loop.time())
+                await asyncio.sleep(0)
 
 
 def _watch_for_dead_peers(listening: socket.socket) -> None:
