@@ -7,6 +7,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,24 @@ def test_kill_between_acknowledgement_and_result_completes_the_activation(tmp_pa
         assert play.company.get(f"{V1}/sensor/{sensor_id}")["vehicleId"] == {"id": vehicle_id}
         (told,) = play.customer.wait(1, sensor_id=sensor_id)
         assert (told["vehicleId"], told["requestId"], told["pld"]) == (vehicle_id, request_id, {"result": 2000})
+
+
+def test_stop_answers_whoever_waits_and_the_call_stays_on_record(tmp_path) -> None:
+    with servers.serving(tmp_path / "data") as server, fleet.Company(server.api, server.data) as company:
+        mounted = company.vehicle_with_sensor(next(numbers))
+        with box(server, mounted.token) as device, ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(company.http.post, TWOWAY + mounted.sensor_id, json={"method": "reset"})
+            request_id, _ = device.request()
+            began = time.monotonic()
+            code = server.stop()
+            took_s = time.monotonic() - began
+            answer = waiting.result(PATIENCE_S)
+        with servers.serving(tmp_path / "data", *servers.same_doors(server)):
+            record = company.get(f"{V1}/sensor/{mounted.sensor_id}/rpc/latest")
+
+    assert (code, answer.status_code, answer.json()["errorCode"]) == (0, 503, 2)
+    assert took_s < 10
+    assert (record["id"], record["status"]) == ({"id": request_id}, "REQUESTED")
 
 
 @pytest.mark.slow
