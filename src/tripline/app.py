@@ -257,10 +257,7 @@ def _carrier(config: Config, store: sqlite.SqliteStore, opened: contextlib.Async
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
     """What sends to customers' servers: to those in private networks only when that was allowed."""
-    allowed = config.push.allow_private
-    guard = webhook_addresses.AddressGuard(
-        allow_private=config_files.is_loopback(config.host) if allowed is None else allowed
-    )
+    guard = webhook_addresses.AddressGuard(allow_private=config_files.pushes_into_private_networks(config))
     tls = tls_local.client_context(config.push.ca)
     webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
     opened.push_async_callback(webhooks.close)

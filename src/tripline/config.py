@@ -146,7 +146,10 @@ class Push(Section, frozen=True):
 
     allow_private: Annotated[
         bool | None,
-        Meta(description="send to loopback, private and link-local addresses; unset: only while the host is loopback"),
+        Meta(
+            description="send to loopback, private and link-local addresses; unset: only while the host is loopback"
+            " and no proxy is in front"
+        ),
     ] = None
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for the status line of an answer, seconds")] = 5.0

@@ -118,6 +118,14 @@ def uses_https(config: Config) -> bool:
     return config.https
 
 
+def pushes_into_private_networks(config: Config) -> bool:
+    """Whether customers' servers may have private addresses: as set, otherwise exactly when nobody but this machine
+    reaches the server. With a proxy in front the host is loopback and customers are anybody."""
+    if config.push.allow_private is None:
+        return is_loopback(config.host) and not config.behind_proxy
+    return config.push.allow_private
+
+
 def default_file() -> str:
     """The commented default file, made from the live defaults; reading it back gives the defaults."""
     blocks = ["# Tripline's settings with their defaults. Flags and TRIPLINE_* variables win over this file."]

@@ -10,6 +10,7 @@ import pytest
 from tests.support import certificates, receivers
 from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
 
+from tripline.adapters import webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
 from tripline.adapters.webhook_http import HttpWebhooks
@@ -286,6 +287,13 @@ def test_server_that_is_not_there_fails_without_its_address():
         ("http://a b/", "The address cannot be read."),
         ("http://a\tb\r\nX: y/", "The address cannot be read."),
         ("http://a%0d%0ab/", "The address cannot be read."),
+        ("http://[fe80::1%eth0]/", "The address cannot be read."),
+        ("http://[2606:4700::1111%a\x0bX: y]/", "The address cannot be read."),
+        ("http://[2606:4700::1111%가]/", "The address cannot be read."),
+        ("http://host:22/", "The port is that of another service than a web server."),
+        ("http://host:25/", "The port is that of another service than a web server."),
+        ("https://host:6667/", "The port is that of another service than a web server."),
+        ("http://host:10080/", "The port is that of another service than a web server."),
     ],
 )
 def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
@@ -299,6 +307,11 @@ def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
             return str(failed.value)
 
     assert asyncio.run(scenario()) == told
+
+
+@pytest.mark.parametrize("port", [2, 78, 80, 81, 443, 8080, 9090, 10079, 10081, 65535])
+def test_port_of_a_web_server_is_let_pass(port):
+    assert webhook_targets.target(f"http://host:{port}/").port == port
 
 
 def test_name_and_password_in_an_address_are_sent_nowhere():

@@ -13,6 +13,16 @@ from urllib.parse import quote, urlsplit
 from tripline.ports import WebhookFailedError
 
 _PORTS: Final = {"http": 80, "https": 443}
+# fmt: off
+_OTHER_SERVICES: Final = frozenset({
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
+    531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190,
+    5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
+})
+# fmt: on
+"""Ports that browsers refuse (Fetch, "bad port"): some services act on any line they know, and the body of a result is
+what a device wrote. A customer's device could have this server send mail."""
 _PATH: Final = "/:@!$&'()*+,;=-._~%"
 _HOST_MAX: Final = 253
 
@@ -44,6 +54,8 @@ def target(url: str) -> Target:
         raise WebhookFailedError("The address is neither http nor https.")
     if port == 0:
         raise WebhookFailedError("The address has no port that can be connected to.")
+    if port in _OTHER_SERVICES:
+        raise WebhookFailedError("The port is that of another service than a web server.")
     path = quote(parts.path or "/", safe=_PATH)
     if parts.query:
         path += "?" + quote(parts.query, safe=_PATH + "?")
@@ -60,6 +72,8 @@ def target(url: str) -> Target:
 def _host(text: str) -> str:
     """The host in ASCII. Raises ValueError or UnicodeError."""
     if ":" in text:
+        if "%" in text:
+            raise ValueError  # a zone is any text, and means something on one machine only
         return str(ipaddress.IPv6Address(text))
     host = text.encode("idna").decode("ascii") if not text.isascii() else text
     if not host or len(host) > _HOST_MAX or not all(char.isalnum() or char in "-._" for char in host):
