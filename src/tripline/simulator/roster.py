@@ -3,7 +3,6 @@
 Not here: registering them (`office.py`).
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -41,7 +40,7 @@ def mix(text: str, known: Sequence[str], what: str) -> dict[str, float]:
 def shared_out(weights: Mapping[T, float], count: int) -> list[T]:
     """So many names, as evenly mixed as their weights allow from the first on."""
     whole = sum(weights.values())
-    given: Counter[T] = Counter()
+    given = dict.fromkeys(weights, 0)
     names = []
     for number in range(1, count + 1):
         name = max(weights, key=lambda each: weights[each] * number / whole - given[each])
@@ -61,7 +60,7 @@ def characters(
     """The vehicles of these types and number plates. Among each type the styles and the habits that it can have go
     round, so that every type is driven in every style."""
     lists: dict[str, tuple[list[str], list[str]]] = {}
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     found = []
     for number, (device, plate) in enumerate(devices, start=1):
         if device not in lists:
@@ -69,8 +68,7 @@ def characters(
             usual = fitting if sum(fitting.values()) else {NONE: 1.0}
             lists[device] = shared_out(styles, len(devices)), shared_out(usual, len(devices))
         of_style, of_habit = lists[device]
-        place = seen[device]
-        seen[device] += 1
+        place = seen[device] = seen.get(device, -1) + 1
         habit = of_habit[place]
         found.append(
             Character(
