@@ -74,6 +74,7 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
             lambda span: journeys.trips_of_person(tx, user_id, span),
             record=lambda trip: rest_trips.trip_record(trip, zone),
             id_of=lambda trip: trip.id,
+            weight=lambda trip: len(trip.payload or b""),
         )
 
     return answers.ok(await reading.of_person(request, work))

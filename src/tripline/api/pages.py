@@ -111,11 +111,14 @@ def text_page(request: Call) -> TextPage:
     )
 
 
-def time_answer(page: TimePage, rows: Sequence[R], *, record: Callable[[R], Any], id_of: Callable[[R], str]) -> Page:
-    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for."""
+def time_answer(
+    page: TimePage, rows: Sequence[R], *, record: Callable[[R], Any], id_of: Callable[[R], str], cut: bool = False
+) -> Page:
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for; `cut`: there are more than
+    these rows, although they are fewer."""
     shown = rows[: page.limit]
     link = None
-    if len(rows) > page.limit:
+    if cut or len(rows) > page.limit:
         link = TimeLink(page.limit, page.start_ms, page.end_ms, page.ascending, id_of(shown[-1]))
     return Page([record(row) for row in shown], link, link is not None)
 

@@ -6,6 +6,7 @@ query. So what is wrong with the query of a foreign list is not told, and permis
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
 from tripline.api import pages
@@ -18,6 +19,15 @@ from tripline.wire.rest import Page
 
 _LONG: Final = re.compile(rb"(?:^|&)(?:limit=[^&]{3}|textSearch=)")
 """A query, as it came, that may take long; looked at in bytes, for taking it apart costs as much as finding a row."""
+
+PAGE_BYTES: Final = 8 * 2**20
+"""Payload with which a page ends although it is shorter than asked: a device may send 256 KiB at a time, and a page of
+a thousand of these would cost a gigabyte."""
+SHORT_BYTES: Final = 2**18
+"""Payload of a page that is made on the event loop."""
+AT_ONCE: Final = 32
+"""Rows that are read before they are weighed."""
+_HEAVY: Final = "tripline.heavy"
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,10 +44,19 @@ class Item(Protocol):
 I = TypeVar("I", bound=Item)  # noqa: E741
 
 
+class _HeavyError(Exception):
+    """Too much for the event loop."""
+
+
 async def page(request: Call, work: Callable[[ReadTx], Page]) -> Page:
     """The page that the work makes on one consistent view."""
     store = rim_of(request).store
-    return await (store.read_short(work) if _is_short(request) else store.read(work))
+    if _is_short(request):
+        try:
+            return await store.read_short(work)
+        except _HeavyError:
+            request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
+    return await store.read(work)
 
 
 async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
@@ -48,9 +67,13 @@ async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
     """
     store = rim_of(request).store
     if _is_short(request):
-        found = await store.read_short(lambda tx: None if erasures.any_pending(tx) else work(tx))
+        try:
+            found = await store.read_short(lambda tx: None if erasures.any_pending(tx) else work(tx))
+        except _HeavyError:
+            found = None
         if found is not None:
             return found
+        request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
     return await store.read(work)
 
 
@@ -65,9 +88,17 @@ def by_name(
 
 
 def by_time(
-    request: Call, rows: Callable[[Span], Sequence[R]], *, record: Callable[[R], Any], id_of: Callable[[R], str]
+    request: Call,
+    rows: Callable[[Span], Sequence[R]],
+    *,
+    record: Callable[[R], Any],
+    id_of: Callable[[R], str],
+    weight: Callable[[R], int] | None = None,
 ) -> Page:
-    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`."""
+    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`.
+
+    With the `weight` of a row, its bytes, the page ends early when it becomes a burden.
+    """
     asked = pages.time_page(request)
     span = Span(
         limit=asked.limit + 1,
@@ -76,9 +107,43 @@ def by_time(
         end_ms=asked.end_ms,
         after=asked.after_id,
     )
-    return pages.time_answer(asked, rows(span), record=record, id_of=id_of)
+    if weight is None:
+        return pages.time_answer(asked, rows(span), record=record, id_of=id_of)
+    found = _weighed(request, rows, span, weight=weight, id_of=id_of)
+    return pages.time_answer(asked, found[0], record=record, id_of=id_of, cut=found[1])
+
+
+def _weighed(
+    request: Call,
+    rows: Callable[[Span], Sequence[R]],
+    span: Span,
+    *,
+    weight: Callable[[R], int],
+    id_of: Callable[[R], str],
+) -> tuple[list[R], bool]:
+    """The rows of the span, at least one if there is any, and whether it has more than weigh too much together.
+
+    Raises `_HeavyError` for what is not to be done on the event loop.
+    """
+    on_loop = _is_short(request)
+    found: list[R] = []
+    total = 0
+    while len(found) < span.limit:
+        wanted = min(AT_ONCE, span.limit - len(found))
+        some = rows(replace(span, limit=wanted, after=id_of(found[-1]) if found else span.after))
+        for row in some:
+            total += weight(row)
+            if on_loop and total > SHORT_BYTES:
+                raise _HeavyError
+            if found and total > PAGE_BYTES:
+                return found, True
+            found.append(row)
+        if len(some) < wanted:
+            break
+    return found, False
 
 
 def _is_short(request: Call) -> bool:
-    """Below 100 rows, found by an index: about the time of a thread hop. What the values are worth is checked later."""
-    return _LONG.search(request.scope["query_string"]) is None
+    """Below 100 rows of little weight, found by an index: about the time of a thread hop. What the values are worth is
+    checked later."""
+    return _HEAVY not in request.scope and _LONG.search(request.scope["query_string"]) is None

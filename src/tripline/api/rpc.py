@@ -62,7 +62,8 @@ async def call(request: Call) -> ASGIApp:
 async def list_calls(request: Call) -> ASGIApp:
     """What was asked of the sensor's device and what it answered, newest first unless asked otherwise.
 
-    Shown are the calls made while the sensor, or the vehicle it was on, was the caller's to see.
+    Shown are the calls made while the sensor, or the vehicle it was on, was the caller's to see. A page of very long
+    ones is shorter than asked; `hasNext` says whether more follow.
     """
 
     def work(tx: ReadTx) -> Page:
@@ -72,6 +73,7 @@ async def list_calls(request: Call) -> ASGIApp:
             lambda span: records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
             record=rest_rpc.call_record,
             id_of=lambda stored: stored.id,
+            weight=lambda stored: len(stored.params) + len(stored.response or b"") + len(stored.result or b""),
         )
 
     return answers.ok(await reading.page(request, work))

@@ -1,17 +1,16 @@
 """Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (client-surface 7.3, 7.5)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from litestar.types import ASGIApp
 
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, operation
-from tripline.api.reading import I
 from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
-from tripline.domain.journeys import StoredMicrotrip, StoredTrip
+from tripline.domain.journeys import StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.services.fleet import journeys
 from tripline.store import device_events
 from tripline.store import journeys as rows
@@ -19,6 +18,8 @@ from tripline.store.journeys import Span
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_events, rest_trips
 from tripline.wire.rest import Page
+
+S = TypeVar("S", StoredTrip, StoredEvent)
 
 
 @operation(
@@ -112,13 +113,14 @@ async def list_microtrips(request: Call) -> ASGIApp:
             lambda span: rows.microtrips_of_trip(tx, trip_id, span),
             record=rest_trips.microtrip_record,
             id_of=lambda microtrip: microtrip.id,
+            weight=lambda microtrip: len(microtrip.payload),
         )
 
     return answers.ok(await reading.page(request, work))
 
 
 async def _page_of_vehicle(
-    request: Call, read_rows: Callable[[ReadTx, VehicleId, Span], Sequence[I]], record: Callable[[I], Any]
+    request: Call, read_rows: Callable[[ReadTx, VehicleId, Span], Sequence[S]], record: Callable[[S], Any]
 ) -> ASGIApp:
     """A page of what the vehicle in the path left behind, by time; refusals in the order of client-surface 3.3."""
 
@@ -127,7 +129,11 @@ async def _page_of_vehicle(
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         return reading.by_time(
-            request, lambda span: read_rows(tx, vehicle_id, span), record=record, id_of=lambda item: item.id
+            request,
+            lambda span: read_rows(tx, vehicle_id, span),
+            record=record,
+            id_of=lambda item: item.id,
+            weight=lambda item: len(item.payload or b""),
         )
 
     return answers.ok(await reading.page(request, work))
