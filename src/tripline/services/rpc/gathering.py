@@ -1,7 +1,7 @@
 """Small writes of many requests, gathered into one durable transaction: a commit costs the same for one and for fifty.
 
-Whoever comes first writes for all that wait; what comes meanwhile is written together by the next. No task of its own
-is needed, and nobody waits for company.
+Whoever comes first writes for all that wait; what comes meanwhile is written together by the next. Nobody waits for
+company. One who is cancelled takes nobody along: what was not begun for him is not done, what was begun is ended.
 """
 
 import asyncio
@@ -42,9 +42,14 @@ class Gathering:
         """What the work returns, once it is committed. Raises what the work raises, and `Outage`."""
         entry = _Entry(work)
         self._waiting.append(entry)
-        async with self._passing:
-            if not entry.done:
-                await self._pass(entry)
+        try:
+            async with self._passing:
+                if not entry.done:
+                    await self._pass(entry)
+        except asyncio.CancelledError:
+            if entry in self._waiting:
+                self._waiting.remove(entry)  # the next one would do it, whenever that comes
+            raise
         if entry.error is not None:
             raise entry.error
         result: T = entry.result
@@ -55,19 +60,30 @@ class Gathering:
         # Others are written before it only when more wait than fit, and then it leads again in a moment.
         while not first.done:
             batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            ended = asyncio.Event()
             try:
-                await self._store.write(lambda tx, batch=batch: _run(tx, batch))  # type: ignore[misc]
-            except Outage as outage:
-                for entry in batch:
-                    entry.error = outage
-            except Exception:  # noqa: BLE001  not known whose fault it is: each for itself
-                await self._one_by_one(batch)
-            except BaseException:
-                for entry in batch:
-                    entry.error, entry.done = Outage("The program is stopping."), True
+                await asyncio.shield(self._commit(batch, ended))
+            except asyncio.CancelledError:
+                await ended.wait()
                 raise
+
+    async def _commit(self, batch: list[_Entry], ended: asyncio.Event) -> None:
+        """Write the batch; what came of each stands in its entry."""
+        try:
+            await self._store.write(lambda tx: _run(tx, batch))
+        except Outage as outage:
+            for entry in batch:
+                entry.error = outage
+        except Exception:  # noqa: BLE001  not known whose fault it is: each for itself
+            await self._one_by_one(batch)
+        except BaseException:
+            for entry in batch:
+                entry.error = Outage("The program is stopping.")
+            raise
+        finally:
             for entry in batch:
                 entry.done = True
+            ended.set()
 
     async def _one_by_one(self, batch: list[_Entry]) -> None:
         for entry in batch:

@@ -1,6 +1,7 @@
 """Making calls: what is kept before anything is sent, whoever waits, and how waiting ends."""
 
 import asyncio
+import threading
 from dataclasses import dataclass, field
 
 import pytest
@@ -407,6 +408,62 @@ def test_more_writes_than_fit_go_in_several_transactions(play, monkeypatch):
         return [task.result() for task in tasks]
 
     assert play(scenario) == list(range(7))
+
+
+def test_one_who_hangs_up_while_he_writes_for_others_takes_nobody_along(play):
+    async def scenario(bench):
+        gathering_ = Gathering(bench.store)
+        slow, slower = _Slow(), _Slow()
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(gathering_.write(slow))
+            await slow.begun()
+            leader = group.create_task(gathering_.write(slower))
+            other = group.create_task(gathering_.write(lambda tx: "kept too"))
+            await asyncio.sleep(0)
+            slow.go_on()
+            await slower.begun()
+            leader.cancel()
+            await asyncio.sleep(0)
+            slower.go_on()
+        return first.result(), leader.cancelled(), other.result()
+
+    assert play(scenario) == ("kept", True, "kept too")
+
+
+def test_one_who_hangs_up_before_his_turn_leaves_nothing_to_be_done(play):
+    async def scenario(bench):
+        gathering_ = Gathering(bench.store)
+        slow, done = _Slow(), []
+        async with asyncio.TaskGroup() as group:
+            group.create_task(gathering_.write(slow))
+            await slow.begun()
+            gone = group.create_task(gathering_.write(lambda tx: done.append("gone")))
+            group.create_task(gathering_.write(lambda tx: done.append("stays")))
+            await asyncio.sleep(0)
+            gone.cancel()
+            await asyncio.sleep(0)
+            slow.go_on()
+        return done
+
+    assert play(scenario) == ["stays"]
+
+
+class _Slow:
+    """A work that takes until it is told to go on."""
+
+    def __init__(self):
+        self._begun, self._go_on = threading.Event(), threading.Event()
+
+    def __call__(self, tx):
+        self._begun.set()
+        assert self._go_on.wait(WAIT_S)
+        return "kept"
+
+    async def begun(self):
+        assert await asyncio.to_thread(self._begun.wait, WAIT_S)
+
+    def go_on(self):
+        self._go_on.set()
 
 
 async def _refused(write):
