@@ -19,7 +19,7 @@ from typing import Final
 from tripline import config, observe
 from tripline.domain import rpc
 from tripline.domain.access import Actor
-from tripline.domain.ids import RequestId, SensorId, TimeIds
+from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId
 from tripline.domain.refusals import Refusal
 from tripline.domain.rpc import Call, Event
 from tripline.ports import Clock, Delivery, Devices, Outage, Signals
@@ -34,6 +34,8 @@ from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
 WAITING: Final = 10_000
 """Calls that are waited for at a time."""
+WAITING_OF_COMPANY: Final = 2_500
+"""Of these, calls of one company's accounts: who has many silent devices leaves room for others."""
 WAITING_OF_SENSOR: Final = 32
 LOOK_S: Final = 2.0
 """How often whoever waits looks unasked."""
@@ -75,6 +77,7 @@ class Calls:
         self._waiting: dict[RequestId, asyncio.Event] = {}
         self._under_way = 0
         self._of_sensor: defaultdict[SensorId, int] = defaultdict(int)
+        self._of_company: defaultdict[CompanyId | UserId, int] = defaultdict(int)
         self._stopping = False
         signals.subscribe(observe.SIGNAL_RPC_ANSWERED, self._look)
 
@@ -98,12 +101,13 @@ class Calls:
             )
             return call, asked.message
 
-        answered = await self.through(sensor_id, begin, ack_ms=asked.ack_ms)
+        answered = await self.through(actor, sensor_id, begin, ack_ms=asked.ack_ms)
         assert answered is not None
         return answered
 
     async def through(
         self,
+        actor: Actor,
         sensor_id: SensorId,
         begin: Callable[[WriteTx, int], tuple[Call, bytes] | None],
         *,
@@ -115,7 +119,7 @@ class Calls:
         """
         ack_ms = min(ack_ms, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000
-        with self._place(sensor_id):
+        with self._place(actor.company_id or actor.user_id, sensor_id):
             begun = await self._gathering.write(lambda tx: begin(tx, ack_ms))
             if begun is None:
                 return None
@@ -167,21 +171,29 @@ class Calls:
             event.set()
 
     @contextlib.contextmanager
-    def _place(self, sensor_id: SensorId) -> Iterator[None]:
+    def _place(self, company_id: CompanyId | UserId, sensor_id: SensorId) -> Iterator[None]:
         """A place among those who wait. Raises `rpc.TooManyCalls`, or `Outage` when the server stops."""
         if self._stopping:
             raise Outage("The server stops.")
-        if self._of_sensor.get(sensor_id, 0) >= WAITING_OF_SENSOR or self._under_way >= WAITING:
+        if (
+            self._of_sensor.get(sensor_id, 0) >= WAITING_OF_SENSOR
+            or self._of_company.get(company_id, 0) >= WAITING_OF_COMPANY
+            or self._under_way >= WAITING
+        ):
             raise rpc.TooManyCalls("Too many calls wait for their device; try again.", after_s=_TRY_AGAIN_S)
         self._under_way += 1
         self._of_sensor[sensor_id] += 1
+        self._of_company[company_id] += 1
         try:
             yield
         finally:
             self._under_way -= 1
             self._of_sensor[sensor_id] -= 1
+            self._of_company[company_id] -= 1
             if not self._of_sensor[sensor_id]:
                 del self._of_sensor[sensor_id]
+            if not self._of_company[company_id]:
+                del self._of_company[company_id]
 
 
 def _is_answered(standing: Standing) -> bool:

@@ -59,7 +59,7 @@ class Mounter:
         if became is not Mounting.NEEDS_ACTIVATION:
             return sensor, None
         answered = await self._calls.through(
-            sensor_id, lambda tx, ack_ms: self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
+            actor, sensor_id, lambda tx, ack_ms: self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
         )
         if answered is not None:
             _require_willing(answered)

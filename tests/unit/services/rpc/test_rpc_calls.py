@@ -206,7 +206,7 @@ def test_caller_without_permission_leaves_nothing_behind(play):
     assert play(scenario) == ([], [])
 
 
-@pytest.mark.parametrize(("limit", "name"), [(3, "WAITING"), (2, "WAITING_OF_SENSOR")])
+@pytest.mark.parametrize(("limit", "name"), [(3, "WAITING"), (2, "WAITING_OF_SENSOR"), (3, "WAITING_OF_COMPANY")])
 def test_more_calls_than_are_waited_for_are_refused(play, monkeypatch, limit, name):
     monkeypatch.setattr(calls, name, limit)
 
@@ -232,6 +232,29 @@ def test_more_calls_than_are_waited_for_are_refused(play, monkeypatch, limit, na
     assert play(scenario) == ([b"{}"] * limit, b"{}")
 
 
+def test_company_with_many_silent_devices_leaves_room_for_others(play, monkeypatch):
+    monkeypatch.setattr(calls, "WAITING_OF_COMPANY", 1)
+
+    async def scenario(bench):
+        sent = asyncio.Event()
+
+        async def note(_):
+            sent.set()
+
+        bench.devices.then = note
+        async with asyncio.TaskGroup() as group:
+            held = group.create_task(bench.call())
+            await sent.wait()
+            with pytest.raises(rpc.TooManyCalls):
+                await bench.call()
+            with pytest.raises(Forbidden):
+                await bench.call(actor=STRANGER)
+            await bench.answer(bench.devices.sent[0][1].rpartition("/")[2], b"{}")
+        return held.result().body, bench.calls._of_company, bench.calls._of_sensor
+
+    assert play(scenario) == (b"{}", {}, {})
+
+
 def test_caller_that_goes_away_leaves_no_place_taken(play, monkeypatch):
     monkeypatch.setattr(calls, "WAITING_OF_SENSOR", 1)
 
@@ -248,7 +271,7 @@ def test_caller_that_goes_away_leaves_no_place_taken(play, monkeypatch):
             task.cancel()
         bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
         body = (await bench.call()).body
-        return body, bench.calls._waiting, bench.calls._of_sensor, await bench.states()
+        return body, bench.calls._waiting, bench.calls._of_sensor | bench.calls._of_company, await bench.states()
 
     body, waiting, places, states = play(scenario)
 
