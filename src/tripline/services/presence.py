@@ -105,11 +105,12 @@ class PresenceKeeper:
         """Write what waits, unless the store stays away."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                while self._waiting and not await self._tried():  # noqa: ASYNC110  the store has no event for that
-                    await asyncio.sleep(_PAUSE_S)
+                while self._waiting:
+                    if not await self._tried():
+                        await asyncio.sleep(_PAUSE_S)
 
     async def round(self) -> None:
-        """Write everything that waits and everything that is due. Raises `Outage`; what was not written waits on."""
+        """Write what waits by now, and some of what is due. Raises `Outage`; what was not written waits on."""
         await self._write_down()
         await self._tell_who_is_away()
         await self._write_who_was_heard()
@@ -129,8 +130,9 @@ class PresenceKeeper:
         return True
 
     async def _write_down(self) -> None:
-        while self._waiting:
-            changes = list(self._waiting.values())[:BATCH]
+        waiting = list(self._waiting.values())  # not what comes meanwhile: somebody always comes
+        for start in range(0, len(waiting), BATCH):
+            changes = waiting[start : start + BATCH]
             await self._keep(changes)
             self._out_of_trouble()
             for change in changes:
@@ -166,10 +168,12 @@ class PresenceKeeper:
         ):
             return
         back = frozenset(self._live)
-        told = await self._store.write(
+        count, told = await self._store.write(
             lambda tx: _tell_away(tx, before_ms=before_ms, back=back, ids=self._ids, now_ms=now_ms)
         )
         hints.tell(self._signals, told)
+        if count:
+            self._asked.set()  # there may be more; who came is written first
 
     async def _write_who_was_heard(self) -> None:
         now_ms = self._clock()
@@ -209,17 +213,17 @@ def _keep(tx: WriteTx, changes: Sequence[Change], *, ids: TimeIds, now_ms: int) 
 
 def _tell_away(
     tx: WriteTx, *, before_ms: int, back: frozenset[SensorId], ids: TimeIds, now_ms: int
-) -> tuple[Hint, ...]:
-    """Tell of devices that stayed away, but for those whose coming is about to be written."""
+) -> tuple[int, tuple[Hint, ...]]:
+    """Tell of some devices that stayed away, but for those whose coming is about to be written; of how many."""
     gone = [each for each in connections.away(tx, before_ms=before_ms, limit=BATCH) if each.sensor_id not in back]
     if not gone:
-        return ()
+        return 0, ()
     connections.told_away(tx, [each.sensor_id for each in gone])
     told = [
         notices.Connected(Subject(each.sensor_id, each.company_id, each.vehicle_id), False, each.lost_ms)
         for each in gone
     ]
-    return notices.connections(tx, told, ids=ids, now_ms=now_ms)
+    return len(gone), notices.connections(tx, told, ids=ids, now_ms=now_ms)
 
 
 def _subject(sensor_id: SensorId, subject: connections.Subject) -> Subject:

@@ -13,6 +13,7 @@ from tests.support.stores import fresh_file
 from tripline import observe
 from tripline.domain import ids
 from tripline.ports import Outage
+from tripline.services import presence
 from tripline.services.presence import BATCH, SEEN_EVERY_MS, PresenceKeeper
 from tripline.store import connections, tables
 from tripline.store.transactions import Hot
@@ -268,7 +269,8 @@ def test_lost_device_is_not_made_to_be_heard_of_later(scene):
     assert scene.facts()[0][3] == NOW + 1000 - 7
 
 
-def test_more_changes_than_a_batch_are_all_written(scene):
+def more_than_a_batch(scene):
+    """Sensors, one more than are written at once."""
     sensors = [f"00000000-0000-11ef-8000-1{number:011x}" for number in range(BATCH + 1)]
     row = scene.rows(tables.sensor)[0]
 
@@ -280,11 +282,53 @@ def test_more_changes_than_a_batch_are_all_written(scene):
         )
 
     scene.run(scene.store.write(register))
-    for sensor in sensors:
+    return sensors
+
+
+def test_more_changes_than_a_batch_are_all_written(scene):
+    for sensor in more_than_a_batch(scene):
         scene.keeper.connected(sensor, 1, NOW)
     scene.at(0)
 
     assert len(scene.facts()) == len(scene.told()) == BATCH + 1
+
+
+def test_more_who_stay_away_than_a_batch_are_told_without_waiting_for_the_next_look(scene, monkeypatch):
+    monkeypatch.setattr(presence, "LOOK_S", 3600)
+    scene.keeper = scene.made(absent_s=0)
+    for sensor in more_than_a_batch(scene):
+        scene.keeper.connected(sensor, 1, NOW)
+    scene.at(0)
+    for sensor in list(scene.keeper._live):
+        scene.keeper.lost(sensor, 1, NOW, seen_ms=NOW, reason="lost")
+
+    async def work():
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(scene.keeper.run(list))
+            while len(await scene.store.read(lambda tx: tx.hot(TOLD))) < 2 * (BATCH + 1):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            running.cancel()
+
+    scene.run(work())
+
+    assert [connected for connected, _ in scene.told()] == [True] * (BATCH + 1) + [False] * (BATCH + 1)
+
+
+def test_round_ends_although_others_come_all_the_time(scene, monkeypatch):
+    writes = 0
+    write = scene.store.write
+
+    async def busy(work):
+        nonlocal writes
+        writes += 1
+        if writes < 10:
+            scene.keeper.connected(UNMAPPED, writes, NOW)
+        return await write(work)
+
+    monkeypatch.setattr(scene.store, "write", busy)
+    scene.at(0, "+1")
+
+    assert writes == 1
 
 
 def test_disconnects_are_counted_by_reason(scene):
