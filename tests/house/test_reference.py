@@ -43,7 +43,8 @@ def test_log_events_in_use_are_the_catalogue():
                     args=[ast.Constant(value=str(name)), *_],
                 ):
                     used.add(name)
-                case ast.keyword(arg="failed", value=ast.Constant(value=str(name))):  # of `services/rounds.py`
+                # Of `services/rounds.py`.
+                case ast.keyword(arg="failed" | "outage", value=ast.Constant(value=str(name))):
                     used.add(name)
 
     assert sorted(used - set(observe.EVENTS)) == []

@@ -3,11 +3,11 @@
 None of them is good for anything by then; they only take room.
 """
 
-import asyncio
 from typing import Final
 
 from tripline.observe import logger
 from tripline.ports import Clock
+from tripline.services import rounds
 from tripline.store import mail_outbox, password_links, refresh_sessions
 from tripline.store.transactions import Store, WriteTx
 
@@ -29,13 +29,7 @@ class Sweeper:
 
     async def run(self) -> None:
         """Sweep at once and then every ten minutes, until cancelled."""
-        while True:
-            try:
-                while await self.sweep() >= BATCH:
-                    pass
-            except Exception:
-                log.exception("accounts.failed")
-            await asyncio.sleep(EVERY_S)
+        await rounds.now_and_then(self.sweep, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def sweep(self) -> int:
         """Forget one batch of each sort; the rows of the fullest. Raises `Outage`."""

@@ -6,6 +6,7 @@ from typing import Final
 from tripline import config
 from tripline.observe import PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_WAITING, logger
 from tripline.ports import Clock
+from tripline.services import rounds
 from tripline.store import push_parked
 from tripline.store.transactions import Store
 
@@ -25,21 +26,21 @@ class Keeper:
         self._store = store
         self._kept_ms = round(settings.parked_days * _MS_PER_DAY)
         self._clock = clock
+        self._purge_s = 0.0
 
     async def run(self) -> None:
         """Count at once and then every half minute, forget every ten, until cancelled."""
+        await rounds.now_and_then(self._round, every_s=EVERY_S, log=log, failed="push.error", outage="push.outage")
+
+    async def _round(self) -> int:
         loop = asyncio.get_running_loop()
-        purge_s = 0.0
-        while True:
-            try:
-                if loop.time() >= purge_s:
-                    while await self.purge() >= BATCH:
-                        pass
-                    purge_s = loop.time() + PURGE_S
-                await self.count()
-            except Exception:
-                log.exception("push.error")
-            await asyncio.sleep(EVERY_S)
+        if loop.time() >= self._purge_s:
+            purged = await self.purge()
+            if purged:
+                return purged
+            self._purge_s = loop.time() + PURGE_S
+        await self.count()
+        return 0
 
     async def purge(self) -> int:
         """Forget a batch of what was given up long ago; how many. Raises `Outage`."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from tripline.domain.ids import RowNo
 from tripline.observe import logger
-from tripline.ports import Outage
+from tripline.services import rounds
 from tripline.store import push_queue
 from tripline.store.push_queue import Key, Result
 from tripline.store.transactions import Store
@@ -120,11 +120,8 @@ class Ledger:
                     )
                 )
                 break
-            except Exception as error:
-                if isinstance(error, Outage):
-                    log.warning("push.outage", error=str(error))
-                else:
-                    log.exception("push.error")
+            except Exception as error:  # noqa: BLE001  nothing is forgotten, whatever stood in its way
+                rounds.report(error, log, failed="push.error", outage="push.outage")
                 if self._ended:
                     return False
             await asyncio.sleep(AGAIN_S)

@@ -18,7 +18,8 @@ from typing import Final
 from tripline import config
 from tripline.domain.ids import RowNo, first_no
 from tripline.observe import PUSHES, SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, logger
-from tripline.ports import Clock, Outage, Signals, Webhook, WebhookFailedError, WebhookSender
+from tripline.ports import Clock, Signals, Webhook, WebhookFailedError, WebhookSender
+from tripline.services import rounds
 from tripline.services.push import addresses, requests, secrets
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import BATCH, Queue
@@ -111,7 +112,7 @@ class Pusher:
             try:
                 await self._look(everything=everything)
             except Exception as error:  # noqa: BLE001  the loop goes on, whatever stood in its way
-                _log_trouble(error)
+                rounds.report(error, log, failed="push.error", outage="push.outage")
                 anew_s = 0.0
                 await asyncio.sleep(AGAIN_MS / 1_000)
                 continue
@@ -275,7 +276,7 @@ class Pusher:
                 receiver.key[1], row, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
             )
         except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
-            _log_trouble(error)
+            rounds.report(error, log, failed="push.error", outage="push.outage")
             receiver.queue.put_back(row, due_ms=self._clock() + AGAIN_MS)
             self._asked.set()
             return
@@ -336,8 +337,8 @@ class Pusher:
                         messages=parked,
                         error=error,
                     )
-        except Exception as error:  # noqa: BLE001  they are parked the next time
-            _log_trouble(error)
+        except Exception as trouble:  # noqa: BLE001  they are parked the next time
+            rounds.report(trouble, log, failed="push.error", outage="push.outage")
 
     async def _find_address(self, receiver: _Receiver) -> None:
         """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""
@@ -353,11 +354,3 @@ class Pusher:
             sign = Sign(made.secret, made.former, made.former_until_ms)
         # All at once: other requests to the receiver go on meanwhile.
         receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS
-
-
-def _log_trouble(error: Exception) -> None:
-    """Say what went wrong on our side; whatever it was, the other messages go on."""
-    if isinstance(error, Outage):
-        log.warning("push.outage", error=str(error))
-    else:
-        log.exception("push.error")

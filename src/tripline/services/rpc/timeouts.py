@@ -3,15 +3,14 @@
 Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot.
 """
 
-import asyncio
 from typing import Final
 
 from tripline import config
 from tripline.domain.ids import TimeIds, first_no
 from tripline.domain.rpc import Event
 from tripline.observe import logger
-from tripline.ports import Clock, Outage, Signals
-from tripline.services import hints
+from tripline.ports import Clock, Signals
+from tripline.services import hints, rounds
 from tripline.services.hints import Hint
 from tripline.services.rpc import requests
 from tripline.store import rpc_calls
@@ -39,15 +38,7 @@ class Overdue:
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
-        while True:
-            try:
-                while await self.sweep() >= BATCH:
-                    pass
-            except Outage as outage:
-                log.warning("rpc.failed", error=str(outage))
-            except Exception:
-                log.exception("rpc.failed")
-            await asyncio.sleep(EVERY_S)
+        await rounds.now_and_then(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
 
     async def sweep(self) -> int:
         """End and forget one batch of each sort; the greater number. Raises `Outage`."""
