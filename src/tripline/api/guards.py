@@ -40,15 +40,18 @@ def actor_in(tx: ReadTx, request: Call) -> Actor:
 
 
 async def require_still(request: Call) -> None:
-    """Let pass when the account that asked, if one was asked for, is still there: a body may take a minute to come.
+    """As `require_still_in`, in a transaction of its own: a body may take a minute to come."""
+    if _ASKING in request.scope:
+        await rim_of(request).store.read_short(lambda tx: require_still_in(tx, request))
+
+
+def require_still_in(tx: ReadTx, request: Call) -> None:
+    """Let pass when the account that asked, if one was asked for, is still there.
 
     Raises `TokenUnreadable` for one that was disabled or deleted meanwhile.
     """
     actor: Actor | None = request.scope.get(_ASKING)  # type: ignore[assignment]
-    if actor is None:
-        return
-    user_id = actor.user_id
-    if await rim_of(request).store.read_short(lambda tx: accounts.actor(tx, user_id)) is None:
+    if actor is not None and accounts.actor(tx, actor.user_id) is None:
         raise TokenUnreadable(_GONE)
 
 

@@ -48,6 +48,7 @@ async def mount(request: Call) -> ASGIApp:
     sensor, answered = await rim.mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     if answered is None:
         return answers.ok(rest_sensors.sensor_record(sensor))
+    await guards.require_still(request)  # as for other calls: it took a while
     return answers.ok(rest_rpc.mounted_record(sensor, answered.call.id, answered.body))
 
 

@@ -49,6 +49,13 @@ async def call(request: Call) -> ASGIApp:
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
     answered = await rim.calls.call(actor=actor, sensor_id=sensor_id, asked=asked)
+
+    def still_admitted(tx: ReadTx) -> None:
+        """It took a while: what the device says is not for an account, a loan or a right that ended meanwhile."""
+        guards.require_still_in(tx, request)
+        requests.admit(tx, actor=actor, sensor_id=sensor_id)
+
+    await rim.store.read_short(still_admitted)
     return answers.ok(rest_rpc.call_answer(answered.call.id, answered.body))
 
 

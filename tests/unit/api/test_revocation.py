@@ -24,6 +24,9 @@ OF_DIRECTORS = (
     "GET /vehicle/{v}/companies?limit=1",
     "GET /sensor/{s}",
     "GET /sensor/{s}/latest",
+    "GET /sensor/{s}/rpcs?limit=1",
+    "GET /sensor/{s}/rpc/latest",
+    "GET /sensor/{s}/rpc/{c}",
     "POST /vehicle/{v}/activate",
     "POST /vehicle/{v}/deactivate",
 )
@@ -61,6 +64,9 @@ class Story:
         body = {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20}
         self.sensor = (await app.post(self.of.owner, "/sensor", body))["id"]["id"]
         await app.post(self.of.owner, f"/sensor/{self.sensor}/vehicle/{self.v}")
+        call = await app.call(self.of.owner, "POST", f"/api/plugins/rpc/twoway/{self.sensor}", {"method": "reset"})
+        assert call.status_code == 409  # nobody is connected; the call is on record all the same
+        self.call = (await app.get(self.of.owner, f"/sensor/{self.sensor}/rpc/latest"))["id"]["id"]
         self.drove = self.people["driver of owner"]
         self.trip = await app.store.write(lending.scored_trip(app, self.of.owner, self.v, self.drove))
         self.logins = {"owner": self.of.owner, "borrower": self.of.borrower, **self.people}
@@ -68,7 +74,7 @@ class Story:
 
     async def open_to(self, name: str) -> set[str]:
         """The routes on which this one is answered; every other one refuses with 403."""
-        values = {"v": self.v, "t": self.trip, "s": self.sensor, "d": self.drove.user_id}
+        values = {"v": self.v, "t": self.trip, "s": self.sensor, "c": self.call, "d": self.drove.user_id}
         answers: dict[str, int] = {}
         for route in (*ON_VEHICLE, *OF_DIRECTORS, *OF_ITS_DRIVER):
             method, path = route.format_map(values).split(" ", 1)

@@ -1,0 +1,98 @@
+"""Somebody loses the permission, or the account, while a device is asked: its answer is not for that person."""
+
+import pytest
+from tests.support import lending, rest
+
+from tripline.ports import Delivery
+from tripline.services import hints
+from tripline.services.rpc import answers
+from tripline.wire.readings import RpcAnswer
+
+ANSWER = b'{"result":2000,"where":"here"}'
+TWOWAY = "/api/plugins/rpc/twoway/"
+
+
+class Asked:
+    """Implements `ports.Devices`: something happens before the device answers."""
+
+    def __init__(self):
+        self.app = None
+        self.first = None
+
+    async def send(self, sensor_id, topic, body):
+        """Do what happens first, then acknowledge."""
+        if self.first is not None:
+            await self.first()
+        app = self.app
+        said = RpcAnswer(is_result=False, request_id=topic.rpartition("/")[2], body=ANSWER)
+        taken = await app.store.write(
+            lambda tx: answers.take_in(tx, [(sensor_id, topic, said, app.now_ms)], ids=app.ids, now_ms=app.now_ms)
+        )
+        hints.tell(app.signals, taken.hints)
+        return Delivery.SENT
+
+
+async def lent(app, *, needs_activation=False):
+    """Companies, a vehicle of the owner that is lent to the borrower, and its sensor."""
+    of = await lending.companies(app)
+    vehicle = await lending.new_vehicle(app, of.owner)
+    await lending.register(app, of.owner, of.borrower)
+    await lending.lend(app, of.owner, of.borrower, vehicle)
+    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": needs_activation}
+    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    if not needs_activation:
+        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    return of, vehicle, sensor
+
+
+@pytest.mark.parametrize(
+    ("what", "outcome"), [("nothing", (200, None)), ("loan", (403, 20)), ("account", (401, 10)), ("right", (403, 20))]
+)
+def test_acknowledgement_is_for_those_who_may_still_call(tmp_path, what, outcome):
+    device = Asked()
+
+    async def scenario(app):
+        device.app = app
+        of, vehicle, sensor = await lent(app)
+        person = await lending.director(app, of.borrower, "han")
+        await lending.give(app, of.borrower, person, vehicle)
+
+        async def loan():
+            await lending.take_back(app, of.owner, of.borrower, vehicle)
+
+        async def account():
+            await app.delete(of.borrower, f"/director/{person.user_id}")
+
+        async def right():
+            answer = await app.call(of.borrower, "DELETE", f"{lending.rights(person, drive=False)}/{vehicle}")
+            assert answer.status_code == 200
+
+        device.first = {"nothing": None, "loan": loan, "account": account, "right": right}[what]
+        answer = await app.call(person, "POST", TWOWAY + sensor, {"method": "where"})
+        return answer.status_code, answer.json().get("errorCode"), "here" in answer.text
+
+    status, code, told = rest.run(tmp_path, scenario, devices=device)
+
+    assert (status, code) == outcome
+    assert told is (what == "nothing")
+
+
+def test_answer_of_an_activation_is_not_for_an_account_that_is_gone(tmp_path):
+    device = Asked()
+
+    async def scenario(app):
+        device.app = app
+        of, vehicle, sensor = await lent(app, needs_activation=True)
+        body = {"name": "Second", "email": "second@owner.example", "phone": "010", "password": "pass phrase"}
+        path = f"/company/{of.owner.company_id}/admin"
+        made = await app.post(of.owner, path, body)
+        second = app.login(made["id"]["id"], body["email"], of.owner.authority, of.owner.company_id)
+
+        async def leave():
+            await app.delete(of.owner, f"{path}/{second.user_id}")
+
+        device.first = leave
+        answer = await app.call(second, "POST", f"/sensor/{sensor}/vehicle/{vehicle}")
+        return answer.status_code, answer.json().get("errorCode"), "here" in answer.text
+
+    assert rest.run(tmp_path, scenario, devices=device) == (401, 10, False)
