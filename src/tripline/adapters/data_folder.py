@@ -38,8 +38,13 @@ def prepare(folder: Path) -> Path:
 
 
 def existing(folder: Path) -> Path:
-    """The absolute path of a folder some server has used. Raises `DataFolderError` when there is none."""
-    if not (folder / DATABASE).exists():
+    """The absolute path of a folder some server has used. Raises `DataFolderError` when there is none, and for another
+    user's, which is closed."""
+    try:
+        is_there = (folder / DATABASE).exists()
+    except OSError as error:
+        raise DataFolderError(f"The data folder {folder} cannot be read: {error.strerror}.") from error
+    if not is_there:
         raise DataFolderError(
             f"There is no Tripline data in {folder}; `tripline serve` or `tripline migrate` makes it."
         )

@@ -58,6 +58,12 @@ def test_folder_no_server_has_used_is_told(tmp_path):
         data_folder.existing(tmp_path)
 
 
+def test_folder_that_cannot_be_looked_into_is_refused_in_one_line(tmp_path):
+    """As another user's is; that one root itself, who runs the tests, could read."""
+    with pytest.raises(data_folder.DataFolderError, match="cannot be read"):
+        data_folder.existing(tmp_path / ("x" * 300))
+
+
 def test_folder_is_held_while_a_server_holds_it(tmp_path):
     before = data_folder.is_held(tmp_path)
     hold = data_folder.Hold(tmp_path)
