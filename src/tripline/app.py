@@ -58,6 +58,7 @@ from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate, sensors, sqlite
 from tripline.store import secrets as kept_secrets
+from tripline.store.transactions import Store
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -139,7 +140,7 @@ class _Doors:
 
 async def _run(
     config: Config,
-    store: sqlite.SqliteStore,
+    store: Store,
     ways_in: _Doors,
     material: tls_local.Material,
     carrier: CarrierLines,
@@ -246,7 +247,7 @@ async def _run(
     hasher.close()
 
 
-def _carrier(config: Config, store: sqlite.SqliteStore, opened: contextlib.AsyncExitStack) -> CarrierLines:
+def _carrier(config: Config, store: Store, opened: contextlib.AsyncExitStack) -> CarrierLines:
     """The carrier that is asked to lift pauses."""
     if not config.carrier.url:
         return carrier_simulated.SimulatedCarrier(store=store, clock=now_ms)
@@ -265,7 +266,7 @@ def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSende
 
 
 def _account_work(
-    config: Config, store: sqlite.SqliteStore, hints: signals_local.LocalSignals, api_url: str
+    config: Config, store: Store, hints: signals_local.LocalSignals, api_url: str
 ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
     """What goes on in the background for accounts: mails are sent, what has expired is swept up."""
     mailer: Mailer = (
@@ -297,7 +298,7 @@ def _collect_rarely() -> None:
     gc.set_threshold(50_000, 10, 10)
 
 
-def _admission(store: sqlite.SqliteStore) -> Admit:
+def _admission(store: Store) -> Admit:
     """Who may connect as a device: whoever knows a sensor's credential."""
 
     async def admit(user_name: str) -> ids.SensorId | None:
@@ -327,12 +328,12 @@ def _material(config: Config, folder: Path) -> tls_local.Material:
     return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms())
 
 
-async def _signing_key(store: sqlite.SqliteStore) -> bytes:
+async def _signing_key(store: Store) -> bytes:
     fresh = secrets.token_bytes(64)
     return await store.write(lambda tx: kept_secrets.made_once(tx, "token-key", fresh))
 
 
-async def ids_of(store: sqlite.SqliteStore, *, clock_sequence: int = 0) -> ids.TimeIds:
+async def ids_of(store: Store, *, clock_sequence: int = 0) -> ids.TimeIds:
     """The id maker of this installation. A command beside the server takes a clock sequence of its own."""
     fresh = secrets.token_bytes(6)
     node = await store.write(lambda tx: kept_secrets.made_once(tx, "node", fresh))

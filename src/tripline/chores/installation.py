@@ -21,6 +21,7 @@ from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.fleet.import_kinds import ImportKind
 from tripline.store import migrate, sqlite
+from tripline.store.transactions import Store
 
 
 def migrated(config: Config) -> str:
@@ -78,7 +79,7 @@ async def _account_made(config: Config, make: Callable[..., ids.UserId], email: 
     finally:
         hasher.close()
     async with store_of(config) as store:
-        maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        maker = await ids_of(store)
         return await store.write(
             lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=app.now_ms())
         )
@@ -90,11 +91,16 @@ async def imported(
     """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
     async with store_of(config) as store:
         actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
-        maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        maker = await ids_of(store)
         with ImportDesk(config.rest).opened(file) as content:
             return await imports.run(
                 store, content, actor=actor, kind=kind, order=order, ids=maker, now_ms=app.now_ms(), progress=progress
             )
+
+
+async def ids_of(store: Store) -> ids.TimeIds:
+    """An id maker beside that of a running server: with a clock sequence of its own."""
+    return await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
 
 
 @contextlib.asynccontextmanager

@@ -3,7 +3,6 @@
 Each works beside a running server as well as without one; a running one looks every few seconds.
 """
 
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -44,7 +43,7 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
 async def resent(config: Config, which: Which) -> int:
     """Let parked messages wait again; how many."""
     async with installation.store_of(config) as store:
-        ids = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+        ids = await installation.ids_of(store)
         total, done, now_ms = 0, desk.RESENT_AT_ONCE, app.now_ms()
         which = replace(which, until_ms=now_ms)
         while done >= desk.RESENT_AT_ONCE:

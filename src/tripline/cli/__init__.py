@@ -15,7 +15,7 @@ from rich.console import Console
 from tripline import app as program
 from tripline import config_files
 from tripline.cli import accounts, device, importing, installation, playing, push, serving, simulate
-from tripline.cli.base import FAILED, OK, WRONG_USE, commands
+from tripline.cli.base import FAILED, OK, WRONG_USE, commands, complain
 
 __all__ = ["FAILED", "OK", "WRONG_USE", "commands", "main", "run"]
 
@@ -43,10 +43,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
     except (CycloptsError, config_files.WrongSettingError) as error:
         if not isinstance(error, CycloptsError):
-            print(f"tripline: {error}", file=sys.stderr)
+            complain(error)
         return WRONG_USE
     except program.TROUBLES as error:
-        print(f"tripline: {error}", file=sys.stderr)
+        complain(error)
         return FAILED
     except BrokenPipeError:
         # The reader of our output has enough; what Python would still flush goes nowhere.

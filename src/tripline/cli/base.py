@@ -1,13 +1,14 @@
-"""What every command shares: the root they hang on, the installation they work on, exit codes, printing."""
+"""What commands share: the root they hang on, the installation, how devices are played, exit codes, printing."""
 
 import datetime
 import os
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from tripline import config_files
 from tripline.config import Config
@@ -35,6 +36,24 @@ class Place:
     data: Annotated[Path | None, Parameter(help="data folder (default ./tripline-data)")] = None
 
 
+DeviceToken = Annotated[
+    str,
+    Parameter(
+        env_var=config_files.DEVICE_TOKEN, help="the sensor's credentials id; others can read flags: use the variable"
+    ),
+]
+DeviceHost = Annotated[str, Parameter(help="where devices connect")]
+DevicePort = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535), help="MQTTS port")]
+DeviceCa = Annotated[Path, Parameter(help="certificate authority to trust")]
+Patience = Annotated[
+    float, Parameter(validator=validators.Number(gte=0), help="seconds without a connection before giving up")
+]
+DEVICE_HOST: Final = "localhost"
+DEVICE_PORT: Final = 9900
+DEVICE_CA: Final = Path("tripline-data/tls/ca.crt")
+PATIENCE_S: Final = 60.0
+
+
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:
     """The settings of the installation, with these flags on top."""
     where = place or Place()
@@ -49,6 +68,11 @@ def printable(text: str) -> str:
 def line(text: str) -> None:
     """Print one line at once."""
     print(text, flush=True)
+
+
+def complain(trouble: object) -> None:
+    """Say on standard error, in one line, what stood in the way."""
+    print(f"tripline: {trouble}", file=sys.stderr)
 
 
 def utc_text(at_ms: int) -> str:

@@ -1,13 +1,11 @@
 """`tripline device`: what the maker of a device needs beside a running server."""
 
 import json
-import sys
 from typing import Annotated, Any, Final
 
 import uvloop
 from cyclopts import App, Parameter, validators
 
-from tripline import config_files
 from tripline.chores import device_check
 from tripline.cli import base
 from tripline.services.device_check.listening import MESSAGE, NOTE, Told
@@ -29,13 +27,7 @@ base.commands.command(device)
 )
 def check(
     *,
-    token: Annotated[
-        str,
-        Parameter(
-            env_var=config_files.DEVICE_TOKEN,
-            help="the sensor's credentials id; others can read flags: use the variable",
-        ),
-    ],
+    token: base.DeviceToken,
     for_s: Annotated[
         float | None,
         Parameter(name="--for", validator=validators.Number(gt=0), help="seconds to listen (default: until Ctrl-C)"),
@@ -55,12 +47,12 @@ def check(
     try:
         heard = uvloop.run(device_check.listened(base.settings(place, {}), order, tell=show))
     except device_check.Busy as error:
-        print(f"tripline: {error}", file=sys.stderr)
+        base.complain(error)
         return base.FAILED
     if not as_json:
         base.line(f"messages {heard.messages}, of these rejected in whole or in part {heard.rejected}")
     if not heard.messages:
-        print(f"tripline: {_NOTHING}", file=sys.stderr)
+        base.complain(_NOTHING)
     return base.OK if heard.messages and not heard.rejected else base.FAILED
 
 

@@ -21,13 +21,7 @@ from tripline.simulator import replay as replays
 )
 def replay(
     *files: Annotated[Path, Parameter(validator=validators.Path(exists=True, dir_okay=False))],
-    token: Annotated[
-        str,
-        Parameter(
-            env_var=config_files.DEVICE_TOKEN,
-            help="the sensor's credentials id; others can read flags: use the variable",
-        ),
-    ],
+    token: base.DeviceToken,
     speed: Annotated[
         float, Parameter(validator=validators.Number(gte=0), help="times real time; 0: as fast as acknowledged")
     ] = 60.0,
@@ -37,15 +31,13 @@ def replay(
     as_now: Annotated[
         bool, Parameter(negative=(), help="move the drives in time so that the last one ends now")
     ] = False,
-    host: Annotated[str, Parameter(help="where devices connect")] = "localhost",
-    port: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535), help="MQTTS port")] = 9900,
-    ca: Annotated[Path, Parameter(help="certificate authority to trust")] = Path("tripline-data/tls/ca.crt"),
+    host: base.DeviceHost = base.DEVICE_HOST,
+    port: base.DevicePort = base.DEVICE_PORT,
+    ca: base.DeviceCa = base.DEVICE_CA,
     window: Annotated[
         int, Parameter(validator=validators.Number(gte=1, lte=1000), help="messages in flight at most")
     ] = 20,
-    patience: Annotated[
-        float, Parameter(validator=validators.Number(gte=0), help="seconds without a connection before giving up")
-    ] = 60.0,
+    patience: base.Patience = base.PATIENCE_S,
 ) -> int:
     """Play drives (CSV with t_ms, lat, lon, speed_kmh) as one device over MQTTS, until all of it is acknowledged."""
     if not files:
@@ -61,7 +53,7 @@ def replay(
     try:
         uvloop.run(replays.play(plan, Console(highlight=False, soft_wrap=True)))
     except replays.TROUBLES as error:
-        print(f"tripline: {error}", file=sys.stderr)
+        base.complain(error)
         return base.FAILED
     return base.OK
 
@@ -80,5 +72,5 @@ def demo(
     try:
         return base.OK if uvloop.run(demos.run(plan, console)) else base.FAILED
     except demos.TROUBLES as error:
-        print(f"tripline: {error}", file=sys.stderr)
+        base.complain(error)
         return base.FAILED

@@ -75,12 +75,10 @@ class Where:
         bool,
         Parameter(negative=(), help=f"read the password from standard input (default: {config_files.LOGIN_PASSWORD})"),
     ] = False
-    host: Annotated[str, Parameter(help="where devices connect")] = "localhost"
-    port: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=65535), help="MQTTS port")] = 9900
-    ca: Annotated[Path, Parameter(help="certificate authority to trust")] = Path("tripline-data/tls/ca.crt")
-    patience: Annotated[
-        float, Parameter(validator=validators.Number(gte=0), help="seconds without a connection before giving up")
-    ] = 60.0
+    host: base.DeviceHost = base.DEVICE_HOST
+    port: base.DevicePort = base.DEVICE_PORT
+    ca: base.DeviceCa = base.DEVICE_CA
+    patience: base.Patience = base.PATIENCE_S
 
 
 @base.commands.command(
@@ -98,7 +96,7 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
     except roster.MixError as error:
         raise config_files.WrongSettingError(str(error)) from None
     except fleet.TROUBLES as error:
-        print(f"tripline: {error}", file=sys.stderr)
+        base.complain(error)
         return base.FAILED
 
 
