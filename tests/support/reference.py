@@ -20,6 +20,7 @@ from tripline.domain import access, fields
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
 from tripline.services.accounts.limits import TooManyRequests
+from tripline.services.rpc import answers
 from tripline.services.tokens import TokenExpired, TokenUnreadable
 from tripline.wire import device_meanings, device_reasons
 
@@ -47,6 +48,8 @@ NOTE = "Made by `make docs` from the program; a test holds it equal.\n"
 REASONS = {
     **device_reasons.REASONS,
     connection.TOO_LARGE: "The publish is larger than `devices.max_packet`: send fewer samples in one message.",
+    answers.UNKNOWN_CALL: "An acknowledgement or result for a Request-ID that is no call of this device: publish it to"
+    " .../rpc/response/ or .../rpc/result/ with the id of the request's topic.",
     "unknown_sensor": "The sensor was removed while its message was under way.",
     "internal": "The message could not be taken in although nothing is wrong with it: a bug of Tripline, in its log.",
 }

@@ -179,7 +179,8 @@ def test_device_check_explains_a_publish_that_is_too_large(world: World) -> None
 
     assert code == 1
     assert said(messages[0], "rejected") == [
-        ": too_large: larger than this server takes: send fewer samples in one message"
+        ": too_large: larger than this server takes (256 KiB, unless its operator set another limit), so its beginning"
+        " alone was kept: send fewer samples in one message"
     ]
 
 

@@ -218,6 +218,8 @@ def _why_nowhere(north: Any, east: Any, lat: str, lon: str) -> str:
         return f"`{lat if values[0] is None else lon}` is no number: send decimal degrees"
     if values == (0, 0):
         return "both are 0: leave the position out while there is no fix"
+    if abs(values[1]) <= 90 < abs(values[0]) <= 180:
+        return f"`{lat}` is {words.shown(north)}, outside -90 to 90: are `{lat}` and `{lon}` exchanged?"
     wrong, limit, value = (lat, 90, north) if not -90 <= values[0] <= 90 else (lon, 180, east)
     return f"`{wrong}` is {words.shown(value)}, outside -{limit} to {limit}: send decimal degrees (WGS84)"
 

@@ -83,6 +83,8 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     # 5 payloads and their aliases
     ("5.2 clt missing", 2, {"tid": 1, "lat": 35.1, "lon": 129.1}, "note", "pld.clt", ("time in `ts`",)),
     ("5.2 clt missing in all", 2, [{"lat": 35.1, "lon": 129.1}] * 3, "scoring", "pld", ("2 of 3", "`clt`")),
+    ("P1 exchanged", 2, {**ITEM, "lat": 129.1, "lon": 35.1}, "dropped", "pld.lat", ("129.1", "exchanged?")),
+    ("P1 not exchanged", 2, {**ITEM, "lat": 190.0, "lon": 35.1}, "dropped", "pld.lat", ("-90 to 90: send",)),
     ("5.2 no position", 2, {"tid": 1, "clt": TS}, "scoring", "pld", ("no sample has a valid position",)),
     ("5.2 slow", 2, [{**ITEM, "clt": TS - n * 10_000} for n in (2, 1, 0)], "scoring", "pld", ("10 s apart", "5 s")),
     ("5.4 xyz number", 4, {**ITEM, "xyz": 1}, "coerced", "pld.xyz", ("shown as text",)),

@@ -9,7 +9,8 @@ from tripline.services.device_check.looking import CallState, Session, TripState
 from tripline.services.ingest import watching
 
 REFUSED: Final = {
-    "too_large": "larger than this server takes: send fewer samples in one message",
+    "too_large": "larger than this server takes (256 KiB, unless its operator set another limit), so its beginning"
+    " alone was kept: send fewer samples in one message",
     "unknown_call": "no call of this device has this Request-ID: use the one of the request's topic, character by"
     " character",
     "unknown_sensor": "the sensor was removed",
