@@ -4,6 +4,9 @@ import time
 
 import httpx
 from tests.support import fleet, mail, servers
+from tests.support.calling import box
+from tests.support.receivers import Receiver, Reply, status
+from tests.support.receiving import receiving
 
 POSITION = "37.123456"
 APPLICANT = "ops@hanbit.example"
@@ -160,3 +163,58 @@ def test_log_of_a_fleet_in_trouble_holds_no_secret_and_nobodys_address(tmp_path)
 
     assert log
     assert [secret for secret in secrets if secret in log or secret in metrics or secret in document] == []
+
+
+def _provoke_channel(server: servers.Running, company: fleet.Company) -> list[str]:
+    """Calls, answers, results and pushes, well and badly; the texts that must not be in the log."""
+    http, own = company.http, f"/api/tre/v1/company/{company.record['id']['id']}"
+    mounted = company.vehicle_with_sensor(1)
+    twoway = f"/api/plugins/rpc/twoway/{mounted.sensor_id}"
+    said = [f"confidential-{number}" for number in range(12)]
+    told = [http.get(f"{own}/push/secret").json()["secret"], http.post(f"{own}/push/secret").json()["secret"]]
+
+    def address(url: str) -> None:
+        changed = {"notifyHost": f"{url}?key={said[0]}", "rpcNotifyHost": url, "rpcNotifyBasePath": f"/{said[1]}"}
+        refused = url.startswith("ftp")
+        assert http.put(own, json={**changed, "notifyMsgType": "2,300,500"}).status_code == (400 if refused else 200)
+
+    receiver = Receiver(lambda _: Reply(status(503, said[2])))
+    with receiving(receiver) as customer, box(server, mounted.token) as device:
+        for url in (
+            f"http://han:{said[3]}@host.invalid",
+            f"ftp://{said[4]}.example",
+            f"http://127.0.0.1:25/{said[5]}",
+            f"https://127.0.0.1:{receiver.port}/{said[5]}",
+            customer.url,
+        ):
+            address(url)
+            index = len(device.requests)
+            device.script = lambda box, request_id, _: (
+                box.ack(request_id, {"result": 2000, "a": said[7]}),
+                box.result(request_id, {"results": 4000, "additionalInfo": {"lat": POSITION, "a": said[8]}}),
+            )
+            answer = http.post(twoway, json={"method": "m" + said[6], "params": {"url": f"ftp://u:{said[9]}@h/"}})
+            assert answer.status_code == 200, answer.text
+            request_id, _ = device.request(index)
+        for topic in (f"v1/sensors/me/rpc/result/{said[10]}", f"v1/sensors/me/rpc/response/{request_id}/{said[10]}"):
+            device.settled(device.send(topic, f'{{"lat":{POSITION},"x":"{said[11]}'.encode()))
+        device.settled(device.send("v1/sensors/me/tre", {"ty": 2, "pld": {"lat": float(POSITION), "x": said[11]}}))
+        customer.arrived(2)
+    token = http.headers["X-Authorization"].removeprefix("Bearer ")
+    return [*said, *told, *(each.removeprefix("whsec_") for each in told), mounted.token, POSITION, token]
+
+
+def test_log_of_calls_and_pushes_in_trouble_holds_no_secret_and_no_position(tmp_path):
+    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
+    with (
+        servers.serving(tmp_path / "data", variables=talkative) as server,
+        fleet.Company(server.api, server.data) as company,
+    ):
+        secrets = _provoke_channel(server, company)
+        metrics = company.http.get("/metrics").text
+        documents = company.http.get("/api/openapi.json").text + company.http.get("/api/asyncapi.json").text
+    log = _log(server)
+
+    assert "ingest.reject" in log
+    assert 'tripline_pushes_total{outcome="failed"}' in metrics
+    assert [secret for secret in secrets if secret in log or secret in metrics or secret in documents] == []
