@@ -3,11 +3,13 @@
 The caller measures what lies outside the database (disk, certificate, damage); the verdicts are made here.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from tripline.domain.access import Scope
 from tripline.store import inspection, mail_outbox, push_parked, rejected
+from tripline.store.outbox import Channel
 from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
@@ -19,6 +21,7 @@ LEAST_FREE_BYTES: Final = 512 * 2**20
 CERTIFICATE_DAYS: Final = 14
 """A made certificate is renewed 30 days ahead at each start; below this someone has to act."""
 NEWEST: Final = 10
+_ADDRESSES: Final = {Channel.NOTIFY: "notify", Channel.RPC_NOTIFY: "rpcNotify"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Finding:
     subject: str
     well: bool
     text: str
+    details: tuple[str, ...] = ()
+    """Lines that go below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +118,30 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
 
 def _pushes(tx: ReadTx, now_ms: int) -> Finding:
     pushes = push_parked.counts(tx)
-    waits = f"{pushes.waiting} messages to customers' servers wait"
+    text = f"{pushes.waiting} messages to customers' servers wait"
     if pushes.oldest_ms is not None:
-        waits += f", the oldest for {max(0, now_ms - pushes.oldest_ms) // _MS_PER_MINUTE} minutes"
+        text += f", the oldest for {_minutes(pushes.oldest_ms, now_ms)} minutes"
     if pushes.parked:
-        error = f"; last error: {pushes.last_error}" if pushes.last_error else ""
-        return Finding("push", True, f"{waits}, {pushes.parked} given up (see `tripline push list`){error}")
-    return Finding("push", True, waits)
+        text += f", {pushes.parked} given up (see `tripline push list`)"
+        text += f"; last error: {pushes.last_error}" if pushes.last_error else ""
+    return Finding("push", True, text, tuple(_receivers(tx, now_ms)))
+
+
+def _receivers(tx: ReadTx, now_ms: int) -> Iterator[str]:
+    """Those who do not take what is sent to them."""
+    behind = [each for each in push_parked.backlogs(tx) if each.last_error or now_ms - each.oldest_ms >= _MS_PER_MINUTE]
+    for each in behind[:NEWEST]:
+        error = f"; last error: {each.last_error}" if each.last_error else ""
+        yield (
+            f"{_ADDRESSES[each.channel]} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
+            f" {each.waiting} wait, the oldest for {_minutes(each.oldest_ms, now_ms)} minutes{error}"
+        )
+    if len(behind) > NEWEST:
+        yield f"and {len(behind) - NEWEST} more"
+
+
+def _minutes(since_ms: int, now_ms: int) -> int:
+    return max(0, now_ms - since_ms) // _MS_PER_MINUTE
 
 
 def _mails(tx: ReadTx) -> Finding:

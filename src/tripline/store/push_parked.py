@@ -15,12 +15,14 @@ from tripline.store import outbox
 from tripline.store.journeys import Span
 from tripline.store.listing import UnknownOffset
 from tripline.store.outbox import Channel
-from tripline.store.tables import push_outbox
+from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import ReadTx, WriteTx
 
 _ROW: Final = push_outbox.c
 _PARKED: Final = _ROW.parked_ms.is_not(None)
 _WAITING: Final = _ROW.parked_ms.is_(None)
+_TRIED_AMONG: Final = 100
+"""Of so many that wait longest, one that was tried tells what is wrong: an error is not in the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,25 @@ class Counts:
     def oldest_ms(self) -> int | None:
         """When the longest waiting message began to wait."""
         return None if self.oldest_no is None else ids.ms_of_no(self.oldest_no)
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits for one receiver."""
+
+    company_id: CompanyId
+    company_name: str | None
+    """None: the company is gone."""
+    channel: Channel
+    waiting: int
+    oldest_no: RowNo
+    last_error: str | None
+    """What came of the last attempt at the oldest message that was tried; None: none failed, or it is far behind."""
+
+    @property
+    def oldest_ms(self) -> int:
+        """When the longest waiting message began to wait."""
+        return ids.ms_of_no(self.oldest_no)
 
 
 def listed(tx: ReadTx, which: Which, *, limit: int, after: RowNo | None = None, bodies: bool = False) -> list[Parked]:
@@ -144,6 +165,46 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
     parked = tx.all(select(func.count().label("all"), newest).where(_PARKED, of_company))[0]
     errors = tx.all(select(_ROW.last_error).where(_ROW.no == parked.newest)) if parked.all else []
     return Counts(waiting.all, parked.all, waiting.oldest, errors[0].last_error if errors else None)
+
+
+def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel] = tuple(Channel)) -> str | None:
+    """What came of the last attempt at a message that waits, one of the longest waiting; None when none failed."""
+    for channel in channels:
+        longest = (
+            select(_ROW.no, _ROW.last_error)
+            .where(_WAITING, _ROW.company_id == company_id, _ROW.channel == channel.value)
+            .order_by(_ROW.no)
+            .limit(_TRIED_AMONG)
+            .subquery()
+        )
+        failed = select(longest.c.last_error).where(longest.c.last_error.is_not(None))
+        found = tx.all(failed.order_by(longest.c.no).limit(1))
+        if found:
+            return str(found[0].last_error)
+    return None
+
+
+def backlogs(tx: ReadTx) -> list[Backlog]:
+    """What waits, by receiver, the longest waiting first."""
+    oldest = func.min(_ROW.no).label("oldest")
+    waits = (
+        select(_ROW.company_id, _ROW.channel, func.count().label("waiting"), oldest)
+        .where(_WAITING)
+        .group_by(_ROW.company_id, _ROW.channel)
+        .subquery()
+    )
+    named = select(waits, company.c.name).select_from(waits.outerjoin(company, company.c.id == waits.c.company_id))
+    return [
+        Backlog(
+            row.company_id,
+            row.name,
+            Channel(row.channel),
+            row.waiting,
+            RowNo(row.oldest),
+            waiting_error(tx, row.company_id, [Channel(row.channel)]),
+        )
+        for row in tx.all(named.order_by(waits.c.oldest))
+    ]
 
 
 def _select(which: Which, bodies: bool) -> Select[Any]:

@@ -31,7 +31,9 @@ class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
     last_error: Annotated[
         str | None,
         Meta(
-            description="why the newest of those was given up; null while there is none", examples=["HTTP status 410."]
+            description="why the oldest that wait could not be delivered, or else why the newest of those was given up;"
+            " null while nothing failed",
+            examples=["HTTP status 410."],
         ),
     ]
 

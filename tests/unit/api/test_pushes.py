@@ -76,6 +76,20 @@ def test_counts_are_those_of_the_company(tmp_path):
     assert some == {"waiting": 3, "parked": 1, "oldestTime": now_ms, "lastError": "HTTP status 404."}
 
 
+def test_error_of_what_waits_comes_before_that_of_what_was_given_up(tmp_path):
+    async def scenario(app, admin, path):
+        await parked(app, admin.company_id, 1)
+        await waiting(app, admin.company_id, 1)
+        [row] = await app.store.read(
+            lambda tx: tx.all(select(push_outbox.c.no).where(push_outbox.c.parked_ms.is_(None)))
+        )
+        failed = [Result(row.no, 1, app.now_ms + 1_000, "The connection failed: Connection refused.")]
+        await app.store.write(lambda tx: push_queue.settle(tx, delivered=[], postponed=failed, parked=[]))
+        return await app.get(admin, path)
+
+    assert play(tmp_path, scenario)["lastError"] == "The connection failed: Connection refused."
+
+
 def test_parked_message_is_told_without_what_it_says(tmp_path):
     async def scenario(app, admin, path):
         ids = await parked(app, admin.company_id, 1, channel=Channel.RPC_NOTIFY)

@@ -5,8 +5,12 @@ import dataclasses
 import pytest
 from tests.support import rows
 
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.services import doctor
-from tripline.store import mail_outbox
+from tripline.store import mail_outbox, outbox, push_queue
+from tripline.store.outbox import Waiting
+from tripline.store.push_queue import Result
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
@@ -78,3 +82,34 @@ def test_parked_mails_are_wrong_and_waiting_ones_are_not():
 def mail_finding(tx) -> tuple[bool, str]:
     report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
     return next((each.well, each.text) for each in report.findings if each.subject == "mail")
+
+
+def push_finding(tx) -> doctor.Finding:
+    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    return next(each for each in report.findings if each.subject == "push")
+
+
+@pytest.mark.parametrize(("waited_s", "error", "named"), [(59, None, False), (60, None, True), (0, "HTTP 500.", True)])
+def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
+    no = RowNo(ids.first_no(NOW_MS - waited_s * 1_000))
+    with rows.memory() as tx:
+        outbox.add(tx, [Waiting(no, "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)])
+        if error:
+            push_queue.settle(tx, delivered=[], postponed=[Result(no, 1, 0, error)], parked=[])
+        found = push_finding(tx)
+
+    text = f"notify of a company that is gone (c): 1 wait, the oldest for {waited_s // 60} minutes"
+    assert found.well
+    assert found.details == ((f"{text}; last error: {error}" if error else text,) if named else ())
+
+
+def test_ten_receivers_are_named_at_most():
+    first = ids.first_no(NOW_MS - DAY_MS)
+    with rows.memory() as tx:
+        outbox.add(
+            tx, [Waiting(RowNo(first + n), f"{n}", CompanyId(f"c{n}"), SensorId("s"), 2, b"{}", 0) for n in range(12)]
+        )
+        details = push_finding(tx).details
+
+    assert len(details) == 11
+    assert details[-1] == "and 2 more"

@@ -6,7 +6,7 @@ from tests.support import rows
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.store import outbox, push_parked, push_queue
 from tripline.store.outbox import Channel, Waiting
-from tripline.store.push_parked import Which
+from tripline.store.push_parked import Backlog, Which
 from tripline.store.push_queue import Result
 
 SENSOR = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")
@@ -100,3 +100,26 @@ def test_statements_of_the_pusher_look_at_no_more_than_they_need(tx):
     assert [
         name for name, steps in plans.items() if any("SCAN" in step or "TEMP B-TREE" in step for step in steps)
     ] == []
+
+
+def test_backlogs_are_told_by_receiver_with_what_is_wrong_the_longest_waiting_first(tx):
+    outbox.add(tx, [waiting(1), waiting(2, B), waiting(3, B), waiting(4, B, RPC), waiting(5)])
+    failed = [Result(RowNo(2), 3, 0, "HTTP status 500."), Result(RowNo(3), 1, 0, "No status line came in time.")]
+    push_queue.settle(tx, delivered=[], postponed=failed, parked=[Result(RowNo(5), 1, 0, "HTTP status 410.")])
+
+    found = push_parked.backlogs(tx)
+
+    assert found == [
+        Backlog(A, None, NOTIFY, 1, RowNo(1), None),
+        Backlog(B, None, NOTIFY, 2, RowNo(2), "HTTP status 500."),
+        Backlog(B, None, RPC, 1, RowNo(4), None),
+    ]
+
+
+@pytest.mark.parametrize(("before", "told"), [(0, "x"), (99, "x"), (100, None)])
+def test_error_is_looked_for_among_those_that_wait_longest(tx, before, told):
+    outbox.add(tx, [waiting(no) for no in range(1, before + 3)])
+    push_queue.settle(tx, delivered=[], postponed=[Result(RowNo(before + 1), 1, 0, "x")], parked=[])
+
+    assert push_parked.waiting_error(tx, A) == told
+    assert push_parked.waiting_error(tx, A, [RPC]) is None

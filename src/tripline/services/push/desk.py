@@ -4,6 +4,7 @@ Not here: the sending (`pusher.py`), the same for the operator of the machine (`
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from tripline.domain import access
@@ -27,9 +28,11 @@ def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
-    """How many messages wait and were given up. Raises `NotFound` or `Forbidden`."""
+    """How many messages wait and were given up, and what is wrong. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    return push_parked.counts(tx, company_id)
+    counted = push_parked.counts(tx, company_id)
+    failed = push_parked.waiting_error(tx, company_id) if counted.waiting else None
+    return counted if failed is None else replace(counted, last_error=failed)
 
 
 def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
