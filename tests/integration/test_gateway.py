@@ -516,6 +516,29 @@ def test_connection_above_the_maximum_is_closed_at_once():
     run(scenario)
 
 
+def test_sockets_that_never_finish_tls_make_room_for_those_that_do(tls):
+    """Else whoever opens sockets and says nothing takes the files of the whole process, REST included."""
+
+    async def scenario():
+        async with listening(MemoryIntake(), Devices(max_connections=3)) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context())
+            first = await Client.connected(address, tls.client_context())
+            silent = [await Client.open(address) for _ in range(4)]
+
+            assert await silent[0].next() is None
+            assert await silent[1].next() is None
+            second = await Client.connected(address, tls.client_context(), user_name=OTHER_USER)
+
+            assert await silent[2].next() is None
+            for device in (first, second):
+                device.send(packets.Pingreq())
+                assert await device.next() == packets.Pingresp()
+            for each in (first, second, *silent):
+                await each.close()
+
+    run(scenario)
+
+
 def test_dropped_sensor_loses_its_session():
     async def scenario():
         async with listening(MemoryIntake()) as listener:

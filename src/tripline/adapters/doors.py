@@ -22,8 +22,8 @@ class DoorError(Exception):
 def allow(connections: int) -> None:
     """Let this process have so many connections, as far as the system permits, and not without bound more.
 
-    Each is an open file. The usual soft limit of 1024 would end a fleet early; without any limit, connections that
-    never finish TLS, which no door counts, could fill the memory.
+    Each is an open file. The usual soft limit of 1024 would end a fleet early; without any limit, connections to
+    REST, which nothing counts, could fill the memory.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + BESIDES

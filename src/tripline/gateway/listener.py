@@ -149,7 +149,7 @@ class DeviceListener:
         made: Callable[[], asyncio.Protocol] = plain
         if ssl_context is not None:
             times = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
-            self._doors.append(TlsDoor(ssl_context, plain, self._turns, **times))
+            self._doors.append(TlsDoor(ssl_context, plain, self._turns, has_room=self._has_room, **times))
             made = functools.partial(TlsShell, self._doors[-1])
         server = await self._loop.create_server(made, backlog=BACKLOG, **where)
         for opened in server.sockets:
@@ -161,6 +161,11 @@ class DeviceListener:
     def _opened(self, connection: Connection) -> bool:
         self._connections.add(connection)
         return len(self._connections) <= self._config.max_connections
+
+    def _has_room(self) -> bool:
+        """Whether sockets that have not finished TLS, together with the connections, are as many as may be."""
+        unfinished = sum(len(door.unfinished) for door in self._doors)
+        return len(self._connections) + unfinished <= self._config.max_connections
 
     def _asked(self, connection: Connection, user_name: str) -> None:
         self._turns.wait(lambda: self._begin_answer(connection, user_name), begun=True)

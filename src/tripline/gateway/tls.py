@@ -25,7 +25,8 @@ class TlsDoor:
     """What the connections of a door share: certificate, times, buffers, and whose handshake begins next.
 
     A handshake takes at most `handshake_s`, not counting the time it waits for its turns; a close waits at most
-    `shutdown_s` for the other side. Make it on the running event loop.
+    `shutdown_s` for the other side. Without room for a new socket the one that has been at its handshake longest goes.
+    Make it on the running event loop.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class TlsDoor:
         *,
         handshake_s: float,
         shutdown_s: float,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self.make = make
         self.handshake_s = handshake_s
@@ -44,8 +46,9 @@ class TlsDoor:
         self.turns = turns
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
-        self.unfinished: set[TlsShell] = set()
-        """Sockets whose handshake is not done."""
+        self.unfinished: dict[TlsShell, None] = {}
+        """Sockets whose handshake is not done, oldest first."""
+        self.has_room = has_room
         self._context = context
 
     def begin(self) -> ssl.SSLObject:
@@ -81,7 +84,9 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; the client speaks first."""
         self._transport = cast("asyncio.Transport", transport)
-        self._door.unfinished.add(self)
+        self._door.unfinished[self] = None
+        if not self._door.has_room():
+            next(iter(self._door.unfinished)).abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the wire came: whole records go to the connection, in one piece."""
@@ -117,7 +122,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._transport = None
         self._closing = True
         self._stop_timer()
-        self._door.unfinished.discard(self)
+        self._door.unfinished.pop(self, None)
         if self._inner is not None:
             self._inner.connection_lost(exc)
 
@@ -143,6 +148,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def abort(self) -> None:
         """Close at once."""
         self._closing = True
+        self._door.unfinished.pop(self, None)
         if self._transport is not None:
             self._transport.abort()
 
@@ -205,7 +211,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._enter(plain)
 
     def _enter(self, plain: bytes) -> None:
-        self._door.unfinished.discard(self)
+        self._door.unfinished.pop(self, None)
         inner = self._inner = self._door.make()
         inner.connection_made(self)
         if plain:
