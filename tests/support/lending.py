@@ -27,6 +27,10 @@ class Companies:
 
 async def companies(app: Rest) -> Companies:
     """The operators Ace and Other, and Ace's partners Owner, Borrower and Below (registered by Borrower)."""
+    return await app.staged(_companies)
+
+
+async def _companies(app: Rest) -> Companies:
     _, operator = await app.operator("ace", name="Ace")
     _, owner = await app.partner(operator, "owner@partners.example", name="Owner")
     _, borrower = await app.partner(operator, "borrower@partners.example", name="Borrower")

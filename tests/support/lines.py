@@ -64,5 +64,10 @@ class Scene:
 
 async def scene(app: Rest, **fields: Any) -> Scene:
     """A carrier and an operator company."""
+    carrier, admin = await (_logins(app, **fields) if fields else app.staged(_logins))
+    return Scene(app, carrier, admin)
+
+
+async def _logins(app: Rest, **fields: Any) -> tuple[Login, Login]:
     _, admin = await app.operator("ace", **{"notifyHost": "http://n.example/", "notifyMsgType": "600", **fields})
-    return Scene(app, await app.account("net@carrier.example", Authority.CARRIER), admin)
+    return await app.account("net@carrier.example", Authority.CARRIER), admin

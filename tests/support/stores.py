@@ -1,6 +1,7 @@
 """Empty stores for tests."""
 
 import sqlite3
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,22 @@ def fresh_file(folder: Path) -> Path:
     path = folder / "tripline.db"
     path.write_bytes(_empty_database())
     return path
+
+
+def content(path: Path) -> bytes:
+    """Everything that is in a database file, whoever has it open."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.serialize()
+
+
+def fill(path: Path, content: bytes) -> None:
+    """Let a database file that others have open hold this content; no company may be in it yet."""
+    beside = path.with_suffix(".stage")
+    beside.write_bytes(content)
+    with closing(sqlite3.connect(beside)) as source, closing(sqlite3.connect(path)) as target:
+        assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
+        target.execute("PRAGMA synchronous = OFF")
+        source.backup(target)
 
 
 @cache

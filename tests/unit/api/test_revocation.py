@@ -1,5 +1,6 @@
 """What is taken back is gone at the very next request: every route on which a loan or a right opened something."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -87,6 +88,16 @@ class Story:
         return {name: await self.open_to(name) for name in self.logins}
 
 
+async def _told(app: Rest) -> Story:
+    story = copy.copy(await app.staged(_first_told))
+    story.app = app
+    return story
+
+
+async def _first_told(app: Rest) -> Story:
+    return await Story(app).tell()
+
+
 DRIVERS = set(ON_VEHICLE)
 DIRECTORS = {*ON_VEHICLE, *OF_DIRECTORS}
 ALL = {*DIRECTORS, *OF_ITS_DRIVER}
@@ -104,7 +115,7 @@ BEFORE: dict[str, set[str]] = {
 
 def _story(folder: Any, take_back: Any) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     async def scenario(app: Rest) -> Any:
-        story = await Story(app).tell()
+        story = await _told(app)
         before = await story.open_to_each()
         await take_back(app, story)
         return before, await story.open_to_each()
@@ -149,7 +160,7 @@ def test_driver_whose_right_is_taken_back_keeps_what_that_driver_drove(tmp_path)
 
 def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(tmp_path):
     async def scenario(app):
-        story = await Story(app).tell()
+        story = await _told(app)
         story.drove = story.people["driver of borrower"]
         await app.store.write(lambda tx: lending.now_drove(tx, story.trip, story.drove))
         await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -163,7 +174,7 @@ def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_ba
 
 def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(tmp_path):
     async def scenario(app):
-        story = await Story(app).tell()
+        story = await _told(app)
         await app.store.write(lending.drives_now(story.v, story.people["driver of borrower"]))
         before = await app.get(story.of.owner, f"/vehicle/{story.v}")
         await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -185,7 +196,7 @@ def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_pe
 
 def test_vehicle_taken_back_keeps_a_driver_of_another_company(tmp_path):
     async def scenario(app):
-        story = await Story(app).tell()
+        story = await _told(app)
         await app.store.write(lending.drives_now(story.v, story.drove))
         await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
         vehicle = await app.get(story.of.owner, f"/vehicle/{story.v}")
@@ -196,7 +207,7 @@ def test_vehicle_taken_back_keeps_a_driver_of_another_company(tmp_path):
 
 def test_right_on_one_vehicle_outlives_the_loan_of_another(tmp_path):
     async def scenario(app):
-        story = await Story(app).tell()
+        story = await _told(app)
         second = await lending.new_vehicle(app, story.of.owner, "second")
         await lending.lend(app, story.of.owner, story.of.borrower, second)
         person = story.people["director of borrower"]
@@ -209,7 +220,7 @@ def test_right_on_one_vehicle_outlives_the_loan_of_another(tmp_path):
 
 def test_lent_again_brings_no_right_back(tmp_path):
     async def scenario(app):
-        story = await Story(app).tell()
+        story = await _told(app)
         await lending.take_back(app, story.of.owner, story.of.borrower, story.v)
         await lending.lend(app, story.of.owner, story.of.borrower, story.v)
         return {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}

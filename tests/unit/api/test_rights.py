@@ -48,7 +48,7 @@ async def _outcome(app, giver, person, vehicle_id, *, drive):
 )
 def test_h4_right_is_answered_read_and_listed_with_every_field(tmp_path, drive, role, name):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         person = cast.people[f"{name} of borrower"]
         new = await lending.give(app, cast.of.borrower, person, cast.v, drive=drive)
         path = lending.rights(person, drive=drive)
@@ -109,7 +109,7 @@ GIVEN, FOREIGN, STATE, TAKEN = "DELEGATED_DIRECTOR", (403, 20), (400, 30), (400,
 )
 def test_rule_2_who_makes_whom_delegated_director_of_what(tmp_path, giver, receiver, vehicle, outcome):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
         return await _outcome(app, who[giver], who[receiver], getattr(cast, vehicle), drive=False)
 
@@ -118,7 +118,7 @@ def test_rule_2_who_makes_whom_delegated_director_of_what(tmp_path, giver, recei
 
 def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         unlent = await lending.new_vehicle(app, cast.managing, "unlent")
         answer = await app.refused(
             cast.managing,
@@ -133,7 +133,7 @@ def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_i
 
 def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         second = await lending.director(app, cast.of.borrower, "second")
         await lending.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
         return await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
@@ -168,7 +168,7 @@ def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
 )
 def test_rule_3_who_lets_whom_drive_what(tmp_path, giver, receiver, vehicle, outcome):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         delegated = await lending.director(app, cast.of.borrower, "delegated")
         driver = await lending.driver(app, cast.of.borrower, "delegated-driver")
         await lending.give(app, cast.of.borrower, delegated, cast.v)
@@ -182,7 +182,7 @@ def test_rule_3_who_lets_whom_drive_what(tmp_path, giver, receiver, vehicle, out
 
 def test_right_is_given_once_but_directing_and_driving_are_two(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         director = cast.people["director of borrower"]
         outcomes = [
             await _outcome(app, giver, director, cast.v, drive=drive)
@@ -202,7 +202,7 @@ def test_right_is_given_once_but_directing_and_driving_are_two(tmp_path):
 
 def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         return [
             await _outcome(app, cast.of.owner, person, cast.v, drive=drive)
             for person, drive in (
@@ -217,7 +217,7 @@ def test_drivers_and_administrators_are_no_directors_and_administrators_no_drive
 
 def test_right_checks_come_in_the_published_order(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         person, foreign = (
             f"/driver/{cast.people[name].user_id}/relation/vehicle" for name in ("driver of owner", "driver of other")
         )
@@ -270,7 +270,7 @@ def test_right_checks_come_in_the_published_order(tmp_path):
 
 def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         holder = cast.people["driver of borrower"]
         await lending.give(app, cast.of.borrower, holder, cast.v, drive=True)
         path = lending.rights(holder, drive=True)
@@ -322,7 +322,7 @@ def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_th
 )
 def test_who_takes_back_which_right(tmp_path, taker, holder, drive, outcome):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         for name in ("owner", "borrower", "operator"):
             admin = getattr(cast.of, name)
             await lending.give(app, admin, cast.people[f"director of {name}"], cast.v)
@@ -338,7 +338,7 @@ def test_who_takes_back_which_right(tmp_path, taker, holder, drive, outcome):
 
 def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         path = lending.rights(cast.people["driver of other"], drive=True)
         return (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2]
 
@@ -356,7 +356,7 @@ def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing
 )
 def test_current_driver_whose_last_right_is_taken_back_drives_no_more(tmp_path, rights, taken, still_drives):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         person = cast.people["director of borrower"]
         sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
         await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
@@ -377,7 +377,7 @@ def test_current_driver_whose_last_right_is_taken_back_drives_no_more(tmp_path, 
 
 def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(tmp_path):
     async def scenario(app):
-        cast = await _cast(app)
+        cast = await app.staged(_cast)
         driver = cast.people["driver of owner"]
         drivers = []
         for person in (cast.managing, cast.people["driver of borrower"]):
