@@ -1,7 +1,7 @@
 """Every seam between Tripline and what can be replaced, on one page.
 
-An adapter is a file in `adapters/` (or `store/` for the store), named only in `app.py`, and passes the contract suite
-of its port in `tests/contract/`.
+An adapter is a file in `adapters/` (or `store/` for the store), named only in `outside.py` and `app.py`, and passes the
+contract suite of its port in `tests/contract/`.
 """
 
 from collections.abc import Callable

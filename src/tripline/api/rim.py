@@ -29,7 +29,7 @@ Call: TypeAlias = Request[Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rim:
-    """The parts that handlers call, wired by `app.py`."""
+    """The parts that handlers call, wired by `parts.py`."""
 
     store: Store
     ids: TimeIds

@@ -1,0 +1,113 @@
+"""What stands at the border of the program, as the settings choose it: TLS, listening sockets, and whom it speaks to.
+
+Here adapters are chosen; what they are given to is in `parts.py`, when they are opened in `app.py`.
+"""
+
+import contextlib
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tripline import config_files
+from tripline.adapters import (
+    carrier_http,
+    carrier_simulated,
+    doors,
+    mail_folder,
+    mail_smtp,
+    tls_local,
+    webhook_addresses,
+    webhook_http,
+)
+from tripline.config import Config
+from tripline.ports import CarrierLines, Clock, Mailer, WebhookSender
+from tripline.store.transactions import Store
+
+LOOPBACK: Final = "127.0.0.1"
+
+
+class Doors:
+    """Every listening socket, bound; and what the ready line says of them. Raises `doors.DoorError`."""
+
+    def __init__(self, config: Config, opened: contextlib.AsyncExitStack) -> None:
+        self._opened = opened
+        self._host = config.host
+        self._scheme = "https" if config_files.uses_https(config) else "http"
+        self.devices = self._bind(config.host, config.device_port, "device")
+        self.devices_plain = (
+            None if config.device_plain_port is None else self._bind(LOOPBACK, config.device_plain_port, "plain device")
+        )
+        self._api = self._bind(config.host, config.api_port, "API")
+        self._analytics = self._bind(config.host, config.analytics_port, "analytics")
+        self.http = [self._api, self._analytics]
+        self.api_port = doors.port_of(self._api)
+        if not config_files.is_loopback(config.host) and config.host not in doors.EVERY_ADDRESS:
+            # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
+            self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
+
+    @property
+    def api_url(self) -> str:
+        """The API door's address, one that can be connected to."""
+        return f"{self._scheme}://{self._address(self._api)}"
+
+    def ready_line(self, ca: Path) -> str:
+        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
+        analytics, devices = self._address(self._analytics), self._address(self.devices)
+        return f"ready api={self.api_url} analytics={self._scheme}://{analytics} devices={devices} ca={ca}"
+
+    def _address(self, door: socket.socket) -> str:
+        host = LOOPBACK if self._host in doors.EVERY_ADDRESS else self._host
+        return doors.address_text(host, doors.port_of(door))
+
+    def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
+        door = doors.bind(host, port, purpose=purpose)
+        self._opened.callback(door.close)
+        return door
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Whom the program speaks to."""
+
+    carrier: CarrierLines
+    webhooks: WebhookSender
+    mailer: Mailer
+
+
+def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Others:
+    """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`."""
+    return Others(_carrier(config, store, clock, opened), _webhooks(config, opened), _mailer(config, clock))
+
+
+def material(config: Config, folder: Path, *, now_ms: int) -> tls_local.Material:
+    """The certificate of the doors: the operator's, or one of our own. Raises `tls_local.TlsError`."""
+    if config.tls.cert:
+        return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
+    return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
+
+
+def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> CarrierLines:
+    """The carrier that is asked to lift pauses."""
+    if not config.carrier.url:
+        return carrier_simulated.SimulatedCarrier(store=store, clock=clock)
+    carrier = carrier_http.HttpCarrier(config.carrier)
+    opened.push_async_callback(carrier.close)
+    return carrier
+
+
+def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
+    """What sends to customers' servers: to those in private networks only when that was allowed."""
+    guard = webhook_addresses.AddressGuard(allow_private=config_files.pushes_into_private_networks(config))
+    tls = tls_local.client_context(config.push.ca)
+    webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
+    opened.push_async_callback(webhooks.close)
+    return webhooks
+
+
+def _mailer(config: Config, clock: Clock) -> Mailer:
+    """What sends mails: the mail server, or a folder where there is none."""
+    if config.mail.host:
+        return mail_smtp.SmtpMailer(config.mail, clock=clock)
+    folder = Path(config.mail.folder or config.data / "mail")
+    return mail_folder.MailFolder(folder, sender=config.mail.sender, clock=clock)
