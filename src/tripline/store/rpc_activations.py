@@ -27,6 +27,8 @@ _OF_VEHICLE: Final = Hot(
     select(activation.c.sensor_id).where(activation.c.vehicle_id == bindparam("key")).order_by(activation.c.sensor_id),
     "key",
 )
+_FORGET: Final = delete(activation).where(activation.c.sensor_id == bindparam("key"))
+_WITHDRAW: Final = _FORGET.where(activation.c.call_id == bindparam("request"))
 _MOUNT: Final = (
     update(sensor)
     .where(
@@ -58,7 +60,12 @@ def for_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
     """Nothing is awaited of the sensor any more: a result that comes maps nothing."""
-    tx.run(delete(activation).where(activation.c.sensor_id == bindparam("key")), {"key": sensor_id})
+    tx.run(_FORGET, {"key": sensor_id})
+
+
+def withdraw(tx: WriteTx, call: Call) -> bool:
+    """This request is awaited no more; False when it did not count: another one took its place, or none is awaited."""
+    return tx.run(_WITHDRAW, {"key": call.sensor_id, "request": call.id}) == 1
 
 
 def mount(tx: WriteTx, sensor_id: SensorId, vehicle_id: VehicleId, status: Status) -> bool:

@@ -3,13 +3,13 @@
 from tripline.domain import rpc, sensors
 from tripline.domain.rpc import Call
 from tripline.store import rpc_activations
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import WriteTx
 
 
 def acknowledged(tx: WriteTx, call: Call) -> None:
     """The device acknowledged an activation; one that it refuses is awaited no more."""
-    if refuses(call.response_code) and _counts(tx, call):
-        rpc_activations.forget(tx, call.sensor_id)
+    if refuses(call.response_code):
+        rpc_activations.withdraw(tx, call)
 
 
 def concluded(tx: WriteTx, call: Call) -> bool:
@@ -17,9 +17,8 @@ def concluded(tx: WriteTx, call: Call) -> bool:
 
     A request that was superseded or cancelled maps nothing. Nor does one whose vehicle is gone or another company's.
     """
-    if not _counts(tx, call):
+    if not rpc_activations.withdraw(tx, call):
         return False
-    rpc_activations.forget(tx, call.sensor_id)
     if not rpc.is_success(call.result_code) or call.vehicle_id is None:
         return False
     status = sensors.NEXT[sensors.Status.DEACTIVATED, sensors.Event.MOUNT]
@@ -29,8 +28,3 @@ def concluded(tx: WriteTx, call: Call) -> bool:
 def refuses(code: int | None) -> bool:
     """Whether an acknowledgement's code says that the device will not be activated; none says nothing (rpc.md 6.2)."""
     return code is not None and not rpc.is_success(code)
-
-
-def _counts(tx: ReadTx, call: Call) -> bool:
-    pending = rpc_activations.of_sensor(tx, call.sensor_id)
-    return pending is not None and pending[0] == call.id

@@ -99,9 +99,7 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: Event, ids: TimeIds, now_m
     rpc_calls.end(tx, ended)
     for call in ended:
         if call.activation and event is not Event.NO_ACK:
-            pending = rpc_activations.of_sensor(tx, call.sensor_id)
-            if pending is not None and pending[0] == call.id:
-                rpc_activations.forget(tx, call.sensor_id)
+            rpc_activations.withdraw(tx, call)
         found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
         post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
     told = post.send(ids=ids, now_ms=now_ms)
