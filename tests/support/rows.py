@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.support import stores
 from tripline.store import sqlite
-from tripline.store.tables import metadata
 from tripline.store.transactions import WriteTx
 
 
@@ -13,11 +13,11 @@ from tripline.store.transactions import WriteTx
 def memory() -> Iterator[WriteTx]:
     """A transaction that sees every table and no row; nothing is left of it afterwards."""
     engine = sqlite.open_engine(":memory:")
-    metadata.create_all(engine)
     with engine.connect() as connection:
         tx = WriteTx(connection)
-        yield tx
         driver = _driver(tx)
+        driver.deserialize(stores.empty())
+        yield tx
     engine.dispose()
     driver.close()
 

@@ -12,7 +12,7 @@ from tripline.store.tables import metadata
 def fresh_file(folder: Path) -> Path:
     """A database file with every table and no row."""
     path = folder / "tripline.db"
-    path.write_bytes(_empty_database())
+    path.write_bytes(empty())
     return path
 
 
@@ -33,7 +33,8 @@ def fill(path: Path, content: bytes) -> None:
 
 
 @cache
-def _empty_database() -> bytes:
+def empty() -> bytes:
+    """The content of a database file with every table and no row; made once, for it takes longer than most tests."""
     engine = sqlite.open_engine(":memory:")
     metadata.create_all(engine)
     with engine.connect() as connection:
