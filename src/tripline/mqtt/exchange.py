@@ -74,12 +74,14 @@ class Exchange:
         """Hand the message to every client that subscribed, and retain it if it asks for that."""
         if message.retain:
             self._retain(message)
+        # A member may be lost by being told; its session has the message then, and is not among the absent here.
+        members, absent = list(self._members.items()), list(self._absent.values())
         # [MQTT-3.3.1-9] no RETAIN on what goes to a subscription that is there already.
-        for member, entry in list(self._members.items()):
+        for member, entry in members:
             qos = entry.session.granted_qos(message.topic)
             if qos is not None:
                 member.deliver(_copy(message, qos))
-        for session in self._absent.values():
+        for session in absent:
             qos = session.granted_qos(message.topic)
             if qos is not None:
                 session.keep(_copy(message, qos))

@@ -383,3 +383,18 @@ def test_filters_of_one_packet_are_answered_in_order_in_one_suback(exchange):
     box = Box(exchange)
 
     assert box.say(Subscribe(4, (("conf/a", 2), ("conf/b", 0), ("conf/+/c", 1)))) == [Suback(4, (2, 0, 1))]
+
+
+def test_client_lost_while_a_message_goes_to_it_gets_the_message_once(exchange):
+    class Lost(Box):
+        """As a connection that is closed because it does not read."""
+
+        def deliver(self, message):
+            super().deliver(message)
+            self.lose()
+
+    Lost(exchange, KEEP).subscribe(("conf/a", 1))
+
+    Box(exchange).say(Publish("conf/a", b"x", 1, 1))
+
+    assert Box(exchange, KEEP).resumed == [Publish("conf/a", b"x", 1, 1, dup=True)]
