@@ -4,10 +4,12 @@ import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from tripline.adapters.http_uvicorn import Bounds, HttpDoors
+from tripline.wire.rest import CAME_WHOLE
 
 NOW_MS = 1_760_000_000_000
 HEAD = b"POST /x HTTP/1.1\r\nHost: x\r\n"
@@ -25,10 +27,12 @@ async def _echo(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 
 
-def _with_door(bounds: Bounds, talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]) -> bytes:
+def _with_door(
+    bounds: Bounds, talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]], app: Any = _echo
+) -> bytes:
     async def play() -> bytes:
         door = socket.create_server(("127.0.0.1", 0))
-        doors = HttpDoors(_echo, [door], tls=None, clock=lambda: NOW_MS, bounds=bounds)
+        doors = HttpDoors(app, [door], tls=None, clock=lambda: NOW_MS, bounds=bounds)
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(doors.run())
             await doors.opened()
@@ -181,3 +185,33 @@ def test_connection_that_waits_between_requests_is_kept() -> None:
         return answers
 
     assert _with_door(Bounds(request_s=0.05), talk).count(b"HTTP/1.1 200 ") == 2
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        ([HEAD + b"Content-Length: 1\r\n\r\n1"], [True]),
+        ([HEAD + b"\r\n"], [True]),
+        ([HEAD, b"Content-Length: 1\r\n\r\n1"], [True]),
+        ([HEAD + b"Content-Length: 1\r\n\r\n", b"1"], [False]),
+        ([HEAD + b"Content-Length: 2\r\n\r\n1", b"2"], [False]),
+        ([HEAD + b"Content-Length: 1\r\n\r\n", b"1" + HEAD + b"\r\n"], [False, True]),
+        ([HEAD + b"\r\n" + HEAD + b"Content-Length: 1\r\n\r\n", b"1"], [True, False]),
+    ],
+    ids=["one piece", "no body", "head in two", "body later", "half later", "then whole", "after whole"],
+)
+def test_application_is_told_of_a_body_that_came_with_its_head(pieces: list[bytes], whole: list[bool]) -> None:
+    told: asyncio.Queue[bool] = asyncio.Queue()
+
+    async def telling(scope, receive, send):
+        told.put_nowait(CAME_WHOLE in scope.get("extensions", {}))
+        await _echo(scope, receive, send)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        heard = []
+        for piece in pieces:
+            writer.write(piece)
+            heard += [await told.get() for _ in range(piece.count(b"\r\n\r\n"))]
+        return bytes(heard)
+
+    assert [bool(each) for each in _with_door(Bounds(), talk, telling)] == whole

@@ -19,7 +19,7 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tripline.wire.rest import ErrorBody
+from tripline.wire.rest import CAME_WHOLE, ErrorBody
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
@@ -32,6 +32,7 @@ BAD_REQUEST: Final = 31
 NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
 """What a person most often does wrong is a vehicle's number in the address as it is written."""
 TOO_LONG: Final = "The request line and headers are too long."
+_WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class _Connection(HttpToolsProtocol):
         self._clock = clock
         self._head_bytes = 0
         self._in_head = False
+        self._head_came = False
+        """Whether the head of the latest request ended in the piece that is read now."""
         self._waiting = True
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -69,6 +72,7 @@ class _Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser, then see what is still missing of the request."""
+        self._head_came = False
         super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
@@ -86,11 +90,14 @@ class _Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._in_head = False
+        self._head_came = True
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The whole request is there."""
         self._waiting = False
+        if self._head_came:
+            self.scope["extensions"] = _WHOLE
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

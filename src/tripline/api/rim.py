@@ -58,5 +58,5 @@ class Rim:
 
 def rim_of(request: Call) -> Rim:
     """The parts of the program that serves this request."""
-    rim: Rim = request.app.state.rim
+    rim: Rim = request.app.state["rim"]
     return rim

@@ -11,6 +11,10 @@ from msgspec import Meta
 from tripline.domain import ids
 
 
+CAME_WHOLE: Final = "tripline.came_whole"
+"""Extension in the ASGI scope of a request whose body came in the same piece as its head: it was not waited for."""
+
+
 class Id(msgspec.Struct, frozen=True, gc=False):
     """An entity's identifier as it appears in records: an object around the UUID."""
 
