@@ -35,6 +35,7 @@ EVENTS: Final[dict[str, str]] = {
     "device.connected": "a device was admitted (level debug)",
     "device.refused": "a CONNECT was answered with a refusal code",
     "device.closed": "a device's connection ended, with the reason (level debug)",
+    "device.contended": "a device's connections take each other's place again and again: two devices share a token",
     "device.error": "an unexpected error while a device's bytes were handled; its connection was closed; a bug",
     "ingest.reject": "a message could not be used; reason and sensor",
     "ingest.failed": "an unexpected error while a message was taken in; it is in the rejected-message log; a bug",

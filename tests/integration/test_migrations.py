@@ -1,6 +1,7 @@
 """Schema: what the steps make is what the tables say; damage and strangers are told in one line."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,18 @@ def test_file_that_is_no_database_is_told_in_one_line(tmp_path):
     with pytest.raises(migrate.DatabaseError) as caught:
         migrate.upgrade(path)
     assert str(caught.value) == (f"The database {path} is damaged: file is not a database. Restore it from a backup.")
+
+
+def test_lock_of_another_program_is_told_and_its_end(tmp_path):
+    path = tmp_path / "tripline.db"
+    migrate.upgrade(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        locked = migrate.unwritable(path, wait_s=0.01)
+        other.execute("ROLLBACK")
+        free = migrate.unwritable(path, wait_s=0.01)
+
+    assert (locked, free) == ("database is locked", None)
 
 
 def test_damaged_page_is_found(tmp_path):

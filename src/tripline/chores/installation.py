@@ -38,6 +38,7 @@ async def examined(config: Config) -> doctor.Report:
         schema=None if damage else migrate.version_of(database),
         newest_schema=migrate.newest(),
         damage=damage,
+        unwritable=None if damage else migrate.unwritable(database),
         free_bytes=shutil.disk_usage(folder).free,
         certificate_end_ms=_certificate_end(config, folder),
     )

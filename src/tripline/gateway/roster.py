@@ -8,11 +8,21 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from tripline import observe
+from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
 from tripline.ports import TAKEN_OVER, Delivery
 
+QUICK_MS: Final = 60_000
+"""A session that is taken over when it is younger was not a dead one."""
+CONTENDED: Final = 3
+"""Quick take-overs in a row after which it is said, and ..."""
+CONTENDED_AGAIN: Final = 100
+"""... said again after so many more."""
 CREDENTIAL_ENDED: Final = "credential_ended"
 """Why the session of a sensor that was deleted, or whose access token changed, was ended."""
+
+
+_log = observe.logger("gateway")
 
 
 class LiveSession(Protocol):
@@ -42,6 +52,8 @@ class Roster:
         self._drops = 0
         self._dropped: dict[SensorId, int] = {}
         self._admissions = 0
+        self._contended: dict[SensorId, int] = {}
+        """Of sensors with a session: how often in a row one was taken over soon after it had begun."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -57,8 +69,18 @@ class Roster:
         self._sessions[sensor_id] = session
         observe.DEVICES.set(len(self._sessions))
         if other is not None and other is not session:
+            self._note(sensor_id, other.session_no, session.session_no)
             other.end(TAKEN_OVER)
         return True
+
+    def _note(self, sensor_id: SensorId, older: RowNo, newer: RowNo) -> None:
+        """Say it when connections with the same token take each other's place again and again."""
+        if ids.ms_of_no(newer) - ids.ms_of_no(older) >= QUICK_MS:
+            self._contended.pop(sensor_id, None)
+            return
+        times = self._contended[sensor_id] = self._contended.get(sensor_id, 0) + 1
+        if times % CONTENDED_AGAIN == CONTENDED:
+            _log.warning("device.contended", sensor=sensor_id, times=times)
 
     async def admitted(self, ask: Callable[[], Awaitable[SensorId | None]]) -> SensorId | None:
         """The sensor that `ask` finds; asked again when it was dropped meanwhile, for what was found may be stale."""
@@ -78,6 +100,7 @@ class Roster:
         """Forget the session, unless a newer one took its place."""
         if self._sessions.get(sensor_id) is session:
             del self._sessions[sensor_id]
+            self._contended.pop(sensor_id, None)
             observe.DEVICES.set(len(self._sessions))
 
     def find(self, sensor_id: SensorId) -> LiveSession | None:

@@ -9,7 +9,6 @@ from typing import Final
 
 from tripline.domain.access import Scope
 from tripline.store import inspection, mail_outbox, push_parked, rejected
-from tripline.store.outbox import Channel
 from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
@@ -21,7 +20,6 @@ LEAST_FREE_BYTES: Final = 512 * 2**20
 CERTIFICATE_DAYS: Final = 14
 """A made certificate is renewed 30 days ahead at each start; below this someone has to act."""
 NEWEST: Final = 10
-_ADDRESSES: Final = {Channel.NOTIFY: "notify", Channel.RPC_NOTIFY: "rpcNotify"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +29,8 @@ class Surroundings:
     schema: str | None
     newest_schema: str
     damage: list[str]
+    unwritable: str | None
+    """Why nothing can be written to the database, after a wait; None: it can."""
     free_bytes: int
     certificate_end_ms: int | None
     """None: no certificate was made yet."""
@@ -85,9 +85,12 @@ def _schema(seen: Surroundings) -> Finding:
 
 
 def _damage(seen: Surroundings) -> Finding:
-    if not seen.damage:
-        return Finding("database", True, "sound")
-    return Finding("database", False, f"damaged: {seen.damage[0]}; restore it from a backup")
+    if seen.damage:
+        return Finding("database", False, f"damaged: {seen.damage[0]}; restore it from a backup")
+    if seen.unwritable:
+        text = f"nothing can be written: {seen.unwritable}; see who else has the file open, and its owner and mode"
+        return Finding("database", False, text)
+    return Finding("database", True, "sound")
 
 
 def _disk(seen: Surroundings) -> Finding:
@@ -133,7 +136,7 @@ def _receivers(tx: ReadTx, now_ms: int) -> Iterator[str]:
     for each in behind[:NEWEST]:
         error = f"; last error: {each.last_error}" if each.last_error else ""
         yield (
-            f"{_ADDRESSES[each.channel]} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
+            f"{each.channel.published} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
             f" {each.waiting} wait, the oldest for {_minutes(each.oldest_ms, now_ms)} minutes{error}"
         )
     if len(behind) > NEWEST:

@@ -75,6 +75,21 @@ def damage(path: Path) -> list[str]:
     return [] if found == ["ok"] else found
 
 
+def unwritable(path: Path, *, wait_s: float = sqlite.BUSY_MS / 1000) -> str | None:
+    """Why nothing can be written now, after waiting for other writers; None when it can. Writes nothing."""
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return str(error)
+    return None
+
+
 def _upgraded(path: Path, target: str) -> str:
     if path.exists() and 0 < path.stat().st_size <= QUICK_CHECK_LIMIT and (found := damage(path)):
         raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")

@@ -1,7 +1,13 @@
 """One session a sensor."""
 
+import io
+import json
 from dataclasses import dataclass, field
 
+import pytest
+from tests.support import logs
+
+from tripline.domain import ids
 from tripline.domain.ids import SensorId
 from tripline.gateway.roster import Roster
 
@@ -32,6 +38,45 @@ def test_newer_session_ends_the_older_of_the_same_sensor_only():
 
     assert (older.ended, other.ended, newer.ended) == (["taken_over"], [], [])
     assert (roster.find(ONE), roster.find(TWO), len(roster)) == (newer, other, 2)
+
+
+@pytest.fixture
+def lines():
+    """What is logged."""
+    stream = io.StringIO()
+    logs.plain(stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    logs.plain()
+
+
+def take_over(seconds):
+    """Sessions that take each other's place, each so many seconds after the one before."""
+    roster, now_ms = Roster(), 1_790_000_000_000
+    roster.enter(ONE, Session(ids.first_no(now_ms)))
+    for pause_s in seconds:
+        now_ms += round(pause_s * 1000)
+        roster.enter(ONE, Session(ids.first_no(now_ms)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"),
+    [([1] * 2, []), ([59.999] * 3, [3]), ([60] * 9, []), ([1, 1, 60, 1, 1], []), ([0.1] * 103, [3, 103])],
+)
+def test_two_devices_that_share_a_token_are_told_of_now_and_then(lines, seconds, times):
+    take_over(seconds)
+
+    told = [(each["event"], each["sensor"], each["times"]) for each in lines()]
+    assert told == [("device.contended", ONE, each) for each in times]
+
+
+def test_device_that_goes_and_comes_is_not_contended(lines):
+    roster = Roster()
+    for number in range(9):
+        session = Session(ids.first_no(number))
+        roster.enter(ONE, session)
+        roster.leave(ONE, session)
+
+    assert lines() == []
 
 
 def test_older_session_that_leaves_late_does_not_remove_the_newer():

@@ -15,7 +15,12 @@ from tripline.store.push_queue import Result
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
 WELL = doctor.Surroundings(
-    schema="0001", newest_schema="0001", damage=[], free_bytes=2**40, certificate_end_ms=NOW_MS + 100 * DAY_MS
+    schema="0001",
+    newest_schema="0001",
+    damage=[],
+    unwritable=None,
+    free_bytes=2**40,
+    certificate_end_ms=NOW_MS + 100 * DAY_MS,
 )
 
 
@@ -39,6 +44,10 @@ def test_other_schema_is_wrong(schema):
 
 def test_damage_is_wrong():
     assert verdict("database", damage=["page 3 is never used"]) is False
+
+
+def test_database_that_cannot_be_written_is_wrong():
+    assert verdict("database", unwritable="database is locked") is False
 
 
 @pytest.mark.parametrize(
