@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from tripline.domain import ids
 
-
 CAME_WHOLE: Final = "tripline.came_whole"
 """Extension in the ASGI scope of a request whose body came in the same piece as its head: it was not waited for."""
 
