@@ -1,6 +1,7 @@
 """For every test: plain log lines, the long files first, and no process left behind."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from tests.support import logs
 
 LONG_FIRST = ("system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""
+
+
+def pytest_configure() -> None:
+    """Let what tests start be interrupted, also where a shell in the background had tests ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
