@@ -8,8 +8,8 @@ from tests.support.receivers import Receiver, Reply, serving, status
 
 from tripline import cli, config
 from tripline.adapters import data_folder
+from tripline.domain.pushes import Channel
 from tripline.store import migrate
-from tripline.store.outbox import Channel
 from tripline.store.sqlite import SqliteStore
 
 

@@ -1,6 +1,5 @@
 """The pusher on a real store, with real requests to servers on the loopback: what is sent, in which order, and when."""
 
-import asyncio
 import base64
 import contextlib
 import hashlib
@@ -12,9 +11,9 @@ from tests.support.pushes import HOUR_MS, SENSORS, play
 from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, serving, status
 
 from tripline import config
+from tripline.domain.pushes import Channel
 from tripline.services.push.pusher import NO_ADDRESS
 from tripline.store import companies, push_secrets
-from tripline.store.outbox import Channel
 
 
 def numbered(count, prefix=b""):

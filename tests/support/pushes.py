@@ -17,11 +17,12 @@ from tripline.adapters.webhook_http import HttpWebhooks
 from tripline.domain import companies
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of
+from tripline.domain.pushes import Channel, Parked
 from tripline.services.push.pusher import Pusher
 from tripline.store import companies as company_rows
 from tripline.store import outbox, push_parked
-from tripline.store.outbox import Channel, Waiting
-from tripline.store.push_parked import Parked, Which
+from tripline.store.outbox import Waiting
+from tripline.store.push_parked import Which
 from tripline.store.sqlite import SqliteStore
 from tripline.store.tables import company, push_outbox
 

@@ -11,9 +11,10 @@ from tripline import app
 from tripline.chores import installation
 from tripline.config import Config
 from tripline.domain.ids import RowNo
+from tripline.domain.pushes import Parked
 from tripline.services.push import desk
 from tripline.store import push_parked
-from tripline.store.push_parked import Parked, Which
+from tripline.store.push_parked import Which
 from tripline.store.transactions import Store
 
 PAGE: Final = 500

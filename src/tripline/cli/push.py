@@ -11,8 +11,8 @@ from tripline.chores import pushes as chores
 from tripline.cli import base
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.store.outbox import Channel
-from tripline.store.push_parked import Parked, Which
+from tripline.domain.pushes import Channel, Parked
+from tripline.store.push_parked import Which
 
 push = App(
     name="push",
@@ -21,8 +21,7 @@ push = App(
 )
 base.commands.command(push)
 
-_CHANNELS = {"notify": Channel.NOTIFY, "rpcNotify": Channel.RPC_NOTIFY}
-_NAMES = {channel: name for name, channel in _CHANNELS.items()}
+_CHANNELS = {channel.published: channel for channel in Channel}
 
 _Company = Annotated[str | None, Parameter(help="only messages to this company (id)")]
 _Receiver = Annotated[
@@ -79,7 +78,7 @@ def resend(
 
 def _show(parked: Parked) -> None:
     text = (
-        f"{base.utc_text(parked.parked_ms)} {parked.id} company {parked.company_id} {_NAMES[parked.channel]} "
+        f"{base.utc_text(parked.parked_ms)} {parked.id} company {parked.company_id} {parked.channel.published} "
         f"sensor {parked.sensor_id} selector {parked.selector} attempts {parked.attempts}: {parked.last_error}"
     )
     base.line(base.printable(text))

@@ -10,10 +10,25 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from tripline.domain import ids
 from tripline.domain.companies import MessageTypes
-from tripline.domain.ids import CompanyId
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
 
 _NUMBER: Final = re.compile(r"0*([0-9]{1,4})", re.ASCII)
+
+
+class Channel(StrEnum):
+    """Which of a company's two addresses a message goes to (push.md 1)."""
+
+    NOTIFY = "notify"
+    """`notifyHost`: the envelope of push.md 4.2."""
+    RPC_NOTIFY = "rpc_notify"
+    """`rpcNotify*`: the result of a call, byte for byte as the device sent it."""
+
+    @property
+    def published(self) -> str:
+        """What the channel is called outside."""
+        return "rpcNotify" if self is Channel.RPC_NOTIFY else "notify"
 
 
 class Selector(IntEnum):
@@ -73,6 +88,29 @@ class Receiver:
 
     company_id: CompanyId
     selector: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A message that was given up."""
+
+    no: RowNo
+    id: str
+    company_id: CompanyId
+    channel: Channel
+    sensor_id: SensorId
+    selector: int
+    request_id: RequestId | None
+    attempts: int
+    last_error: str | None
+    parked_ms: int
+    body: bytes | None
+    """None when it was not asked for."""
+
+    @property
+    def created_ms(self) -> int:
+        """When the message was made."""
+        return ids.created_ms(self.id)
 
 
 def name_of(number: int) -> Name:

@@ -5,7 +5,6 @@ Written in the transaction of the change that they tell of. Mails wait in a tabl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +12,7 @@ from sqlalchemy import bindparam, func, insert, select
 
 from tripline.domain.companies import MessageTypes
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
-from tripline.domain.pushes import Subscription
+from tripline.domain.pushes import Channel, Subscription
 from tripline.store.bulk import Bulk
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -29,15 +28,6 @@ _SUBSCRIPTIONS: Final = Hot(
 NOTICES: Final = Bulk(push_outbox, "no", "id", "company_id", "sensor_id", "selector", "body", "due_ms")
 """Messages to `notifyHost`."""
 _NEWEST: Final = Hot(select(func.coalesce(func.max(push_outbox.c.no), 0)))
-
-
-class Channel(StrEnum):
-    """Which of a company's two addresses a message goes to (push.md 1)."""
-
-    NOTIFY = "notify"
-    """`notifyHost`: the envelope of push.md 4.2."""
-    RPC_NOTIFY = "rpc_notify"
-    """`rpcNotify*`: the result of a call, byte for byte as the device sent it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, delete, func, null, select, true, update
 
 from tripline.domain import ids
-from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.pushes import Channel, Parked
 from tripline.store import outbox
 from tripline.store.journeys import Span
 from tripline.store.listing import UnknownOffset
-from tripline.store.outbox import Channel
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -37,29 +37,6 @@ class Which:
     """Given up at this instant or later."""
     until_ms: int | None = None
     """Given up at this instant or earlier."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """A message that was given up."""
-
-    no: RowNo
-    id: str
-    company_id: CompanyId
-    channel: Channel
-    sensor_id: SensorId
-    selector: int
-    request_id: RequestId | None
-    attempts: int
-    last_error: str | None
-    parked_ms: int
-    body: bytes | None
-    """None when it was not asked for."""
-
-    @property
-    def created_ms(self) -> int:
-        """When the message was made."""
-        return ids.created_ms(self.id)
 
 
 @dataclass(frozen=True, slots=True)

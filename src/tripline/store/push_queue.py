@@ -11,8 +11,8 @@ from typing import Final
 from sqlalchemy import bindparam, delete, select, tuple_, update
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.domain.pushes import Channel
 from tripline.store import outbox
-from tripline.store.outbox import Channel
 from tripline.store.tables import company, push_outbox, push_secret
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 

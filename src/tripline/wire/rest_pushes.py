@@ -1,11 +1,12 @@
 """JSON of what is sent to a company's own server: what waits, what was given up, what signs it. All ours."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from tripline.domain import ids
+from tripline.domain.pushes import Parked
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Id, id_or_unset
 
@@ -13,7 +14,6 @@ IDS_MAX: Final = 1_000
 """Messages that one request names."""
 _EXAMPLE: Final = "d3f1c2a0-c803-11ef-9d5c-6b1f6f2a4c11"
 _ID: Final[dict[str, object]] = {"examples": [{"id": _EXAMPLE}]}
-_CHANNELS: Final = {"notify": "notify", "rpc_notify": "rpcNotify"}
 
 
 class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
@@ -91,23 +91,18 @@ class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
     ]
 
 
-def channel(name: str) -> str:
-    """The published name of a channel."""
-    return _CHANNELS[name]
-
-
-def parked(values: Any) -> ParkedPush:
+def parked(message: Parked) -> ParkedPush:
     """The record of a message that was given up."""
     return ParkedPush(
-        id=Id(values.id),
-        channel=channel(values.channel),
-        sensor_id=Id(values.sensor_id),
-        selector=values.selector,
-        request_id=id_or_unset(values.request_id),
-        created_time=values.created_ms,
-        parked_time=values.parked_ms,
-        attempts=values.attempts,
-        last_error=values.last_error,
+        id=Id(message.id),
+        channel=message.channel.published,
+        sensor_id=Id(message.sensor_id),
+        selector=message.selector,
+        request_id=id_or_unset(message.request_id),
+        created_time=message.created_ms,
+        parked_time=message.parked_ms,
+        attempts=message.attempts,
+        last_error=message.last_error,
     )
 
 

@@ -10,8 +10,9 @@ from tests.support import rest
 from tripline import observe
 from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
+from tripline.domain.pushes import Channel
 from tripline.store import outbox, push_queue
-from tripline.store.outbox import Channel, Waiting
+from tripline.store.outbox import Waiting
 from tripline.store.push_queue import Result
 from tripline.store.tables import push_outbox, push_secret
 

@@ -4,8 +4,9 @@ import pytest
 from tests.support import rows
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.pushes import Channel
 from tripline.store import outbox, push_parked, push_queue
-from tripline.store.outbox import Channel, Waiting
+from tripline.store.outbox import Waiting
 from tripline.store.push_parked import Backlog, Which
 from tripline.store.push_queue import Result
 

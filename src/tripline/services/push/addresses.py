@@ -6,7 +6,7 @@ Not here: whether it may be connected to (`adapters/webhook_addresses.py`).
 import re
 from typing import Final
 
-from tripline.store.outbox import Channel
+from tripline.domain.pushes import Channel
 from tripline.store.push_queue import Addresses
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -10,10 +10,11 @@ from typing import Final
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.pushes import Parked
 from tripline.services.push import secrets
 from tripline.store import companies, push_parked
 from tripline.store.journeys import Span
-from tripline.store.push_parked import Counts, Parked, Which
+from tripline.store.push_parked import Counts, Which
 from tripline.store.push_secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 

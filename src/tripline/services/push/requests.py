@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from tripline.domain.pushes import Channel
 from tripline.ports import Webhook
 from tripline.services.push import signing
 from tripline.services.push.secrets import Sign
-from tripline.store.outbox import Channel
 from tripline.store.push_queue import Content, Row
 
 JSON: Final = ("Content-Type", "application/json; charset=utf-8")

@@ -14,11 +14,10 @@ import msgspec
 from tripline import observe
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, VehicleId
-from tripline.domain.pushes import Receiver, Selector
+from tripline.domain.pushes import Channel, Receiver, Selector
 from tripline.domain.rpc import Call
 from tripline.services.hints import Hint
 from tripline.store import outbox, rpc_calls
-from tripline.store.outbox import Channel
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tripline.domain.ids import RequestId, RowNo, SensorId
+from tripline.domain.pushes import Channel
 from tripline.services.push import addresses, requests
 from tripline.services.push.secrets import Sign
-from tripline.store.outbox import Channel
 from tripline.store.push_queue import Addresses, Content, Row
 
 SENSOR = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")
