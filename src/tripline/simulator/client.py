@@ -55,14 +55,18 @@ class Connection(asyncio.Protocol):
         return not self.ended.done()
 
     async def ready(self, subscription: str) -> None:
-        """Returns when the platform has let the device in and granted the subscription."""
+        """Returns when the platform has let the device in and granted the subscription.
+
+        Raises `RefusedError`, or `OSError` when it is worth another try.
+        """
         code = await self._granted
         if code in _FINAL:
             raise RefusedError(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
         if code:
             raise ConnectionRefusedError(f"return code {code}")
         self._granted = self._loop.create_future()
-        self.write(encode.packet(packets.Subscribe(packet_id=1, filters=((subscription, 1),))))
+        if not self.write(encode.packet(packets.Subscribe(packet_id=1, filters=((subscription, 1),)))):
+            raise ConnectionResetError("closed by the platform")
         if await self._granted == packets.SUBSCRIPTION_FAILED:
             raise RefusedError("The platform refused the subscription to calls.")
 

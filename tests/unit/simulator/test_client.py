@@ -1,0 +1,144 @@
+"""The light client of a simulated fleet: let in, refused, called, lost."""
+
+import asyncio
+
+import pytest
+
+from tripline.mqtt import encode, packets
+from tripline.mqtt.decode import PacketReader
+from tripline.simulator.client import Connection, Ears
+from tripline.simulator.link import RefusedError
+
+CONNECT = packets.Connect("c", user_name="token")
+REQUESTS = "v1/devices/me/rpc/request/+"
+SUBSCRIBE = packets.Subscribe(1, ((REQUESTS, 1),))
+
+
+class Wire(asyncio.Transport):
+    """Keeps what was written."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = bytearray()
+        self.closing = False
+
+    def write(self, data):
+        self.written += data
+
+    def is_closing(self):
+        return self.closing
+
+    def abort(self):
+        self.closing = True
+
+
+class Platform:
+    """The other end of one connection."""
+
+    def __init__(self):
+        self.acknowledged = []
+        self.published = []
+        self.wire = Wire()
+        self.connection = Connection(CONNECT, Ears(self.acknowledged.append, self.published.append))
+        self.connection.connection_made(self.wire)
+
+    def send(self, *sent):
+        self.connection.data_received(b"".join(map(encode.packet, sent)))
+
+    def lose(self):
+        self.wire.closing = True
+        self.connection.connection_lost(None)
+
+    def heard(self):
+        """What the device wrote since this was asked last."""
+        found = PacketReader().receive(bytes(self.wire.written))
+        self.wire.written.clear()
+        return found
+
+    async def ready(self):
+        """Returns what `Connection.ready` does; a second is for ever."""
+        async with asyncio.timeout(1):
+            await self.connection.ready(REQUESTS)
+
+
+def play(scenario):
+    async def playing():
+        platform = Platform()
+        try:
+            return await scenario(platform)
+        finally:
+            platform.lose()
+
+    return asyncio.run(playing())
+
+
+def test_device_that_is_let_in_subscribes_and_is_ready_when_that_is_granted():
+    async def scenario(platform):
+        asked = platform.heard()
+        platform.send(packets.Connack(0))
+        waiting = asyncio.ensure_future(platform.ready())
+        await asyncio.sleep(0)
+        subscribed = platform.heard()
+        platform.send(packets.Suback(1, (1,)))
+        await waiting
+        return asked, subscribed
+
+    assert play(scenario) == ([CONNECT], [SUBSCRIBE])
+
+
+@pytest.mark.parametrize("code", [4, 5])
+def test_refused_token_is_of_no_use_later(code):
+    async def scenario(platform):
+        platform.send(packets.Connack(code))
+        await platform.ready()
+
+    with pytest.raises(RefusedError, match=f"return code {code}"):
+        play(scenario)
+
+
+def test_platform_that_is_away_is_worth_another_try():
+    async def scenario(platform):
+        platform.send(packets.Connack(3))
+        await platform.ready()
+
+    with pytest.raises(ConnectionRefusedError):
+        play(scenario)
+
+
+def test_connection_lost_while_it_waits_ends_the_wait():
+    async def scenario(platform):
+        platform.lose()
+        await platform.ready()
+
+    with pytest.raises(ConnectionResetError):
+        play(scenario)
+
+
+def test_connection_lost_right_behind_the_admission_ends_the_wait():
+    async def scenario(platform):
+        platform.send(packets.Connack(0))
+        platform.lose()
+        await platform.ready()
+
+    with pytest.raises(ConnectionResetError):
+        play(scenario)
+
+
+@pytest.mark.parametrize(("qos", "answers"), [(0, []), (1, [packets.Puback(7)])])
+def test_call_is_told_and_acknowledged_at_its_qos(qos, answers):
+    call = packets.Publish("v1/devices/me/rpc/request/1", b"{}", qos, 7 if qos else 0)
+
+    async def scenario(platform):
+        platform.heard()
+        platform.send(call)
+        return platform.published, platform.heard()
+
+    assert play(scenario) == ([call], answers)
+
+
+def test_bytes_that_are_no_mqtt_end_the_connection():
+    async def scenario(platform):
+        platform.connection.data_received(b"\x00\x00")
+        return platform.wire.closing
+
+    assert play(scenario)
