@@ -1,1 +1,1 @@
-"""Messages to customers' servers: what is put into the outbox (`notices`)."""
+"""Messages to customers' servers: putting them into the outbox, sending and signing them, what was given up."""
