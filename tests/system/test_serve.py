@@ -130,5 +130,6 @@ def test_doctor_beside_a_running_server_is_well(tmp_path):
         "ok    certificate",
         "ok    scoring",
         "ok    mail",
+        "ok    push",
         "rejected messages kept",
     ]
