@@ -33,6 +33,7 @@ EVENTS: Final[dict[str, str]] = {
     "serve.stopping": "a stop was asked for; connections drain",
     "serve.stopped": "everything accepted is committed and closed",
     "device.connected": "a device was admitted (level debug)",
+    "device.no_tls": "a TLS handshake failed; the reason, such as an alert of the client that it does not trust us",
     "device.refused": "a CONNECT was answered with a refusal code",
     "device.closed": "a device's connection ended, with the reason (level debug)",
     "device.contended": "a device's connections take each other's place again and again: two devices share a token",
@@ -71,6 +72,7 @@ PRESENCE_WAITING: Final = Gauge(
     "tripline_presence_waiting", "Sensors whose connection changed and that are not written down yet"
 )
 CONNECTS: Final = Counter("tripline_device_connects_total", "CONNECT packets, by return code", ["code"])
+HANDSHAKES_FAILED: Final = Counter("tripline_device_handshakes_failed_total", "TLS handshakes that failed")
 CARRIER_CALLS: Final = Counter(
     "tripline_carrier_calls_total", "Requests to the carrier to lift a pause, by outcome", ["outcome"]
 )

@@ -13,12 +13,15 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from tripline import observe
 from tripline.gateway.turns import Turns
 
 RECORD: Final = 16_384
 """The largest plain text of one TLS record (RFC 8446 5.1)."""
 MAX_HELLO: Final = 65_536
 """Bytes that a client may send before its first answer; a hello is a few hundred."""
+
+_log = observe.logger("gateway")
 
 
 class TlsDoor:
@@ -204,11 +207,18 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         except ssl.SSLWantReadError:
             self._flush()
             self._timer = door.loop.call_later(self._left_s, self.abort)
-        except ssl.SSLError:
+        except ssl.SSLError as error:
+            self._say_failed(error)
             self._give_up()
         else:
             self._flush()
             self._enter(plain)
+
+    def _say_failed(self, error: ssl.SSLError) -> None:
+        """Nobody else can: which device it is was not said. A client that trusts nothing here says so in an alert."""
+        observe.HANDSHAKES_FAILED.inc()
+        peer = self.get_extra_info("peername")
+        _log.info("device.no_tls", reason=error.reason or "", peer=peer[0] if peer else "")
 
     def _enter(self, plain: bytes) -> None:
         self._door.unfinished.pop(self, None)

@@ -1,10 +1,13 @@
 """The TLS shell between a socket and a connection, with OpenSSL's client on the other side and no socket at all."""
 
 import asyncio
+import io
+import json
 import ssl
 
 import pytest
-from tests.support import certificates
+from prometheus_client import REGISTRY
+from tests.support import certificates, logs
 
 from tripline.gateway.tls import MAX_HELLO, RECORD, TlsDoor, TlsShell
 from tripline.gateway.turns import STEPS, Turns
@@ -227,6 +230,37 @@ def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls):
         assert (pair.wire.done, pair.inner.told) == (["closed"], [])
 
     run(scenario)
+
+
+def test_failed_handshake_is_counted_and_said_with_its_reason(tls):
+    stream = io.StringIO()
+    logs.plain(stream)
+
+    async def scenario():
+        plain = Pair(tls)
+        plain.shell.data_received(b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00")
+        doubting = Pair(tls)
+        doubting.client = ssl.create_default_context().wrap_bio(
+            doubting._in, doubting._out, server_hostname="127.0.0.1"
+        )
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await doubting.shake_hands()
+        doubting.deliver()
+        await asyncio.sleep(0)
+
+    before = failed_handshakes()
+    run(scenario)
+    logs.plain()
+
+    assert failed_handshakes() == before + 2
+    assert [json.loads(line)["reason"] for line in stream.getvalue().splitlines()] == [
+        "WRONG_VERSION_NUMBER",
+        "TLSV1_ALERT_UNKNOWN_CA",
+    ]
+
+
+def failed_handshakes():
+    return REGISTRY.get_sample_value("tripline_device_handshakes_failed_total")
 
 
 def test_broken_record_in_a_live_connection_closes_it(tls):
