@@ -30,6 +30,8 @@ class _Envelope(msgspec.Struct, gc=False):
     pld: msgspec.Raw
 
 
+_NESTING: Final = frozenset({dict, list})
+_AS_IS: Final = frozenset({int, float, bool, type(None)})
 _ANY = msgspec.json.Decoder()
 _PAYLOAD = msgspec.json.Decoder(_Envelope)
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
@@ -82,8 +84,8 @@ def _from_json(body: bytes) -> Body | str:
 def _is_deep(value: Any) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH):
-        inside = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [element for elements in inside for element in elements if isinstance(element, dict | list)]
+        inside = (part.values() if type(part) is dict else part for part in level)
+        level = [element for elements in inside for element in elements if type(element) in _NESTING]
         if not level:
             return False
     return True
@@ -106,7 +108,7 @@ def _mended(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_mended(element) for element in value]
+        return [part if type(part) in _AS_IS else _mended(part) for part in value]
     if isinstance(value, dict):
-        return {_mended(key): _mended(element) for key, element in value.items()}
+        return {_mended(key): part if type(part) in _AS_IS else _mended(part) for key, part in value.items()}
     return value

@@ -13,6 +13,7 @@ import msgspec
 
 _DECODER = msgspec.msgpack.Decoder()
 _MAP_MARKERS: Final = frozenset({*range(0x80, 0x90), 0xDE, 0xDF})
+_AS_IS: Final = frozenset({str, int, bool, type(None)})
 _HEX_DIGITS: Final = frozenset(string.hexdigits.encode())
 
 
@@ -46,21 +47,29 @@ def decode(packed: bytes, max_depth: int) -> dict[str, Any]:
 
 
 def _plain(value: Any, levels: int) -> Any:
-    if isinstance(value, dict):
-        return {_key(key): _plain(element, _deeper(levels)) for key, element in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(element, _deeper(levels)) for element in value]
-    if isinstance(value, bytes):
+    # Called for what may not be JSON alone: a device may send a quarter of a million values in a message.
+    kind = type(value)
+    if kind is dict:
+        inside = _inside(value, levels)
+        return {
+            key if type(key) is str else _key(key): part if type(part) in _AS_IS else _plain(part, inside)
+            for key, part in value.items()
+        }
+    if kind is list or kind is tuple:
+        inside = _inside(value, levels)
+        return [part if type(part) in _AS_IS else _plain(part, inside) for part in value]
+    if kind is bytes:
         return _text(value)
-    if isinstance(value, float):
+    if kind is float:
         return value if math.isfinite(value) else None
     if isinstance(value, datetime.datetime):
         return int(value.timestamp() * 1000)
-    return value if isinstance(value, str | int | None) else None
+    return value if kind in _AS_IS else None
 
 
-def _deeper(levels: int) -> int:
-    if levels == 0:
+def _inside(value: dict[Any, Any] | list[Any] | tuple[Any, ...], levels: int) -> int:
+    """How many levels may follow inside a map or list. Raises NotAMap when something is inside that may not."""
+    if levels == 0 and value:
         raise NotAMap
     return levels - 1
 

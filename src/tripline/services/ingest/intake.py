@@ -24,6 +24,10 @@ _IDLE_MS: Final = 1_200_000
 """A sensor without an open trip is forgotten after 20 minutes: longer than anything of it still matters."""
 _PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """How long the door stays shut after the first, second, ... outage in a row."""
+BATCH_BYTES: Final = 2**20
+"""Bodies of a batch, together, unless one alone is longer; ordinary messages have some hundred bytes."""
+BACKLOG_BYTES: Final = 64 * 2**20
+"""Bodies that wait, together, above which sources should stop reading: `backlog` counts frames of any length."""
 _log = observe.logger("ingest")
 
 
@@ -56,6 +60,8 @@ class IngestDoor:
         self._loop = asyncio.get_running_loop()
         self._batch = settings.batch
         self._waiting: list[Frame] = []
+        self._size = 0
+        """Bytes of the bodies that wait."""
         self._changed: set[SensorId] = set()
         self._wake = asyncio.Event()
         self._passing = asyncio.Lock()
@@ -84,7 +90,7 @@ class IngestDoor:
     @property
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
-        return len(self._waiting) >= self._settings.backlog or self._shut
+        return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self._shut
 
     async def let_go_of(self, deleted: Collection[str]) -> None:
         """Return when no batch is under way that knew these deleted vehicles or sensors, and none will: their rows are
@@ -115,6 +121,7 @@ class IngestDoor:
     def _queue(self, frame: Frame) -> None:
         waiting = self._waiting
         waiting.append(frame)
+        self._size += len(frame[2])
         count = len(waiting)
         if count == 1:
             self._loop.call_later(self._commit_s, self._wake.set)
@@ -123,8 +130,10 @@ class IngestDoor:
 
     async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
         """One batch of what waits. An outage abandons it and everything behind it."""
-        frames, later = cutting.behind_results(self._waiting[: self._batch])
-        self._waiting = later + self._waiting[self._batch :]
+        count = self._batch if self._size <= BATCH_BYTES else cutting.within(self._waiting, self._batch, BATCH_BYTES)
+        frames, later = cutting.behind_results(self._waiting[:count])
+        self._waiting = later + self._waiting[count:]
+        self._size -= sum(len(frame[2]) for frame in frames)
         if self._waiting or self._stop.is_set():
             self._wake.set()
         again, self._changed = self._changed, set()
@@ -146,7 +155,7 @@ class IngestDoor:
         self._outages += 1
         self._shut = True
         frames = frames + self._waiting
-        self._waiting = []
+        self._waiting, self._size = [], 0
         sources: dict[Source, None] = dict.fromkeys(frame[0] for frame in frames)
         _log.warning("ingest.outage", reason=str(outage), frames=len(frames), sources=len(sources))
         observe.FRAMES.labels("abandoned").inc(len(frames))

@@ -6,6 +6,7 @@ store's fault is narrowed down to the frame that causes it, which goes to the re
 Not here: the queue and the timers (`intake.py`), the rules (`wire/device.py`, `checking.py`, `placing.py`).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -36,6 +37,10 @@ Frame = tuple[Source, str, bytes, int, int, Rejected | None]
 Refusal = tuple[SensorId, str, int, Rejected]
 """Sensor, topic, receipt (epoch ms), and what is wrong."""
 
+LONG_BYTES: Final = 2**15
+"""A body that is not read on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
+LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
+"""Bodies of a batch, together, that are not; a full batch of usual ones is less."""
 _MINUTE_MS: Final = 60_000
 _log = observe.logger("ingest")
 
@@ -115,7 +120,7 @@ class Pipeline:
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
     ) -> None:
         over = await self._over(concerned, silent, now_ms)
-        readings, answers, refusals = self._decode(frames)
+        readings, answers, refusals = await self._decoded(frames)
         items = await self._check(readings, now_ms)
         wanted = await self._wishes.about(items)
         traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
@@ -136,6 +141,14 @@ class Pipeline:
             if track is not None and track.trip is not None and not track.remounted:
                 over.append((track, Cause.SILENCE))
         return over
+
+    async def _decoded(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Answered], list[Refusal]]:
+        """As `_decode`; long bodies are read on a thread: one of 256 KiB can hold a quarter of a million values, and
+        whoever sends a few of them a second would have the event loop for itself."""
+        sizes = [len(frame[2]) for frame in frames]
+        if sizes and (max(sizes) > LONG_BYTES or sum(sizes) > LONG_BATCH_BYTES):
+            return await asyncio.to_thread(self._decode, frames)
+        return self._decode(frames)
 
     def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Answered], list[Refusal]]:
         """Bytes into readings, every rule on a single message applied; answers to calls, and what cannot be used."""

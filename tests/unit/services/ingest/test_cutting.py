@@ -57,3 +57,13 @@ def test_every_cut_makes_progress_and_keeps_the_order_of_each_sensor():
         for source in (OURS, OTHERS):
             mine = [frame[4] for frame in order if frame[0] is source]
             assert mine == sorted(mine)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [([], 0), ([11], 1), ([10, 1], 1), ([5, 5], 2), ([5, 5, 1], 2), ([0, 0, 0, 0], 3), ([11, 0], 1), ([4, 11], 1)],
+)
+def test_large_batch_is_cut_before_it_is_too_large_and_has_at_least_one_frame(sizes, count):
+    found = [(OURS, TOPIC, b"x" * size, NOW, token, None) for token, size in enumerate(sizes, 1)]
+
+    assert cutting.within(found, 3, 10) == count

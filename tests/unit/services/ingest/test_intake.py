@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, TOPIC, 
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.services.ingest.intake import IngestDoor
+from tripline.services.ingest.intake import BACKLOG_BYTES, BATCH_BYTES, IngestDoor
 from tripline.store import rejected, tables
 
 
@@ -82,6 +83,64 @@ def test_full_batch_does_not_wait_for_the_timer(rig: Rig, offered: int, settled:
 
     assert seen == [settled]
     assert sum(map(len, source.settlements)) == offered
+
+
+def test_long_bodies_go_through_a_few_at_a_time(rig: Rig) -> None:
+    """A batch of two thousand of the longest would be half a gigabyte, and nobody else's turn for a long time."""
+    source = FakeSource()
+    rig.settings = msgspec.structs.replace(rig.settings, commit_ms=600_000.0, batch=6)
+    long = BATCH_BYTES // 2
+
+    async def talk(door: IngestDoor) -> None:
+        sizes = (10, long - 10, long, 1, BATCH_BYTES + 1, 5)
+        for place, size in enumerate(sizes):
+            door.offer(source, TOPIC, b"x" * size, NOW, place + 1)
+        await until(lambda: sum(map(len, source.settlements)) == len(sizes))
+
+    through(rig, talk)
+
+    assert source.settlements == [[1, 2, 3], [4], [5], [6]]
+
+
+@pytest.mark.parametrize(("size", "crowded"), [(-1, False), (0, True), (1, True)])
+def test_sources_wait_while_too_many_bytes_do(rig: Rig, size: int, crowded: bool) -> None:
+    source = FakeSource()
+    seen: list[bool] = []
+
+    async def talk(door: IngestDoor) -> None:
+        await until(lambda: door.swept)
+        door.offer(source, TOPIC, b"x" * (BACKLOG_BYTES // 2), NOW, 1)
+        door.offer(source, TOPIC, b"x" * (BACKLOG_BYTES // 2 + size), NOW, 2)
+        seen.append(door.crowded)
+        await until(lambda: sum(map(len, source.settlements)) == 2)
+        seen.append(door.crowded)
+
+    through(rig, talk)
+
+    assert seen == [crowded, False]
+
+
+def test_messages_of_a_quarter_of_a_million_values_leave_the_loop_to_others(rig: Rig) -> None:
+    """Four of them a second, from one box, would have been the end of everybody else's service."""
+    source = FakeSource()
+    packed = b"\x81\xa1a\xdd\x00\x01\x54\x00" + b"\x81\xa0\x90" * 0x15400
+    gaps: list[float] = []
+
+    async def talk(door: IngestDoor) -> None:
+        await until(lambda: door.swept)
+        for place in range(4):
+            door.offer(source, TOPIC, packed, NOW, place + 1)
+        before = time.perf_counter()
+        while not source.settlements:
+            await asyncio.sleep(0.001)
+            now = time.perf_counter()
+            gaps.append(now - before)
+            before = now
+
+    through(rig, talk)
+
+    assert source.settlements == [[1, 2, 3, 4]]
+    assert max(gaps) < sum(gaps) / 2
 
 
 def test_refused_frame_is_settled_in_its_turn(rig: Rig) -> None:
