@@ -14,7 +14,7 @@ from tests.support import servers
 REQUESTS = "v1/sensors/me/rpc/request/"
 RESPONSE = "v1/sensors/me/rpc/response/"
 RESULT = "v1/sensors/me/rpc/result/"
-PATIENCE_S = 20
+PATIENCE_S = 40
 
 Script = Callable[["Box", str, bytes], None]
 """What the device does with a request: it gets itself, the Request-ID and the body."""
@@ -36,14 +36,17 @@ class Box:
         self.script = script
         self._changed = threading.Condition()
         self._acknowledged: set[int] = set()
+        self._granted: set[int] = set()
         self._subscribed = threading.Event()
         self._qos = qos
         self._subscribes = subscribes
-        client = self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
+        client = self._client = paho.Client(
+            CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311, reconnect_on_failure=False
+        )
         client.tls_set(str(server.ca))
         client.username_pw_set(token)
         client.on_connect = self._on_connect
-        client.on_subscribe = lambda *_: self._subscribed.set()
+        client.on_subscribe = lambda _client, _data, packet_id, _codes, _properties: self._on_subscribe(packet_id)
         client.on_message = self._on_message
         client.on_publish = lambda _client, _data, packet_id, _code, _properties: self._on_publish(packet_id)
         client.connect(server.device_host, server.device_port)
@@ -67,6 +70,21 @@ class Box:
         """Wait until the server has acknowledged what was sent with this id."""
         with self._changed:
             assert self._changed.wait_for(lambda: packet_id in self._acknowledged, PATIENCE_S)
+
+    def taken(self) -> None:
+        """Wait until the server has read everything that was sent so far, whether it acknowledged that or not."""
+        _, packet_id = self._client.subscribe(REQUESTS + "+", self._qos)
+        with self._changed:
+            assert self._changed.wait_for(lambda: packet_id in self._granted, PATIENCE_S)
+
+    def again(self) -> None:
+        """Connect again where the connection broke, and send again what was not acknowledged."""
+        self._client.loop_stop()
+        self._subscribed.clear()
+        self._client._reset_sockets()  # the next loop opens new ones and forgets these
+        self._client.reconnect()
+        self._client.loop_start()
+        assert self._subscribed.wait(PATIENCE_S)
 
     def request(self, index: int = 0) -> tuple[str, bytes]:
         """Request-ID and body of a request, once it has come."""
@@ -92,6 +110,12 @@ class Box:
             self._changed.notify_all()
         if self.script is not None:
             self.script(self, request_id, message.payload)
+
+    def _on_subscribe(self, packet_id: int) -> None:
+        self._subscribed.set()
+        with self._changed:
+            self._granted.add(packet_id)
+            self._changed.notify_all()
 
     def _on_publish(self, packet_id: int) -> None:
         with self._changed:

@@ -1,164 +1,359 @@
-"""Power cuts between the steps of a call and of an activation: from what is left it completes, and nothing is told
-twice but under the same id."""
+"""Power cuts between the steps of a call, of an activation, and of telling customers about them: from what is left it
+completes, and nothing is told twice but under the same id.
+
+    asked -> kept -> request sent -> acknowledgement read -> kept -> PUBACK -> caller answered
+          -> result read -> kept, mounted, put into the outbox -> PUBACK -> push sent -> status read -> row gone
+
+A step is held up from outside: by the store's write lock, by a device or a customer's server that keeps silent. The
+device sends again whatever was not acknowledged.
+"""
 
 import itertools
-import json
 import random
 import time
-from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from tests.support import fleet, receivers, servers
+from tests.support import servers
 from tests.support.calling import Box, answering, box
-from tests.support.receiving import Receiving, receiving
+from tests.support.power_cuts import TWOWAY, V1, Asking, Stage, stage
+from tests.support.receivers import OK, SILENT, Reply, Request, status
 
-V1 = "/api/tre/v1"
-TWOWAY = "/api/plugins/rpc/twoway/"
-VARIABLES = {"TRIPLINE_RPC_ACK_S": "1.0"}
-KILLS = 8
-PATIENCE_S = 30
-numbers = itertools.count(1)
-
-
-@dataclass
-class Stage:
-    """A server that can be killed, a company on it, and the company's own server."""
-
-    data: Path
-    server: servers.Running
-    company: fleet.Company
-    receiver: receivers.Receiver
-    customer: Receiving
-
-    def kill(self) -> None:
-        """As a power cut; then the server starts anew where it was."""
-        doors = servers.same_doors(self.server)
-        self.server.kill()
-        self.server.process.stdout.close()
-        self.server = servers.start(self.data, *doors, variables=VARIABLES)
-
-    def pair(self) -> tuple[str, str, str]:
-        """Id and token of a sensor that needs activation, and the id of a vehicle for it."""
-        number = next(numbers)
-        vehicle = self.company.post(f"{V1}/vehicle", {"vehicleNo": f"K{number}", "mileage": 1})
-        token = fleet.device_token()
-        body = {"serialNo": f"K-{number}", "type": "OBD", "credentialsId": token, "activationRequired": True}
-        return self.company.post(f"{V1}/sensor", body)["id"]["id"], token, vehicle["id"]["id"]
-
-    def record(self, sensor_id: str, state: str) -> dict:
-        """The newest call of a sensor, once it is in this state."""
-        deadline = time.monotonic() + PATIENCE_S
-        while (record := self.company.get(f"{V1}/sensor/{sensor_id}/rpc/latest"))["status"] != state:
-            assert time.monotonic() < deadline, record
-        return record
-
-    def told_of(self, sensor_id: str) -> list:
-        """What was pushed about a sensor, by id: each once."""
-        found = defaultdict(set)
-        for request in list(self.receiver.requests):
-            if request.json["sensorId"] == sensor_id:
-                found[request.id].add(request.body)
-        assert all(len(bodies) == 1 for bodies in found.values())
-        return [json.loads(next(iter(bodies)))["pld"] for bodies in found.values()]
+ABSENT_S = "1.0"
+KILLS = 6
+SUCCESS = {"result": 2000}
+ACTIVATION = "activation"
+CALL = "call"
 
 
-@contextmanager
-def stage(folder: Path) -> Iterator[Stage]:
-    receiver = receivers.Receiver()
-    data = folder / "data"
-    with receiving(receiver) as customer:
-        server = servers.start(data, variables=VARIABLES)
-        new = None
-        try:
-            with fleet.Company(server.api, data) as company:
-                asked = {"notifyHost": customer.url, "notifyMsgType": "300"}
-                assert company.http.put(f"{V1}/company/{company.record['id']['id']}", json=asked).status_code == 200
-                new = Stage(data, server, company, receiver, customer)
-                yield new
-        finally:
-            running = server if new is None else new.server
-            running.process.kill()
-            running.process.wait()
-            running.process.stdout.close()
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with stage(tmp_path_factory.mktemp("power")) as play:
+        yield play
 
 
-def test_kill_between_request_and_acknowledgement_ends_the_call_and_a_late_result_counts_r5(tmp_path) -> None:
-    with stage(tmp_path) as play:
-        mounted = play.company.vehicle_with_sensor(next(numbers))
+@pytest.fixture
+def play(lasting: Stage) -> Iterator[Stage]:
+    """The server of all tests here; each leaves it running and its customer's server well."""
+    yield lasting
+    lasting.receiver.answer = lambda _: OK
 
-        def cut(device: Box, request_id: str, _: bytes) -> None:
-            play.server.process.kill()
 
-        with box(play.server, mounted.token, cut) as device:
-            with pytest.raises(Exception, match=r".+"):
-                play.company.post(TWOWAY + mounted.sensor_id, {"method": "reset"})
-            request_id, _ = device.request()
+@pytest.fixture(params=[CALL, ACTIVATION])
+def case(request: pytest.FixtureRequest, play: Stage) -> "Case":
+    return Case(play, request.param)
+
+
+class Case:
+    """A call to a device, or an activation: what is asked, and what there is when it worked."""
+
+    def __init__(self, play: Stage, kind: str) -> None:
+        self.play = play
+        self.kind = kind
+        if kind == ACTIVATION:
+            self.sensor_id, self.token, self.vehicle_id = play.pair()
+        else:
+            one = play.mounted()
+            self.sensor_id, self.token, self.vehicle_id = one.sensor_id, one.token, one.vehicle_id
+
+    def ask(self) -> Asking:
+        if self.kind == ACTIVATION:
+            return Asking(self.play, f"{V1}/sensor/{self.sensor_id}/vehicle/{self.vehicle_id}")
+        return Asking(self.play, TWOWAY + self.sensor_id, {"method": "reset"})
+
+    def begun(self, device: Box) -> str:
+        """Ask, have it acknowledged, and take the answer; the Request-ID."""
+        asking = self.ask()
+        request_id, _ = device.request()
+        device.settled(device.ack(request_id, SUCCESS))
+        answer = asking.end()
+        assert answer is not None
+        assert answer.status_code == 200, answer.text
+        return request_id
+
+    def not_begun(self) -> bool:
+        return self.play.company.http.get(f"{V1}/sensor/{self.sensor_id}/rpc/latest").status_code == 404
+
+    def assert_complete(self, request_id: str) -> None:
+        """The record tells it all, the sensor is on its vehicle once, and customers heard it once."""
+        record = self.play.record(self.sensor_id, "DONE")
+        assert (record["id"], record["result"], record["resultCode"]) == ({"id": request_id}, SUCCESS, 2000)
+        sensor = self.play.company.get(f"{V1}/sensor/{self.sensor_id}")
+        assert (sensor["vehicleId"], sensor["status"]) == ({"id": self.vehicle_id}, "ACTIVATED")
+        assert self.play.sensor_count(self.vehicle_id) == 1
+        self.play.until_told()
+        (told,) = self.play.told(self.sensor_id)
+        assert (told["requestId"], told["pld"]) == (request_id, SUCCESS)
+        assert told["vehicleId"] == self.vehicle_id  # of an activation: told after the mapping was written
+        assert self.play.told_verbatim(self.sensor_id) == [b'{"result": 2000}']
+
+
+def test_kill_before_a_call_is_kept_leaves_nothing_and_the_next_one_works(play: Stage, case: Case) -> None:
+    with box(play.server, case.token, answering(SUCCESS, SUCCESS)) as device:
+        with play.nothing_written():
+            asking = case.ask()
+            for _ in range(3):
+                play.company.get(f"{V1}/sensor/{case.sensor_id}")
+        lost = asking.end()
+        nothing = case.not_begun(), list(device.requests)
+        device.again()
+        answer = case.ask().end()
+        request_id, _ = device.request()
+
+    assert lost is None
+    assert nothing == (True, [])
+    assert answer is not None
+    assert answer.status_code == 200
+    case.assert_complete(request_id)
+
+
+def test_kill_between_request_and_acknowledgement_ends_the_call_and_a_late_result_counts_r5(play: Stage) -> None:
+    one = play.mounted()
+
+    def cut(device: Box, request_id: str, _: bytes) -> None:
+        play.server.process.kill()
+
+    with box(play.server, one.token, cut) as device:
+        asking = Asking(play, TWOWAY + one.sensor_id, {"method": "reset", "timeout": 1000})
+        request_id, _ = device.request()
+        assert asking.end() is None
         play.kill()
-        timed_out = play.record(mounted.sensor_id, "TIMEOUT")
-        with box(play.server, mounted.token) as device:
-            device.settled(device.result(request_id, {"result": 2000}))
-        done = play.record(mounted.sensor_id, "DONE")
+        timed_out = play.record(one.sensor_id, "TIMEOUT")
+        device.again()
+        device.settled(device.result(request_id, SUCCESS))
+    done = play.record(one.sensor_id, "DONE")
+    play.until_told()
 
-        assert (timed_out["resultCode"], done["resultCode"], done["id"]) == (5001, 2000, {"id": request_id})
-        play.customer.wait(2, sensor_id=mounted.sensor_id)
-        assert play.told_of(mounted.sensor_id) == [{"result": 5001}, {"result": 2000}]
+    assert (timed_out["resultCode"], done["resultCode"], done["id"]) == (5001, 2000, {"id": request_id})
+    assert play.told_of(one.sensor_id) == [{"result": 5001}, SUCCESS]
+    assert play.told_verbatim(one.sensor_id) == [b'{"result": 2000}']
 
 
-def test_kill_between_acknowledgement_and_result_completes_the_activation(tmp_path) -> None:
-    with stage(tmp_path) as play:
-        sensor_id, token, vehicle_id = play.pair()
-        with box(play.server, token, answering({"result": 2000})) as device:
-            play.company.post(f"{V1}/sensor/{sensor_id}/vehicle/{vehicle_id}")
-            request_id, _ = device.request()
-
+def test_kill_while_an_activation_is_not_acknowledged_leaves_it_to_be_asked_for_again(play: Stage) -> None:
+    case = Case(play, ACTIVATION)
+    with box(play.server, case.token) as device:
+        case.ask()
+        former, _ = device.request()
         play.kill()
-        with box(play.server, token) as device:
-            device.settled(device.result(request_id, {"result": 2000}))
+        device.again()
+        case.ask()
+        newer, _ = device.request(1)
+        device.settled(device.result(former, SUCCESS))
+        superseded = play.company.get(f"{V1}/sensor/{case.sensor_id}")["status"]
+        device.settled(device.result(newer, SUCCESS))
 
-        assert play.company.get(f"{V1}/sensor/{sensor_id}")["vehicleId"] == {"id": vehicle_id}
-        (told,) = play.customer.wait(1, sensor_id=sensor_id)
-        assert (told["vehicleId"], told["requestId"], told["pld"]) == (vehicle_id, request_id, {"result": 2000})
+    assert superseded == "DEACTIVATED"
+    assert play.company.get(f"{V1}/sensor/{case.sensor_id}")["vehicleId"] == {"id": case.vehicle_id}
+    assert play.sensor_count(case.vehicle_id) == 1
+    play.until_told()
+    assert [told["requestId"] for told in play.told(case.sensor_id)] == [former, newer]
 
 
-def test_stop_answers_whoever_waits_and_the_call_stays_on_record(tmp_path) -> None:
-    with servers.serving(tmp_path / "data") as server, fleet.Company(server.api, server.data) as company:
-        mounted = company.vehicle_with_sensor(next(numbers))
-        with box(server, mounted.token) as device, ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(company.http.post, TWOWAY + mounted.sensor_id, json={"method": "reset"})
-            request_id, _ = device.request()
-            began = time.monotonic()
-            code = server.stop()
-            took_s = time.monotonic() - began
-            answer = waiting.result(PATIENCE_S)
-        with servers.serving(tmp_path / "data", *servers.same_doors(server)):
-            record = company.get(f"{V1}/sensor/{mounted.sensor_id}/rpc/latest")
+def test_kill_between_acknowledgement_read_and_kept_has_it_sent_again(play: Stage, case: Case) -> None:
+    with box(play.server, case.token) as device:
+        asking = case.ask()
+        request_id, _ = device.request()
+        with play.nothing_written():
+            packet_id = device.ack(request_id, {"result": 2001})
+            device.taken()
+        lost = asking.end()
+        device.again()
+        device.settled(packet_id)
+        acknowledged = play.record(case.sensor_id, "ACKED")
+        device.settled(device.result(request_id, SUCCESS))
 
-    assert (code, answer.status_code, answer.json()["errorCode"]) == (0, 503, 2)
-    assert took_s < 10
-    assert (record["id"], record["status"]) == ({"id": request_id}, "REQUESTED")
+    assert lost is None
+    assert (acknowledged["id"], acknowledged["response"]) == ({"id": request_id}, {"result": 2001})
+    case.assert_complete(request_id)
+
+
+def test_kill_once_the_acknowledgement_is_kept_leaves_it_in_the_record(play: Stage, case: Case) -> None:
+    with box(play.server, case.token) as device:
+        asking = case.ask()
+        request_id, _ = device.request()
+        device.settled(device.ack(request_id, {"result": 2001}))
+        play.kill()
+        answer = asking.end()  # whether it was still given is chance
+        acknowledged = play.record(case.sensor_id, "ACKED")
+        device.again()
+        device.settled(device.ack(request_id, {"result": 2002}))  # as if PUBACK had been lost, and more: R3
+        device.settled(device.result(request_id, SUCCESS))
+
+    assert answer is None or answer.json()["response"] == {"result": 2001}
+    assert acknowledged["response"] == {"result": 2001}
+    assert play.record(case.sensor_id, "DONE")["response"] == {"result": 2001}
+    case.assert_complete(request_id)
+
+
+def test_kill_between_acknowledgement_and_result_completes_the_call(play: Stage, case: Case) -> None:
+    with box(play.server, case.token) as device:
+        request_id = case.begun(device)
+        play.kill()
+        device.again()
+        device.settled(device.result(request_id, SUCCESS))
+
+    case.assert_complete(request_id)
+
+
+def test_kill_between_result_read_and_kept_has_it_sent_again(play: Stage, case: Case) -> None:
+    with box(play.server, case.token) as device:
+        request_id = case.begun(device)
+        with play.nothing_written():
+            packet_id = device.result(request_id, SUCCESS)
+            device.taken()
+        device.again()
+        device.settled(packet_id)
+
+    case.assert_complete(request_id)
+
+
+def test_kill_once_the_result_is_kept_and_before_it_is_pushed_pushes_it(play: Stage, case: Case) -> None:
+    busy = play.mounted()
+    play.kill()
+    play.cut()
+    play.start(TRIPLINE_PUSH_AT_ONCE="1", TRIPLINE_PUSH_TIMEOUT_S="60")
+    play.receiver.answer = lambda _: SILENT
+    with box(play.server, busy.token) as other, box(play.server, case.token) as device:
+        former = len(play.receiver.requests)
+        at_work = Case.__new__(Case)
+        at_work.__dict__.update(case.__dict__, kind=CALL, sensor_id=busy.sensor_id)
+        held_id = at_work.begun(other)
+        other.settled(other.result(held_id, SUCCESS))
+        play.until(lambda: len(play.receiver.requests) > former)  # the only request there may be: it hangs
+        request_id = case.begun(device)
+        device.settled(device.result(request_id, SUCCESS))
+        play.cut()
+        nothing_sent = play.requests_about(case.sensor_id), play.told_verbatim(case.sensor_id)
+        play.receiver.answer = lambda _: OK
+        play.start()
+        device.again()
+        device.settled(device.result(request_id, SUCCESS))  # as if PUBACK had been lost
+
+    assert nothing_sent == ([], [])
+    case.assert_complete(request_id)
+    assert play.told_of(busy.sensor_id) == [SUCCESS]
+
+
+def test_kill_between_push_and_its_answer_pushes_again_under_the_same_id(play: Stage, case: Case) -> None:
+    play.receiver.answer = lambda _: SILENT
+    with box(play.server, case.token) as device:
+        request_id = case.begun(device)
+        device.settled(device.result(request_id, SUCCESS))
+        play.until(lambda: bool(play.requests_about(case.sensor_id) and play.told_verbatim(case.sensor_id)))
+    play.cut()
+    play.receiver.answer = lambda _: OK
+    play.start()
+
+    case.assert_complete(request_id)
+    assert len({request.id for request in play.requests_about(case.sensor_id)}) == 1
+    assert len(play.requests_about(case.sensor_id)) == 2
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [(200, "delivered"), (503, "failed"), (410, "parked")])
+def test_kill_between_answer_and_its_being_written_down_pushes_again_under_the_same_id(
+    play: Stage, answer: int, outcome: str
+) -> None:
+    case = Case(play, CALL)
+    with box(play.server, case.token) as device:
+        request_id = case.begun(device)
+        before = play.delivered(outcome)
+        with play.writing_held_up() as lock:
+
+            def reply(_: Request) -> Reply:
+                lock.take()
+                return Reply(status(answer))
+
+            play.receiver.answer = reply
+            device.settled(device.result(request_id, SUCCESS))
+            # The result in its envelope, and as the device sent it.
+            play.until(lambda: play.delivered(outcome) == before + 2)
+        play.receiver.answer = lambda _: OK
+        play.start()
+
+    case.assert_complete(request_id)
+    assert len(play.requests_about(case.sensor_id)) == 2
+
+
+def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under_the_same_id(play: Stage) -> None:
+    case = Case(play, CALL)
+    play.receiver.answer = lambda _: Reply(status(410))
+    with box(play.server, case.token) as device:
+        request_id = case.begun(device)
+        device.settled(device.result(request_id, SUCCESS))
+    play.until_told()
+    play.kill()
+    listed = servers.run("push", "list", "--data", str(play.data)).stdout
+    ids = [line.split()[2] for line in listed.splitlines() if case.sensor_id in line]
+    play.receiver.answer = lambda _: SILENT
+    asked = len(play.receiver.requests)
+    assert servers.run("push", "resend", "--data", str(play.data)).returncode == 0
+    play.until(lambda: len(play.receiver.requests) == asked + 2)
+    play.cut()
+    play.receiver.answer = lambda _: OK
+    play.start()
+
+    case.assert_complete(request_id)
+    assert len(ids) == 2
+    assert {request.id for request in play.requests_about(case.sensor_id)} < set(ids)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_kill_at_random_moments_after_the_result_was_sent_maps_once_and_tells_under_one_id(tmp_path) -> None:
+def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(play: Stage) -> None:
     moments = random.Random(20_261_121)
-    with stage(tmp_path) as play:
-        for _ in range(KILLS):
-            sensor_id, token, vehicle_id = play.pair()
-            with box(play.server, token, answering({"result": 2000})) as device:
-                play.company.post(f"{V1}/sensor/{sensor_id}/vehicle/{vehicle_id}")
-                request_id, _ = device.request()
-                device.result(request_id, {"result": 2000})
-                time.sleep(moments.uniform(0, 0.03))  # the moment is the point, not a wait for something
-                play.kill()
-            with box(play.server, token) as device:  # a careful box sends again what was not acknowledged
-                device.settled(device.result(request_id, {"result": 2000}))
+    for _ in range(KILLS):
+        cases = [Case(play, kind) for kind in (CALL, ACTIVATION, CALL, ACTIVATION)]
+        play.receiver.answer = lambda _: Reply(status(200 if moments.random() < 0.8 else 503))
+        boxes = [Box(play.server, case.token, answering(SUCCESS, SUCCESS)) for case in cases]
+        asked = [case.ask() for case in cases]
+        time.sleep(moments.uniform(0, 0.15))  # the moment is the point, not a wait for something
+        play.kill()
+        play.receiver.answer = lambda _: OK
+        for case, device, asking in zip(cases, boxes, asked, strict=True):
+            asking.end()
+            device.again()
+            if not device.requests:  # the cut came before the device heard of it: a person asks again
+                assert case.ask().end() is not None
+        ends = [device.request()[0] for device in boxes]
+        for case, device, request_id in zip(cases, boxes, ends, strict=True):
+            device.settled(device.result(request_id, SUCCESS))  # and once more, as if PUBACK had been lost
+            device.close()
+            play.until_told()
+            case.assert_complete(request_id)
 
-            assert play.company.get(f"{V1}/sensor/{sensor_id}")["vehicleId"] == {"id": vehicle_id}
-            play.customer.wait(1, sensor_id=sensor_id)
-            assert play.told_of(sensor_id) == [{"result": 2000}]
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path) -> None:
+    moments = random.Random(20_181_224)
+    with stage(tmp_path, wanted="500", TRIPLINE_PUSH_ABSENT_S=ABSENT_S) as play:
+        stays, goes, flaps = (play.mounted() for _ in range(3))
+        staying = Box(play.server, stays.token)
+        for round_no in range(KILLS - 2):
+            going = Box(play.server, goes.token)
+            if round_no % 2:
+                going.close()
+            flapping = [Box(play.server, flaps.token) for _ in range(2)]  # the second one takes over
+            time.sleep(moments.uniform(0, 0.3))  # the moment is the point, not a wait for something
+            play.kill()
+            staying.again()
+            for device in (going, *flapping):
+                device.close()
+        last = Box(play.server, flaps.token)
+        truth = {stays.sensor_id: True, goes.sensor_id: False, flaps.sensor_id: True}
+        play.until(lambda: {each: _newest(play, each) for each in truth} == truth)
+        time.sleep(2 * float(ABSENT_S))  # nothing else comes once the time of being away is over
+        play.until_told()
+        said = {each: [told["pld"]["connected"] for told in play.told(each, "CONNECTION")] for each in truth}
+        staying.close()
+        last.close()
+
+    assert {sensor_id: told[-1] for sensor_id, told in said.items()} == truth
+    for told in said.values():
+        assert all(one != other for one, other in itertools.pairwise(told))
+        assert told[0] is True
+
+
+def _newest(play: Stage, sensor_id: str) -> bool | None:
+    told = play.told(sensor_id, "CONNECTION")
+    return told[-1]["pld"]["connected"] if told else None
