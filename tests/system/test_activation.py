@@ -83,15 +83,20 @@ def test_activation_in_the_style_of_the_sdks_mounts_the_sensor(served) -> None:
     assert company.get(f"{V1}/vehicle/{new.vehicle_id}")["sensorCount"] == 1
 
 
-def test_answer_of_an_activation_under_way_is_the_sensor_as_it_was(served) -> None:
+@pytest.mark.parametrize(
+    ("ack", "response"),
+    [({"result": 2001}, {"result": 2001}), ({"ok": True}, {"ok": True}), (b"yes", {"value": "yes"})],
+)
+def test_answer_of_an_activation_under_way_is_the_sensor_as_it_was(served, ack, response) -> None:
+    """Also when the acknowledgement has no code: it refuses nothing (B4)."""
     server, company = served
     new = pair(company)
     before = new.sensor
 
-    with box(server, new.token, answering({"result": 2001})):
+    with box(server, new.token, answering(ack)):
         status, answer = new.mount()
 
-    assert (status, answer.pop("response")) == (200, {"result": 2001})
+    assert (status, answer.pop("response")) == (200, response)
     del answer["requestId"]
     assert answer == before
     assert (answer["status"], answer["vehicleId"], answer["vehicleNo"]) == ("DEACTIVATED", UNSET, None)
@@ -109,16 +114,17 @@ def test_activation_in_the_style_of_the_documents_mounts_the_sensor_b1(served) -
     assert (status, sensor["status"]) == (200, "ACTIVATED")
 
 
-def test_device_that_refuses_activation_answers_409_with_the_code(served) -> None:
+@pytest.mark.parametrize("code", [4001, 5000, 1999, 3000])
+def test_device_that_refuses_activation_answers_409_with_the_code(served, code) -> None:
     server, company = served
     new = pair(company)
 
-    with box(server, new.token, answering({"results": 4001})) as device:
+    with box(server, new.token, answering({"results": code})) as device:
         status, answer = new.mount()
         device.settled(device.result(device.request()[0], {"results": 2000}))
 
     assert (status, answer["status"], answer["errorCode"]) == (409, 409, 2)
-    assert "4001" in answer["message"]
+    assert str(code) in answer["message"]
     assert new.sensor["status"] == "DEACTIVATED"
 
 

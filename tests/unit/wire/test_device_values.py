@@ -4,7 +4,7 @@ import pytest
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS, one, rows
 
 from tripline.domain import samples
-from tripline.wire import device_values
+from tripline.wire import device_kinds, device_values
 
 LATEST_MS = RECEIVED_MS + 300_000
 
@@ -36,6 +36,15 @@ def test_v3_null_equals_absent(key: str) -> None:
     without = {name: value for name, value in ITEM.items() if name != key}
 
     assert rows(one(2, ITEM | {key: None})) == rows(one(2, without))
+
+
+@pytest.mark.parametrize("payload", [{"wbv": None}, {"dtcc": None, "x": 1}, {"plat": 1.5, "plon": None}])
+def test_v3_null_under_a_key_of_a_signature_tells_no_event(payload: dict[str, object]) -> None:
+    assert device_kinds.signature(payload) is None
+
+
+def test_v3_null_under_a_key_that_only_obd_has_leaves_a_gps_payload() -> None:
+    assert one(2, ITEM | {"rpm": None}).device_type == "GPS"
 
 
 @pytest.mark.parametrize("key", ["tid", "lat", "sp", "clt"])
@@ -141,6 +150,17 @@ def test_t3_item_without_time_among_others_is_not_usable() -> None:
 )  # fmt: skip
 def test_t4_event_time_order(payload: dict[str, int], at_ms: int) -> None:
     assert one(112, payload).event_ms == at_ms
+
+
+@pytest.mark.parametrize(
+    ("number", "key"),
+    [(105, "unpt"), (109, "tim"), (111, "tm"), (112, "tim"), (113, "clt"), (114, "clt"), (116, "clt")],
+)
+def test_t4_d27_each_event_has_its_own_name_for_its_time(number: int, key: str) -> None:
+    others = dict.fromkeys({"unpt", "tim", "tm"} - {key}, TS - 3)
+
+    assert one(number, {**others, key: TS - 2}).event_ms == TS - 2
+    assert one(number, others).event_ms == TS
 
 
 def test_t4_event_without_any_time_takes_receipt() -> None:

@@ -220,6 +220,16 @@ def test_activation_parameters_are_compact_and_what_was_not_registered_is_left_o
     )
 
 
+@pytest.mark.parametrize(("registered", "number"), [("GASOLINE", b"1"), ("DIESEL", b"2"), ("LPG", b"3")])
+@pytest.mark.parametrize(("gear", "text"), [("AUTO", b"Automatic"), ("MANUAL", b"Manual")])
+def test_activation_parameters_hold_the_documented_values(registered, number, gear, text):
+    params = rpc.activation_params(
+        vehicle_no="1", upload_period_s=2, displacement=1, fuel_type=registered, mission_type=gear
+    )
+
+    assert params == b'{"vid":"1","upp":2,"elt":1,"fut":%b,"mty":"%b"}' % (number, text)
+
+
 @pytest.mark.parametrize(
     ("topic", "is_result"),
     [("v1/sensors/me/rpc/response/", False), ("v1/sensors/me/rpc/result/", True)],
