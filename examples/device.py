@@ -54,6 +54,7 @@ async def main(pause_s=1):
             async with aiomqtt.Client(HOST, PORT, username=os.environ["DEVICE_TOKEN"], tls_params=tls) as client:
                 await client.subscribe(ME + "rpc/request/+", qos=1)
                 print("connected", flush=True)
+                pause_s = 1
                 await asyncio.gather(drive(client), answer(client))
         except aiomqtt.MqttError as error:
             print(f"{error}; connecting again", flush=True)
