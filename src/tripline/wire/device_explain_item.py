@@ -199,9 +199,8 @@ def _unknown(key: str, by: Reader) -> Remark:
 
 
 def _positions(item: Item, by: Reader) -> Iterator[Remark]:
-    folded = {key.lower(): (key, value) for key, value in item.items() if value is not None} if by.is_event else {
-        key: (key, value) for key, value in item.items() if value is not None
-    }  # fmt: skip
+    there = [(key, value) for key, value in item.items() if value is not None]
+    folded = {key.lower() if by.is_event else key: (key, value) for key, value in there}
     for lat, lon in by.places:
         if lat not in folded and lon not in folded:
             continue
