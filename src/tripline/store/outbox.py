@@ -58,9 +58,17 @@ def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subs
 
 
 def newest_no(tx: ReadTx) -> int:
-    """The greatest row number; 0 when nothing waits. In a write transaction nobody else takes the next one."""
+    """The greatest row number; 0 when nothing waits."""
     newest: int = tx.hot(_NEWEST)[0][0]
     return newest
+
+
+def behind_all(tx: WriteTx, no: int) -> RowNo:
+    """This number or, when another program on this database has numbered rows ahead of our clock, one behind them.
+
+    Whoever is inside a write transaction numbers rows from here on alone.
+    """
+    return RowNo(max(no, newest_no(tx) + 1))
 
 
 def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:

@@ -112,7 +112,7 @@ def resend(tx: WriteTx, which: Which, *, first_no: int, now_ms: int, limit: int)
     nobody else takes.
     """
     chosen = [row.no for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
-    first = max(first_no, outbox.newest_no(tx) + 1)
+    first = outbox.behind_all(tx, first_no)
     for place, no in enumerate(chosen):
         tx.run(
             update(push_outbox)

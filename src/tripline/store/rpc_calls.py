@@ -22,13 +22,7 @@ _COLUMNS: Final = [rpc_call.c[name] for name in _FIELDS]
 _NEWEST: Final = Hot(select(func.coalesce(func.max(rpc_call.c.no), 0)))
 _BY_ID: Final = Hot(select(*_COLUMNS).where(rpc_call.c.id == bindparam("key")), "key")
 _STANDING: Final = Hot(
-    select(
-        rpc_call.c.state,
-        rpc_call.c.response,
-        rpc_call.c.response_code,
-        rpc_call.c.result,
-        rpc_call.c.result_code,
-    ).where(rpc_call.c.id == bindparam("key")),
+    select(rpc_call.c.response, rpc_call.c.result, rpc_call.c.result_code).where(rpc_call.c.id == bindparam("key")),
     "key",
 )
 _NEW: Final = Bulk(rpc_call, *_FIELDS, "params")
@@ -124,9 +118,7 @@ _WANTS_RESULTS: Final = Hot(
 class Standing:
     """How a call stands, for whoever waits for its acknowledgement."""
 
-    state: State
     response: bytes | None
-    response_code: int | None
     result: bytes | None
     result_code: int | None
 
@@ -157,10 +149,7 @@ def find(tx: ReadTx, request_id: RequestId) -> Call | None:
 def standing(tx: ReadTx, request_id: RequestId) -> Standing | None:
     """How the call stands; None when it is gone."""
     rows = tx.hot(_STANDING, request_id)
-    if not rows:
-        return None
-    state, response, response_code, result, result_code = rows[0]
-    return Standing(State(state), response, response_code, result, result_code)
+    return Standing(*rows[0]) if rows else None
 
 
 def of_requests(

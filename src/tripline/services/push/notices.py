@@ -88,12 +88,10 @@ def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) 
     if not messages:
         return ()
     first_id = ids.take(len(messages), now_ms=now_ms)
-    # Another program on this database may have numbered rows ahead of our clock.
-    no = max(first_id, outbox.newest_no(tx) + 1)
+    first_no = outbox.behind_all(tx, first_id)
     values: list[Any] = []
-    for message, text in zip(messages, ids.texts(first_id, len(messages)), strict=True):
-        values += (no, text, *message, now_ms)
-        no += 1
+    for place, (message, text) in enumerate(zip(messages, ids.texts(first_id, len(messages)), strict=True)):
+        values += (first_no + place, text, *message, now_ms)
     outbox.NOTICES.insert(tx, values)
     return hints.push_due()
 

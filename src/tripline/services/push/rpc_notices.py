@@ -5,23 +5,19 @@ the device sent it to the owner's `rpcNotify*`. What the platform itself ended h
 envelope alone.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import msgspec
 
-from tripline import observe
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, VehicleId
 from tripline.domain.pushes import Channel, Receiver, Selector
 from tripline.domain.rpc import Call
+from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.store import outbox, rpc_calls
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
-
-DUE: Final[Hint] = (observe.SIGNAL_PUSH_DUE, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +75,17 @@ class Post:
         """The platform ended the call."""
         self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
 
-    def send(self, *, ids: TimeIds, now_ms: int) -> Sequence[Hint]:
+    def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
         """Put what was told into the outbox, behind all that is there; what is to be told after the commit."""
         if not self._waiting:
             return ()
         first_id = ids.take(len(self._waiting), now_ms=now_ms)
-        # Another program on this database may have numbered rows ahead of our clock.
-        first = max(first_id, outbox.newest_no(self.tx) + 1)
+        first_no = outbox.behind_all(self.tx, first_id)
         outbox.add(
             self.tx,
             [
                 outbox.Waiting(
-                    no=RowNo(first + place),
+                    no=RowNo(first_no + place),
                     id=ids.text(first_id + place),
                     company_id=receiver_id,
                     sensor_id=result.call.sensor_id,
@@ -105,7 +100,7 @@ class Post:
             ],
         )
         self._waiting = []
-        return (DUE,)
+        return hints.push_due()
 
     def _wishes_of(self, company_id: CompanyId) -> _Wishes:
         known = self._wishes.get(company_id)

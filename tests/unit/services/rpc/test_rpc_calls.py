@@ -113,7 +113,7 @@ def test_call_is_committed_before_it_is_sent(play):
         seen = []
 
         async def look(request_id):
-            seen.append(await bench.store.read(lambda tx: rpc_calls.standing(tx, request_id).state))
+            seen.append(await bench.store.read(lambda tx: rpc_calls.find(tx, request_id).state))
             await bench.answer(request_id, b'{"result":2000}')
 
         bench.devices.then = look
