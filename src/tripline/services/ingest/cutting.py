@@ -7,19 +7,36 @@ Not here: what a result does (`services/rpc/answers.py`).
 """
 
 from tripline.domain.ids import SensorId
-from tripline.services.ingest.pipeline import Frame
+from tripline.ports import Source
+from tripline.services.ingest.pipeline import LONG_BYTES, Frame
 from tripline.wire import topics
 
 
-def within(frames: list[Frame], most: int, most_bytes: int) -> int:
-    """How many of the frames, from the first, are no more than these and have no longer bodies together; at least
-    one."""
+def fairly(frames: list[Frame], most: int, most_bytes: int) -> tuple[list[Frame], list[Frame]]:
+    """The frames that go through together, no more than these and with no longer bodies together, and those that wait;
+    the order of each source is kept.
+
+    Of a source one long message goes, and what it sent before: whoever sends only such ones waits behind everybody
+    else. The first frame always goes.
+    """
+    together: list[Frame] = []
+    later: list[Frame] = []
+    long: set[Source] = set()
+    held: set[Source] = set()
     size = 0
-    for place, frame in enumerate(frames[:most]):
-        size += len(frame[2])
-        if size > most_bytes:
-            return max(place, 1)
-    return min(len(frames), most)
+    for place, frame in enumerate(frames):
+        source, length = frame[0], len(frame[2])
+        if source in held or (source in long and length > LONG_BYTES):
+            held.add(source)
+            later.append(frame)
+            continue
+        size += length
+        if len(together) == most or (together and size > most_bytes):
+            return together, later + frames[place:]
+        if length > LONG_BYTES:
+            long.add(source)
+        together.append(frame)
+    return together, later
 
 
 def behind_results(frames: list[Frame]) -> tuple[list[Frame], list[Frame]]:

@@ -130,9 +130,12 @@ class IngestDoor:
 
     async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
         """One batch of what waits. An outage abandons it and everything behind it."""
-        count = self._batch if self._size <= BATCH_BYTES else cutting.within(self._waiting, self._batch, BATCH_BYTES)
-        frames, later = cutting.behind_results(self._waiting[:count])
-        self._waiting = later + self._waiting[count:]
+        if self._size <= BATCH_BYTES:
+            frames, left = self._waiting[: self._batch], self._waiting[self._batch :]
+        else:
+            frames, left = cutting.fairly(self._waiting, self._batch, BATCH_BYTES)
+        frames, later = cutting.behind_results(frames)
+        self._waiting = later + left
         self._size -= sum(len(frame[2]) for frame in frames)
         if self._waiting or self._stop.is_set():
             self._wake.set()

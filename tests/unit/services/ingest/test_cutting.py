@@ -6,6 +6,7 @@ import pytest
 from tests.support.ingest_rig import NOW, SENSOR, TOPIC, UNMAPPED, FakeSource
 
 from tripline.services.ingest import cutting
+from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.wire import topics
 
 RESULT = topics.RPC_RESULT + "1"
@@ -64,6 +65,26 @@ def test_every_cut_makes_progress_and_keeps_the_order_of_each_sensor():
     [([], 0), ([11], 1), ([10, 1], 1), ([5, 5], 2), ([5, 5, 1], 2), ([0, 0, 0, 0], 3), ([11, 0], 1), ([4, 11], 1)],
 )
 def test_large_batch_is_cut_before_it_is_too_large_and_has_at_least_one_frame(sizes, count):
-    found = [(OURS, TOPIC, b"x" * size, NOW, token, None) for token, size in enumerate(sizes, 1)]
+    sent = [(OURS, TOPIC, b"x" * size, NOW, token, None) for token, size in enumerate(sizes, 1)]
 
-    assert cutting.within(found, 3, 10) == count
+    assert tokens(cutting.fairly(sent, 3, 10)) == [[*range(1, count + 1)], [*range(count + 1, len(sizes) + 1)]]
+
+
+@pytest.mark.parametrize(
+    ("sent", "parts"),
+    [
+        ("o O o t", [[1, 2, 3, 4], []]),
+        ("O O o t T", [[1, 4, 5], [2, 3]]),
+        ("o O O O t T T t", [[1, 2, 5, 6], [3, 4, 7, 8]]),
+        ("O T O T", [[1, 2], [3, 4]]),
+    ],
+)
+def test_source_of_long_messages_waits_behind_everybody_else(sent, parts):
+    """`o` and `O` are a short and a long message of one device, `t` and `T` of another."""
+    sizes = {"o": LONG_BYTES, "O": LONG_BYTES + 1, "t": 1, "T": LONG_BYTES + 1}
+    found = [
+        (OURS if letter in "oO" else OTHERS, TOPIC, b"x" * sizes[letter], NOW, token, None)
+        for token, letter in enumerate(sent.split(), 1)
+    ]
+
+    assert tokens(cutting.fairly(found, 100, 2**30)) == parts

@@ -99,7 +99,7 @@ def test_long_bodies_go_through_a_few_at_a_time(rig: Rig) -> None:
 
     through(rig, talk)
 
-    assert source.settlements == [[1, 2, 3], [4], [5], [6]]
+    assert source.settlements == [[1, 2], [3, 4], [5], [6]]
 
 
 @pytest.mark.parametrize(("size", "crowded"), [(-1, False), (0, True), (1, True)])
