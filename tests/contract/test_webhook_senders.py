@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import threading
 import time
@@ -72,6 +73,30 @@ def test_request_is_a_post_with_its_headers_and_its_body_byte_for_byte():
         "webhook-id": "1",
         "content-length": str(len(BODY)),
     }
+
+
+@contextlib.contextmanager
+def swallowing(port):
+    """An address of a network that swallows what is sent to it."""
+    with contextlib.ExitStack() as opened:
+        deaf = opened.enter_context(socket.socket())
+        deaf.bind(("127.0.0.2", port))
+        deaf.listen(0)
+        for _ in range(4):  # as many as wait for a server that never accepts; the others are not even refused
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.2", port))
+        yield "127.0.0.2"
+
+
+def test_address_that_swallows_everything_leaves_time_for_the_next():
+    async def scenario():
+        async with serving(Receiver()) as receiver:
+            with swallowing(receiver.port) as deaf:
+                async with sending(timeout_s=4, resolve=lambda _: [deaf, "127.0.0.1"]) as sender:
+                    return await sender.post(hook(receiver, f"http://customer.example:{receiver.port}/"))
+
+    assert asyncio.run(scenario()) == 200
 
 
 @pytest.mark.parametrize("code", [200, 201, 204, 299, 301, 302, 400, 404, 408, 410, 429, 500, 503, 599])
