@@ -57,24 +57,22 @@ def characters(
     packed_share: float = 0.0,
     seed: int = 0,
 ) -> list[Character]:
-    """The vehicles of these types and number plates. Among each type the styles and the habits that it can have go
-    round, so that every type is driven in every style."""
-    lists: dict[str, tuple[list[str], list[str]]] = {}
+    """The vehicles of these types and number plates. Among each type the styles go round, so that every type is driven
+    in every style; of the habits that its type can have a vehicle gets the one that is rarest so far, by weight."""
+    lists: dict[str, list[str]] = {}
     seen: dict[str, int] = {}
+    given = dict.fromkeys(habits, 0)
     found = []
     for number, (device, plate) in enumerate(devices, start=1):
         if device not in lists:
-            fitting = {name: weight for name, weight in habits.items() if name == NONE or device in HABITS[name].types}
-            usual = fitting if sum(fitting.values()) else {NONE: 1.0}
-            lists[device] = shared_out(styles, len(devices)), shared_out(usual, len(devices))
-        of_style, of_habit = lists[device]
+            lists[device] = shared_out(styles, len(devices))
         place = seen[device] = seen.get(device, -1) + 1
-        habit = of_habit[place]
+        habit = _rarest(device, habits, given)
         found.append(
             Character(
                 number=number,
                 device=device,
-                style=of_style[place],
+                style=lists[device][place],
                 plate=plate,
                 habit=None if habit == NONE else habit,
                 packed=int(number * packed_share) > int((number - 1) * packed_share),
@@ -82,3 +80,13 @@ def characters(
             )
         )
     return found
+
+
+def _rarest(device: str, habits: Mapping[str, float], given: dict[str, int]) -> str:
+    """The habit that this type can have and fewest have yet, for its weight; counted in `given`."""
+    fitting = [name for name in habits if habits[name] and (name == NONE or device in HABITS[name].types)]
+    if not fitting:
+        return NONE
+    habit = min(fitting, key=lambda name: (given[name] + 1) / habits[name])
+    given[habit] += 1
+    return habit

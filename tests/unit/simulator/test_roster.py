@@ -47,6 +47,28 @@ def test_each_type_is_driven_in_every_style_and_has_only_habits_that_it_can_have
     assert sum(each.packed for each in found) == len(found) // 4
 
 
+@pytest.mark.parametrize("spare", [0, 3])
+def test_every_habit_is_there_as_soon_as_there_are_vehicles_enough(spare: int) -> None:
+    devices = [
+        (kind, f"SIM-{number}") for number, kind in enumerate(roster.shared_out(dict.fromkeys(TYPES, 1.0), 60 + spare))
+    ]
+
+    found = roster.characters(devices, styles={"calm": 1.0}, habits=dict.fromkeys(HABITS, 1.0))
+
+    assert {each.habit for each in found} == set(HABITS)
+
+
+def test_habits_are_as_frequent_as_their_weights() -> None:
+    devices = [("OBD", f"SIM-{number}") for number in range(60)]
+
+    found = Counter(
+        each.habit
+        for each in roster.characters(devices, styles={"calm": 1.0}, habits={"none": 4.0, "twice": 2.0, "em-zero": 0.0})
+    )
+
+    assert found == {None: 40, "twice": 20}
+
+
 def test_type_that_can_have_no_wanted_habit_has_none() -> None:
     [gps] = roster.characters([("GPS", "SIM-1")], styles={"calm": 1.0}, habits={"em-zero": 1.0})
 
