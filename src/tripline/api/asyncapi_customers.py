@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tripline.api.asyncapi_parts import Part
 from tripline.api.asyncapi_schemas import Schemas, payload_example
+from tripline.api.openapi_schemas import Schema
 from tripline.domain import pushes
 from tripline.domain.pushes import Name, Selector
 from tripline.wire import bus, push, shapes
@@ -20,42 +21,13 @@ _HTTP: Final = {"http": {"method": "POST", "bindingVersion": "0.3.0"}}
 def pushed(schemas: Schemas) -> Part:
     """Requests to customers' servers."""
     part = Part("pushes", "customer")
-    headers = schemas.of_struct(shapes.Signed)
-    envelope = schemas.of_struct(push.Notice)
-    payloads = {
-        Name.TRIP: {"type": "object"},
-        Name.MICROTRIP: {"type": ["object", "array"]},
-        Name.EVENT: {"type": "object"},
-        Name.RPC: {},
-        Name.CONNECTION: schemas.of_struct(push.Connection),
-        Name.NETWORK_STATUS: schemas.of_struct(push.NetworkStatus),
-    }
-    with_number = (Name.TRIP, Name.MICROTRIP, Name.EVENT)
     part.add(
         "notify",
         None,
         "Messages to `notifyHost`",
         "Tripline posts each message that a company selected with `notifyMsgType`, one in a request, to the address in "
         "`notifyHost`. Any 2xx is success; the body of the answer is not read.",
-        {
-            name.value.lower(): {
-                "title": name.value,
-                "summary": _PUSHED[name],
-                "description": f"Selected by {_selecting(name)}.",
-                "headers": headers,
-                "examples": [{"payload": _notice(name)}],
-                "payload": {
-                    "allOf": [
-                        envelope,
-                        {
-                            "properties": {"ty": {"const": name.value}, "pld": payload},
-                            "required": ["msgTy"] if name in with_number else ["requestId"] if name is Name.RPC else [],
-                        },
-                    ]
-                },
-            }
-            for name, payload in payloads.items()
-        },
+        _notices(schemas),
         action="send",
         operation="notify",
         bindings=_HTTP,
@@ -81,6 +53,43 @@ def pushed(schemas: Schemas) -> Part:
     return part
 
 
+def _notices(schemas: Schemas) -> dict[str, Schema]:
+    """Each kind of message in the envelope that all have."""
+    headers = schemas.of_struct(shapes.Signed)
+    envelope = schemas.of_struct(push.Notice)
+    payloads: dict[Name, Schema] = {
+        Name.TRIP: {"type": "object"},
+        Name.MICROTRIP: {"type": ["object", "array"]},
+        Name.EVENT: {"type": "object"},
+        Name.RPC: {},
+        Name.CONNECTION: schemas.of_struct(push.Connection),
+        Name.NETWORK_STATUS: schemas.of_struct(push.NetworkStatus),
+    }
+    return {
+        name.value.lower(): {
+            "title": name.value,
+            "summary": _PUSHED[name],
+            "description": f"Selected by {_selecting(name)}.",
+            "headers": headers,
+            "examples": [{"payload": _notice(name)}],
+            "payload": {
+                "allOf": [
+                    envelope,
+                    {"properties": {"ty": {"const": name.value}, "pld": payload}, "required": _REQUIRED.get(name, [])},
+                ]
+            },
+        }
+        for name, payload in payloads.items()
+    }
+
+
+_REQUIRED: Final = {
+    Name.TRIP: ["msgTy"],
+    Name.MICROTRIP: ["msgTy"],
+    Name.EVENT: ["msgTy"],
+    Name.RPC: ["requestId"],
+}
+"""What some messages have beside what all have."""
 _PUSHED: Final = {
     Name.TRIP: "A device's trip message; `pld` is its payload.",
     Name.MICROTRIP: "Samples of a drive; `pld` is the payload, an object or an array.",

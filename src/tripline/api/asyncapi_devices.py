@@ -19,17 +19,7 @@ _MQTT: Final = {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}}
 def published(schemas: Schemas) -> Part:
     """Topics that devices publish to."""
     part = Part("devices", "devices")
-    numbers = sorted(device_tables.TABLES)
-    with_header = {f"message{number}": _device_message(number, schemas) for number in numbers}
-    other = {
-        "otherEvent": {
-            "title": "Event of another number",
-            "summary": "Kept as sent, without interpretation.",
-            "payload": schemas.of_other_events(),
-            "examples": [{"payload": {"ty": 130, "ts": 1735691400000, "pld": {"a": 1}}}],
-        }
-    }
-    every = {**with_header, **other}
+    every = _with_header(schemas)
     received: dict[str, Any] = {"action": "receive", "bindings": _MQTT}
     part.add(
         "tre",
@@ -78,6 +68,18 @@ _VALUES: Final = {
 }
 
 
+def _with_header(schemas: Schemas) -> dict[str, Schema]:
+    """Every message that has a header, and events of numbers that nobody documented."""
+    other = {
+        "title": "Event of another number",
+        "summary": "Kept as sent, without interpretation.",
+        "payload": schemas.of_other_events(),
+        "examples": [{"payload": {"ty": 130, "ts": 1735691400000, "pld": {"a": 1}}}],
+    }
+    numbers = sorted(device_tables.TABLES)
+    return {**{f"message{number}": _device_message(number, schemas) for number in numbers}, "otherEvent": other}
+
+
 def _device_message(number: int, schemas: Schemas) -> Schema:
     return {
         "name": f"ty {number}",
@@ -101,11 +103,34 @@ def _headerless(numbers: tuple[int, ...], schemas: Schemas) -> dict[str, Schema]
 def calls(schemas: Schemas) -> Part:
     """Topics of calls to devices and of their answers."""
     part = Part("calls", "devices")
+    _add_requests(part, schemas)
+    for channel, message, title, text, shown in _ANSWERS:
+        part.add(
+            channel,
+            shapes.RPC_TOPICS[channel],
+            title,
+            f"{text}. A body that is no JSON object, or has no code, is an answer too, kept as it came.",
+            {
+                message: {
+                    "title": title,
+                    "payload": schemas.of_struct(shapes.RpcAnswer),
+                    "examples": [{"payload": shown}],
+                }
+            },
+            action="receive",
+            operation=f"receive{title}",
+            bindings=_MQTT,
+            channel=_WITH_ID,
+        )
+    return part
+
+
+def _add_requests(part: Part, schemas: Schemas) -> None:
     methods = "\n".join(f"- `{name}`: {text}" for name, text in shapes.METHODS.items())
-    with_id = {
-        "parameters": {
-            shapes.REQUEST_ID: {"description": "Id of the call: a UUID of 36 characters, one level of the topic."}
-        }
+    activation = {
+        "type": "object",
+        "required": ["method", "params"],
+        "properties": {"method": {"const": "activationReq"}, "params": schemas.of_struct(shapes.Activation)},
     }
     part.add(
         "rpcRequest",
@@ -122,56 +147,41 @@ def calls(schemas: Schemas) -> Part:
             "activation": {
                 "title": "Activation",
                 "description": "Sent when a sensor with `activationRequired` is put on a vehicle.",
-                "payload": {
-                    "type": "object",
-                    "required": ["method", "params"],
-                    "properties": {
-                        "method": {"const": "activationReq"},
-                        "params": schemas.of_struct(shapes.Activation),
-                    },
-                },
+                "payload": activation,
                 "examples": [{"payload": {"method": "activationReq", "params": _ACTIVATION}}],
             },
         },
         action="send",
         operation="call",
         bindings=_MQTT,
-        channel=with_id,
+        channel=_WITH_ID,
         reply={
             "channel": {"$ref": "#/channels/rpcResponse"},
             "messages": [{"$ref": "#/channels/rpcResponse/messages/acknowledgement"}],
         },
     )
-    answer = schemas.of_struct(shapes.RpcAnswer)
-    told = (
-        (
-            "rpcResponse",
-            "acknowledgement",
-            "Acknowledgements",
-            "The device says that the call has come",
-            {"result": 2000},
-        ),
-        (
-            "rpcResult",
-            "result",
-            "Results",
-            "The device says what came of the call, at any time, also without an acknowledgement",
-            {"result": 2000, "addInfo": {"vid": "12A3456"}},
-        ),
-    )
-    for channel, message, title, text, shown in told:
-        part.add(
-            channel,
-            shapes.RPC_TOPICS[channel],
-            title,
-            f"{text}. A body that is no JSON object, or has no code, is an answer too, kept as it came.",
-            {message: {"title": title, "payload": answer, "examples": [{"payload": shown}]}},
-            action="receive",
-            operation=f"receive{title}",
-            bindings=_MQTT,
-            channel=with_id,
-        )
-    return part
 
 
+_WITH_ID: Final = {
+    "parameters": {
+        shapes.REQUEST_ID: {"description": "Id of the call: a UUID of 36 characters, one level of the topic."}
+    }
+}
+_ANSWERS: Final[tuple[tuple[str, str, str, str, dict[str, Any]], ...]] = (
+    (
+        "rpcResponse",
+        "acknowledgement",
+        "Acknowledgements",
+        "The device says that the call has come",
+        {"result": 2000},
+    ),
+    (
+        "rpcResult",
+        "result",
+        "Results",
+        "The device says what came of the call, at any time, also without an acknowledgement",
+        {"result": 2000, "addInfo": {"vid": "12A3456"}},
+    ),
+)
+"""Channel, message, title, what it says, and an example."""
 _ACTIVATION: Final = {"vid": "12A3456", "upp": 2, "elt": 1998, "fut": 1, "mty": "Automatic"}
