@@ -101,14 +101,7 @@ class Signed(
 
 class SignedResult(
     Signed,
-    rename={
-        "webhook_id": "webhook-id",
-        "webhook_timestamp": "webhook-timestamp",
-        "webhook_signature": "webhook-signature",
-        "request_id": "X-Request-Id",
-        "sensor_id": "X-Sensor-Id",
-        "method": "X-Rpc-Method",
-    },
+    rename={"request_id": "X-Request-Id", "sensor_id": "X-Sensor-Id", "method": "X-Rpc-Method"},
     kw_only=True,
 ):
     """Headers of a result that goes to `rpcNotify*`: its body stays as the device sent it."""
