@@ -121,11 +121,9 @@ def _troubles(console: Console, fleet: Sequence[Driven]) -> None:
         console.print(f"{each.character.plate}: {_why(each)}", markup=False)
     if len(unwell) > _NAMED:
         console.print(f"and {len(unwell) - _NAMED:,} more vehicles")
-    if unwell:
-        return
     if _stored(fleet) is None:
         console.print("Nothing stored was counted: that needs the account of the company's administrator (--email).")
-    else:
+    elif all(each.stored is not None and each.ledger.agrees_with(each.stored) for each in unwell):
         console.print("Everything acknowledged is stored, once.")
 
 
