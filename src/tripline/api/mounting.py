@@ -49,7 +49,8 @@ async def mount(request: Call) -> ASGIApp:
     if answered is None:
         return answers.ok(rest_sensors.sensor_record(sensor))
     await guards.require_still(request)  # as for other calls: it took a while
-    return answers.ok(rest_rpc.mounted_record(sensor, answered.call.id, answered.body))
+    call_id, body = answered.call.id, answered.body
+    return answers.ok(await answers.made(lambda: rest_rpc.mounted_record(sensor, call_id, body), of=[body]))
 
 
 @operation(

@@ -48,10 +48,12 @@ class _HeavyError(Exception):
     """Too much for the event loop."""
 
 
-async def page(request: Call, work: Callable[[ReadTx], Page]) -> Page:
-    """The page that the work makes on one consistent view."""
+async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool = False) -> Page:
+    """The page that the work makes on one consistent view; `laborious`: however few its rows, they cost much."""
     store = rim_of(request).store
-    if _is_short(request):
+    if laborious:
+        request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
+    elif _is_short(request):
         try:
             return await store.read_short(work)
         except _HeavyError:

@@ -56,7 +56,9 @@ async def call(request: Call) -> ASGIApp:
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
 
     await rim.store.read_short(still_admitted)
-    return answers.ok(rest_rpc.call_answer(answered.call.id, answered.body))
+    return answers.ok(
+        await answers.made(lambda: rest_rpc.call_answer(answered.call.id, answered.body), of=[answered.body])
+    )
 
 
 @operation(
@@ -83,7 +85,7 @@ async def list_calls(request: Call) -> ASGIApp:
             weight=lambda stored: len(stored.params) + len(stored.response or b"") + len(stored.result or b""),
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reading.page(request, work, laborious=True))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/latest", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
@@ -94,7 +96,7 @@ async def read_latest(request: Call) -> ASGIApp:
         actor, sensor_id = _reader(tx, request)
         return records.latest(tx, actor=actor, sensor_id=sensor_id)
 
-    return answers.ok(rest_rpc.call_record(await rim_of(request).store.read_short(work)))
+    return answers.ok(await _record(await rim_of(request).store.read_short(work)))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/{requestId}", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
@@ -108,7 +110,11 @@ async def read(request: Call) -> ASGIApp:
         records.admit(tx, actor=actor, sensor_id=sensor_id)
         return records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
 
-    return answers.ok(rest_rpc.call_record(await rim_of(request).store.read_short(work)))
+    return answers.ok(await _record(await rim_of(request).store.read_short(work)))
+
+
+async def _record(call: StoredCall) -> rest_rpc.CallRecord:
+    return await answers.made(lambda: rest_rpc.call_record(call), of=[call.response, call.result])
 
 
 def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:

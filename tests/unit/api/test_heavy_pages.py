@@ -1,12 +1,14 @@
 """Pages of what devices may send at its largest: a page ends before it is a burden, and the next one goes on."""
 
+import asyncio
 import json
+import threading
 
 import pytest
 from sqlalchemy import insert
 from tests.support import journeys, lending, rest
 
-from tripline.api import reading
+from tripline.api import answers, reading
 from tripline.store import tables
 
 BODY = {"pad": "x" * 250_000}
@@ -78,17 +80,32 @@ KINDS = pytest.mark.parametrize("kind", ["trips", "microtrips", "events", "calls
 
 
 @KINDS
-@pytest.mark.parametrize("limit", [99, 1000])
-@pytest.mark.parametrize("ascending", ["true", "false"])
-def test_page_of_the_largest_things_ends_early_and_the_next_goes_on(tmp_path, kind, limit, ascending):
+def test_page_of_the_largest_things_ends_early(tmp_path, kind):
     async def scenario(app):
         admin, path, kept = await world(app, kind)
-        return await walked(app, admin, path, limit=limit, ascOrder=ascending), kept
+        return await walked(app, admin, path, limit=1000), kept
 
     pages, kept = rest.run(tmp_path, scenario)
 
     assert len(pages) > 1
     assert max(len(json.dumps(page)) for page in pages) < reading.PAGE_BYTES + 10_000
+    assert [each for page in pages for each in ids_of(page)] == kept[::-1]
+
+
+@KINDS
+@pytest.mark.parametrize("limit", [99, 1000])
+@pytest.mark.parametrize("ascending", ["true", "false"])
+def test_page_that_ended_early_is_gone_on_from(tmp_path, monkeypatch, kind, limit, ascending):
+    body = json.dumps({"pad": "x" * 2_500}).encode()
+    monkeypatch.setattr(reading, "PAGE_BYTES", reading.PAGE_BYTES // 100)  # as above, a hundred times smaller
+
+    async def scenario(app):
+        admin, path, kept = await world(app, kind, body=body)
+        return await walked(app, admin, path, limit=limit, ascOrder=ascending), kept
+
+    pages, kept = rest.run(tmp_path, scenario)
+
+    assert len(pages) > 1
     assert [each for page in pages for each in ids_of(page)] == (kept if ascending == "true" else kept[::-1])
 
 
@@ -116,3 +133,13 @@ def test_thing_that_is_larger_than_a_page_may_be_is_a_page_by_itself(tmp_path, m
     pages, kept = rest.run(tmp_path, scenario)
 
     assert pages == [[each] for each in kept[::-1]]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "elsewhere"), [([], False), ([None], False), ([b"x" * 32_768], False), ([b"x" * 32_768, b"x"], True)]
+)
+def test_what_is_made_of_long_bodies_is_made_on_a_thread(bodies, elsewhere):
+    """A body of 256 KiB may hold so many values that nobody else would be answered for a quarter of a second."""
+    made_by = asyncio.run(answers.made(threading.get_ident, of=bodies))
+
+    assert (made_by != threading.get_ident()) is elsewhere
