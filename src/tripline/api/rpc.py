@@ -48,14 +48,13 @@ async def call(request: Call) -> ASGIApp:
     actor, sensor_id = await rim.store.read_short(admitted)
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
-    answered = await rim.calls.call(actor=actor, sensor_id=sensor_id, asked=asked)
 
     def still_admitted(tx: ReadTx) -> None:
         """It took a while: what the device says is not for an account, a loan or a right that ended meanwhile."""
         guards.require_still_in(tx, request)
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
 
-    await rim.store.read_short(still_admitted)
+    answered = await rim.calls.call(actor=actor, sensor_id=sensor_id, asked=asked, admit=still_admitted)
     return answers.ok(
         await answers.made(lambda: rest_rpc.call_answer(answered.call.id, answered.body), of=[answered.body])
     )
@@ -71,8 +70,8 @@ async def call(request: Call) -> ASGIApp:
 async def list_calls(request: Call) -> ASGIApp:
     """What was asked of the sensor's device and what it answered, newest first unless asked otherwise.
 
-    Shown are the calls made while the sensor, or the vehicle it was on, was the caller's to see. A page of very long
-    ones is shorter than asked; `hasNext` says whether more follow.
+    Shown are the calls of a sensor of one's own, and those made while it was on a vehicle that is the caller's to see,
+    also before it was. A page of very long ones is shorter than asked; `hasNext` says whether more follow.
     """
 
     def work(tx: ReadTx) -> Page:

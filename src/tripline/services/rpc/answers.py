@@ -101,10 +101,10 @@ class _Batch:
         return [*self._hints, *self._post.send(ids=self._ids, now_ms=self._now_ms)]
 
     def _acknowledgement(self, call: Call, body: bytes, at_ms: int) -> None:
-        code = wire.said(body).code
-        after = rpc.acknowledged(call, code=code, at_ms=at_ms)
-        if after is None:
-            return
+        if call.response_ms is not None:
+            return  # R3, without reading it: it may be long, and come again and again
+        after = rpc.acknowledged(call, code=wire.said(body).code, at_ms=at_ms)
+        assert after is not None
         self._calls[call.id] = after
         self._acknowledged.append((after, body))
         if after.activation:
@@ -112,6 +112,8 @@ class _Batch:
         self._hints += hints.rpc_answered([call.id])
 
     def _result(self, call: Call, body: bytes, at_ms: int) -> None:
+        if call.result_code is not None and call.result_ms is not None and self._is_told_enough(call):
+            return  # without reading it, as above
         said = wire.said(body)
         after = rpc.concluded(call, code=said.code, at_ms=at_ms)
         if after is None:
@@ -133,7 +135,7 @@ class _Batch:
 
     def _later_result(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
         """R4: kept as history; told again only when its body was not told before."""
-        if rpc_calls.later_results(self._tx, call.no) >= LATER_RESULTS:
+        if self._is_told_enough(call):
             return
         former = rpc_calls.result_bodies(self._tx, call.no)
         if call.id in self._concluded:
@@ -141,6 +143,9 @@ class _Batch:
         self._keep_later(call, body, said.code)
         if body not in former:
             self._tell(call, body, said, at_ms)
+
+    def _is_told_enough(self, call: Call) -> bool:
+        return rpc_calls.later_results(self._tx, call.no) >= LATER_RESULTS
 
     def _keep_later(self, call: Call, body: bytes, code: int | None) -> None:
         no = self._ids.take(1, now_ms=self._now_ms)
