@@ -132,6 +132,18 @@ class World:
             self.ids[f"call {name}"] = (await app.get(owner, f"/sensor/{self.ids[name]}/rpc/latest"))["id"]["id"]
 
 
+async def settled(app: Rest) -> World:
+    """The world of this application, to which nothing was done yet."""
+    first = await app.staged(_settled)
+    world = World(app)
+    world.logins, world.ids = dict(first.logins), dict(first.ids)
+    return world
+
+
+async def _settled(app: Rest) -> World:
+    return await World(app).settle()
+
+
 class Undoing:
     """Implements `store.transactions.Store`: what is written is answered, and then undone."""
 

@@ -4,8 +4,7 @@ Not here: who may read what (tests/properties/test_access_matrix.py).
 """
 
 import pytest
-from tests.support import lending, rest
-from tests.support.access_world import World
+from tests.support import access_world, lending, rest
 
 LISTS = {
     # A list within P's reach, and an existing row elsewhere of the same kind.
@@ -37,7 +36,7 @@ def settled(tmp_path, scenario):
     """The result of the scenario in the world of the access matrix."""
 
     async def play(app):
-        return await scenario(app, await World(app).settle())
+        return await scenario(app, await access_world.settled(app))
 
     return rest.run(tmp_path, play)
 
