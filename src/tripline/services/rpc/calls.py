@@ -28,7 +28,7 @@ from tripline.services.rpc import requests
 from tripline.services.rpc.gathering import Gathering
 from tripline.store import rpc_calls
 from tripline.store.rpc_calls import Standing
-from tripline.store.transactions import Store, WriteTx
+from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import topics
 from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
@@ -61,6 +61,10 @@ class Answered:
     is_result: bool
 
 
+def _anybody(tx: ReadTx) -> None:
+    """Lets everybody pass."""
+
+
 class Calls:
     """Makes calls. `stop` ends all waiting."""
 
@@ -87,8 +91,10 @@ class Calls:
         for event in self._waiting.values():
             event.set()
 
-    async def call(self, *, actor: Actor, sensor_id: SensorId, asked: Asked) -> Answered:
-        """The device's acknowledgement.
+    async def call(
+        self, *, actor: Actor, sensor_id: SensorId, asked: Asked, admit: Callable[[ReadTx], None] = _anybody
+    ) -> Answered:
+        """The device's acknowledgement, read together with whether it is still for who asked: `admit` refuses.
 
         Raises `NotFound`, `Forbidden`, `rpc.NotConnected`, `rpc.NotSubscribed`, `rpc.Congested`, `rpc.NoAck`,
         `rpc.Cancelled`, `rpc.TooManyCalls`, or `Outage` when the store is away or the server stops.
@@ -101,7 +107,7 @@ class Calls:
             )
             return call, asked.message
 
-        answered = await self.through(actor, sensor_id, begin, ack_ms=asked.ack_ms)
+        answered = await self.through(actor, sensor_id, begin, ack_ms=asked.ack_ms, admit=admit)
         assert answered is not None
         return answered
 
@@ -112,6 +118,7 @@ class Calls:
         begin: Callable[[WriteTx, int], tuple[Call, bytes] | None],
         *,
         ack_ms: int = LONGEST_ACK_MS,
+        admit: Callable[[ReadTx], None] = _anybody,
     ) -> Answered | None:
         """As `call`, for a call that `begin` keeps, with what is to be sent; None when `begin` does not make it.
 
@@ -131,7 +138,7 @@ class Calls:
                     await self._end(call, Event.UNDELIVERABLE)
                     refusal, sentence = _UNDELIVERED[delivery]
                     raise refusal(sentence)
-                standing = await self._acknowledged(call, event, until)
+                standing = await self._acknowledged(call, event, until, admit)
             finally:
                 del self._waiting[call.id]
         return _answered(call, standing)
@@ -143,27 +150,38 @@ class Calls:
         except TimeoutError:
             return Delivery.CONGESTED
 
-    async def _acknowledged(self, call: Call, event: asyncio.Event, until: float) -> Standing | None:
+    async def _acknowledged(
+        self, call: Call, event: asyncio.Event, until: float, admit: Callable[[ReadTx], None]
+    ) -> Standing | None:
         """How the call stands when something is to be seen, or the time is over; None: it is gone with its sensor."""
+
+        def look(tx: ReadTx) -> Standing | None:
+            standing = rpc_calls.standing(tx, call.id)
+            if standing is not None and _is_said(standing):
+                admit(tx)
+            return standing
+
         loop = asyncio.get_running_loop()
         while (now := loop.time()) < until:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(min(until, now + LOOK_S)):
-                    await event.wait()
+            unasked = loop.call_at(min(until, now + LOOK_S), event.set)
+            try:
+                await event.wait()
+            finally:
+                unasked.cancel()
             event.clear()
-            standing = await self._store.read_short(lambda tx: rpc_calls.standing(tx, call.id))
+            standing = await self._store.read_short(look)
             if standing is None or _is_answered(standing):
                 return standing
             if self._stopping:
                 raise Outage("The server stops; the device's answer will be in the record of the call.")
-        return await self._end(call, Event.NO_ACK)
+        await self._end(call, Event.NO_ACK)
+        return await self._store.read_short(look)
 
-    async def _end(self, call: Call, event: Event) -> Standing | None:
-        standing, told = await self._gathering.write(
+    async def _end(self, call: Call, event: Event) -> None:
+        _, told = await self._gathering.write(
             lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
         )
         hints.tell(self._signals, told)
-        return standing
 
     def _look(self, request_id: str) -> None:
         event = self._waiting.get(RequestId(request_id))
@@ -196,9 +214,14 @@ class Calls:
                 del self._of_company[company_id]
 
 
+def _is_said(standing: Standing) -> bool:
+    """Whether the device said something."""
+    return standing.response is not None or standing.result is not None
+
+
 def _is_answered(standing: Standing) -> bool:
     """Whether the device said something, or the call was ended for good."""
-    return standing.response is not None or standing.result is not None or standing.result_code is not None
+    return _is_said(standing) or standing.result_code is not None
 
 
 def _answered(call: Call, standing: Standing | None) -> Answered:
