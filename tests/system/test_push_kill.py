@@ -14,7 +14,7 @@ from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.receivers import OK, Receiver, Reply, Request, Then, serving, status
 
-KILLS = 12
+KILLS = 8
 DEVICES = 4
 TRIPS = 5
 SAMPLES = 60
