@@ -12,8 +12,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.support import fleet, foreign, required, servers
-from tests.system.test_registration_story import PAGE, shape, story
+from tests.support import fleet, foreign, pages, required, servers
+from tests.system.test_registration_story import PAGE
 
 V1 = "/api/tre/v1"
 PASSWORD = "한강의 긴 암호"
@@ -178,11 +178,13 @@ def server(request, tmp_path_factory):
 def test_registration_story_told_by_another_client_is_answered_as_the_page_shows(kind, server):
     client = kind(server)
     teller = Storyteller(client, server, kind.__name__.lower())
-    on_the_page = [each for _, shown in story(PAGE.read_text("utf-8")) for each in shown if isinstance(each, dict)]
+    on_the_page = [
+        each for _, shown in pages.story(PAGE.read_text("utf-8")) for each in shown if isinstance(each, dict)
+    ]
 
     try:
         teller.tell()
     finally:
         client.close()
 
-    assert [shape(answer) for answer in teller.shown] == on_the_page
+    assert [pages.shape(answer) for answer in teller.shown] == on_the_page
