@@ -70,6 +70,8 @@ REFUSED_BEFORE = {"auth.log_in", "passwords.change", "passwords.set_with_link", 
 """Operations that refuse the examples for something else first: a wrong password, a used link, a decision made."""
 NOT_READ = {("carrier.act", "kind"), ("carrier.act", "newImei"), ("carrier.act", "newMdn")}
 """Fields of other types of action than the example's."""
+FORWARDED = {"rpc.call"}
+"""Operations that hand what they take on to a device, which is not connected here."""
 NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}
 """Fields that no answer tells as they were sent."""
 
@@ -235,7 +237,7 @@ def test_g5_text_is_refused_by_name_or_comes_back_as_sent(tmp_path, operation):
                 if status == 200:
                     told = operation.answer is None or held(answer.json(), text)
                     assert told or name in NOT_TOLD, (name, kind, answer.text)
-                else:
+                elif status != 409 or operation.name not in FORWARDED:
                     assert explained(name, message), (name, kind, message)
 
     run(tmp_path, scenario)
@@ -247,9 +249,11 @@ def test_value_of_the_wrong_type_is_refused_by_name(tmp_path, operation):
 
     async def scenario(world):
         for name, kinds in _fields(operation).items():
+            if inspect.AnyType in kinds:
+                continue
             allowed = {takes[kind] for kind in kinds if kind in takes}
             allowed |= {int} if kinds & {inspect.IntType, inspect.FloatType} else set()
-            allowed |= {list} if kinds & {inspect.ListType, inspect.AnyType} else set()
+            allowed |= {list} if inspect.ListType in kinds else set()
             for value in (value for value in WRONG if type(value) not in allowed):
                 status, message = judged(await world.call(operation, {**world.body(operation), name: value}))
                 assert (status, f"'{name}'" in message) == (400, True), (name, value, message)

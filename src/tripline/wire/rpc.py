@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
 from tripline.wire import device_body, device_reasons, shapes, topics
 from tripline.wire.readings import RpcAnswer
 
-METHOD_LENGTH: Final = 255
 MESSAGE_BYTES: Final = 262_144
 """Largest message to a device, as the largest that a device may send (G35)."""
 SHORTEST_ACK_MS: Final = 1_000
@@ -56,18 +56,18 @@ class Said:
     """Additional information (B2): an object or a text; None: none."""
 
 
-def asked(fields: dict[str, Any], content: bytes) -> Asked:
-    """What the body of a request asks for; `fields` is the JSON object that `content` holds.
+def asked(body: dict[str, Any], content: bytes) -> Asked:
+    """What the body of a request asks for; `body` is the JSON object that `content` holds.
 
-    Raises `BadParameter` (Q5). Whatever else stands in it is not forwarded (Q4).
+    Raises `BadParameter` (Q5); a method is a line of text as any other (G5). Whatever else stands in it is not
+    forwarded (Q4).
     """
-    method = fields.get("method")
+    method = body.get("method")
     if method is None or method == "":
         raise BadParameter.missing("method")
     if not isinstance(method, str):
         raise BadParameter("Parameter 'method' must be text.")
-    if len(method) > METHOD_LENGTH:
-        raise BadParameter(f"Parameter 'method' must have at most {METHOD_LENGTH} characters.")
+    fields.text("method", method)
     parts = _PARTS.decode(content.removeprefix(codecs.BOM_UTF8))
     # Q2: the published sample application says `param`.
     named = next((parts[name] for name in ("params", "param") if name in parts), None)
@@ -75,7 +75,7 @@ def asked(fields: dict[str, Any], content: bytes) -> Asked:
     sent = message(bytes(parts["method"]), params)
     if len(sent) > MESSAGE_BYTES:
         raise BadParameter(f"Parameter 'params' is too long: a device gets at most {MESSAGE_BYTES} bytes.")
-    return Asked(method, params, sent, _ack_ms(fields.get("timeout")))
+    return Asked(method, params, sent, _ack_ms(body.get("timeout")))
 
 
 def message(method: bytes, params: bytes) -> bytes:
