@@ -228,10 +228,12 @@ def test_connection_is_pushed_once_however_often_the_device_comes_back_and_its_e
 def test_taken_over_session_is_no_end(scene):
     scene.want("500,2")
 
-    with scene.device(), scene.device() as newer:
-        scene.send(newer, microtrip(now_ms()))
-        pushed = scene.pushed(2)
-        latest = scene.latest()
+    with scene.device():
+        scene.pushed(1)
+        with scene.device() as newer:
+            scene.send(newer, microtrip(now_ms()))
+            pushed = scene.pushed(2)
+            latest = scene.latest()
 
     assert [body["ty"] for body in pushed] == ["CONNECTION", "MICROTRIP"]
     assert latest["connected"]
