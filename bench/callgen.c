@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measuring.h"
+
 enum { PATH = 128, REQUEST = 2048, ANSWER = 8192, QUEUE = 1 << 16, MOST = 1 << 20 };
 
 struct line {
@@ -47,36 +49,9 @@ static uint32_t *took_us;
 static size_t took_count, good, others, waited;
 static int measuring, odd_status;
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void fail(const char *what) {
     fprintf(stderr, "callgen: %s (%s)\n", what, errno ? strerror(errno) : "no system error");
     exit(1);
-}
-
-/* CPU seconds a process has used, all its threads: fields 14 and 15 of its stat line. */
-static double cpu_of(int pid) {
-    char path[64], line[1024];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file || !fgets(line, sizeof line, file)) fail("the server is gone");
-    fclose(file);
-    char *after_name = strrchr(line, ')');
-    if (!after_name || sscanf(after_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-        fail("an odd stat line");
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
-static double own_cpu(void) {
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
 static void read_paths(void) {

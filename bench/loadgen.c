@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measuring.h"
+
 enum { MAX_WINDOW = 64, POINTS = 30, MAX_MESSAGE = 6144, TIMES = POINTS + 1, HANDSHAKES = 128, NAME = 32 };
 enum { LATENCY_BUCKETS = 64 * 32, LARGEST = 2048, ANSWER_IDS = 0xF000, DIALS = 64, FEW = 64, EVENTS = 512 };
 enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, SUBSCRIBING, READY };
@@ -76,12 +78,6 @@ static uint64_t answered_total, lost_total, refused_total, failed_total, first_l
 static int measuring, ready_count, begun;
 static volatile sig_atomic_t stopped;
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void fail(const char *what) {
     fprintf(stderr, "loadgen: %s (%s)\n", what, errno ? strerror(errno) : "no system error");
     ERR_print_errors_fp(stderr);
@@ -111,28 +107,6 @@ static double quantile_us(double q) {
         if (total && (double)seen >= q * (double)total) return bucket_us(i);
     }
     return 0;
-}
-
-/* CPU seconds a process has used, all its threads: fields 14 and 15 of its stat line. */
-static double cpu_of(int pid) {
-    char path[64], line[1024];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file) fail("the server is gone");
-    if (!fgets(line, sizeof line, file)) fail("no stat line");
-    fclose(file);
-    char *after_name = strrchr(line, ')');
-    if (!after_name || sscanf(after_name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-        fail("an odd stat line");
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
-static double own_cpu(void) {
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
 /* --- one message ------------------------------------------------------------------------------------------------ */

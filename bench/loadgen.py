@@ -13,6 +13,8 @@ from bench import peers
 HERE = Path(__file__).parent
 PROGRAM = HERE / "build" / "loadgen"
 CALLS = HERE / "build" / "callgen"
+MEASURING = HERE / "measuring.h"
+"""What both include."""
 LONGEST_S = 60.0
 """How long devices may take to connect."""
 
@@ -21,7 +23,8 @@ def build() -> None:
     """Compile what is newer than its program; OpenSSL's headers are installed when they are missing."""
     for program in (PROGRAM, CALLS):
         source = HERE / f"{program.name}.c"
-        if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+        newest = max(each.stat().st_mtime for each in (source, MEASURING))
+        if program.exists() and program.stat().st_mtime >= newest:
             continue
         if not Path("/usr/include/openssl/ssl.h").exists() and shutil.which("apt-get"):
             subprocess.run(["apt-get", "install", "-y", "-qq", "libssl-dev", "gcc", "libc6-dev"], check=True)
