@@ -46,8 +46,12 @@ def _no_process_left_behind() -> Iterator[None]:
 
 def _children() -> set[str]:
     """Processes that this one started, ended or not, with their command lines (Linux only; elsewhere none)."""
-    return {
-        f"{child} {' '.join(Path(f'/proc/{child}/cmdline').read_text().split(chr(0)))}"
-        for thread in Path(f"/proc/{os.getpid()}/task").glob("*/children")
-        for child in thread.read_text().split()
-    }
+    while True:
+        try:
+            return {
+                f"{child} {' '.join(Path(f'/proc/{child}/cmdline').read_text().split(chr(0)))}"
+                for thread in Path(f"/proc/{os.getpid()}/task").glob("*/children")
+                for child in thread.read_text().split()
+            }
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread or process ended while it was looked at: look again at all of them
