@@ -64,12 +64,12 @@ class World:
     ) -> list[str]:
         """Put messages of a sensor into the outbox; their ids."""
         now_ms = self.now_ms
-        first = self.ids.take(len(bodies), now_ms=now_ms)
+        numbers = self.ids.numbers(len(bodies), now_ms=now_ms)
         is_rpc = channel is Channel.RPC_NOTIFY
         messages = [
             Waiting(
-                no=RowNo(first + place),
-                id=self.ids.text(first + place),
+                no=RowNo(no),
+                id=self.ids.text(no),
                 company_id=company_id,
                 sensor_id=SENSORS[sensor],
                 selector=2,
@@ -79,7 +79,7 @@ class World:
                 request_id=RequestId(SENSORS[0]) if is_rpc else None,
                 method=method if is_rpc else None,
             )
-            for place, body in enumerate(bodies)
+            for no, body in zip(numbers, bodies, strict=True)
         ]
         await self.store.write(lambda tx: outbox.add(tx, messages))
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
@@ -96,9 +96,8 @@ class World:
 
     async def resend(self, **which: Any) -> int:
         """Have it sent again, as beside the server: without a hint but the one that time passes."""
-        first_no = self.ids.take(1_000, now_ms=self.now_ms)
         sent = await self.store.write(
-            lambda tx: push_parked.resend(tx, Which(**which), first_no=first_no, now_ms=self.now_ms, limit=1_000)
+            lambda tx: push_parked.resend(tx, Which(**which), ids=self.ids, now_ms=self.now_ms, limit=1_000)
         )
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
         return sent

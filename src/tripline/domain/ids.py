@@ -30,6 +30,8 @@ PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
 
 _EPOCH_TICKS: Final = 0x01B21DD213814000
 _TICKS_PER_MS: Final = 10_000
+SLOTS: Final = 256
+"""Programs that can number rows of one shared store at a time: 39 numbers a millisecond for each."""
 _FORM: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 
 
@@ -62,25 +64,66 @@ def created_ms(record_id: str) -> int:
 class TimeIds:
     """Makes ids: unique, ascending, each carrying the millisecond it was made for.
 
-    `node` is the 48-bit node field; `tail` the 14-bit clock sequence. Two makers with different nodes never make the
-    same id. When more than 10,000 ids are asked for one millisecond the surplus runs ahead into the next.
-    Safe to call from any thread.
+    `node` is the 48-bit node field; `clock_sequence` has 14 bits. Two makers with different nodes never make the same
+    id. When more than 10,000 ids are asked for one millisecond the surplus runs ahead into the next.
+
+    With a `slot` (0 to 255) every number leaves that remainder when divided by 256: makers in different slots never
+    make the same number, so never the same id either, although they share node and clock sequence; there are 39
+    numbers a millisecond then. Safe to call from any thread.
     """
 
-    def __init__(self, *, node: int, clock_sequence: int = 0) -> None:
+    def __init__(self, *, node: int, clock_sequence: int = 0, slot: int | None = None) -> None:
         # RFC 9562 5.1: the multicast bit marks a node that is random and not a hardware address.
         self._suffix = f"{0x8000 | clock_sequence & 0x3FFF:04x}-{node & 0xFFFFFFFFFFFF | 1 << 40:012x}"
-        self._last = 0
+        self._last = self._last_behind = 0
+        self._slot, self._stride = 0, 1
         self._lock = threading.Lock()
+        if slot is not None:
+            self.reslot(slot)
+
+    @property
+    def stride(self) -> int:
+        """How far apart neighbouring numbers of this maker are: 1, or 256 in a slot."""
+        return self._stride
+
+    def reslot(self, slot: int) -> None:
+        """Make every further number in this slot: a program that lost its own has taken another."""
+        if not 0 <= slot < SLOTS:
+            raise ValueError(f"A slot is 0 to {SLOTS - 1}, not {slot}.")
+        with self._lock:
+            self._slot, self._stride = slot, SLOTS
 
     def take(self, count: int, *, now_ms: int) -> RowNo:
-        """The first of `count` consecutive row numbers; `text` gives the id of each."""
-        tick = now_ms * _TICKS_PER_MS + _EPOCH_TICKS
+        """The first of `count` row numbers that lie `stride` apart; `numbers` gives all of them."""
+        return RowNo(self.numbers(count, now_ms=now_ms).start)
+
+    def numbers(self, count: int, *, now_ms: int) -> range:
+        """`count` row numbers, ascending; `text` gives the id of each, `texts` those of all."""
+        first = now_ms * _TICKS_PER_MS + _EPOCH_TICKS
         with self._lock:
-            if tick <= self._last:
-                tick = self._last + 1
-            self._last = tick + count - 1
-        return RowNo(tick)
+            if first <= self._last:
+                first = self._last + 1
+            stride = self._stride
+            if stride > 1:
+                first += (self._slot - first) % stride
+            self._last = first + (count - 1) * stride
+        return range(first, first + count * stride, stride)
+
+    def behind(self, no: int, count: int = 1) -> range:
+        """`count` row numbers greater than this one, for rows that must come after all that are there.
+
+        They are no ids, and `take` may make them too: for tables whose rows get all their numbers here. Whoever is in
+        no slot is alone inside a write transaction, where `no` is the greatest number there is; in a slot several
+        transactions may be under way, so each gets numbers greater than those of the one before.
+        """
+        with self._lock:
+            stride = self._stride
+            if stride == 1:
+                return range(no + 1, no + 1 + count)
+            first = max(no, self._last_behind) + 1
+            first += (self._slot - first) % stride
+            self._last_behind = first + (count - 1) * stride
+            return range(first, first + count * stride, stride)
 
     def skip_to(self, no: int) -> None:
         """Make no number up to this one: it is taken."""
@@ -96,14 +139,14 @@ class TimeIds:
         return self.text(self.take(1, now_ms=now_ms))
 
     def run(self, count: int, *, now_ms: int) -> Sequence[str]:
-        """`count` new ids in one run of consecutive ticks."""
-        return self.texts(self.take(count, now_ms=now_ms), count)
+        """`count` new ids, ascending."""
+        return self.texts(self.numbers(count, now_ms=now_ms))
 
-    def texts(self, first: int, count: int) -> list[str]:
-        """The ids of a run of row numbers; several times faster than `text` for each."""
-        last = first + count - 1
+    def texts(self, numbers: range) -> list[str]:
+        """The ids of row numbers of this maker; several times faster than `text` for each."""
+        first, last = numbers.start, numbers.stop - 1
         if first >> 32 != last >> 32:
-            return [self.text(no) for no in range(first, first + count)]
+            return [self.text(no) for no in numbers]
         tail = self.text(first)[8:]
-        low = first & 0xFFFFFFFF
-        return [f"{no:08x}{tail}" for no in range(low, low + count)]
+        base = first >> 32 << 32
+        return [f"{no:08x}{tail}" for no in range(first - base, numbers.stop - base, numbers.step)]

@@ -193,9 +193,9 @@ def forget(tx: WriteTx, sensor_id: SensorId) -> None:
         tx.run(delete(table).where(table.c.sensor_id == bindparam("of_sensor")), {"of_sensor": sensor_id})
 
 
-def rows_of(traces: Sequence[tuple[SensorId, str, str, bytes]], first: RowNo) -> list[Any]:
-    """The values of the traces as `TRACES` takes them, numbered from `first`."""
-    return [value for index, trace in enumerate(traces) for value in (first + index, *trace)]
+def rows_of(traces: Sequence[tuple[SensorId, str, str, bytes]], numbers: range) -> list[Any]:
+    """The values of the traces as `TRACES` takes them, with their row numbers."""
+    return [value for no, trace in zip(numbers, traces, strict=True) for value in (no, *trace)]
 
 
 def _everything(scope: Scope) -> None:

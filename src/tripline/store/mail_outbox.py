@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import delete, func, insert, select, update
 
-from tripline.domain.ids import UserId
+from tripline.domain.ids import TimeIds, UserId
 from tripline.store.tables import mail_outbox
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -49,21 +49,19 @@ class Waiting:
 def add(
     tx: WriteTx,
     *,
-    no: int,
+    ids: TimeIds,
     kind: str,
     recipient: str,
     now_ms: int,
     account_id: UserId | None = None,
     application_id: str | None = None,
 ) -> None:
-    """Let a mail be sent as soon as this transaction is committed, behind all that wait.
-
-    `no` is where it stands by our clock; another program on this database may have numbered mails ahead of it.
-    """
+    """Let a mail be sent as soon as this transaction is committed, behind all that wait: another program on this
+    database may have numbered mails ahead of our clock."""
     newest: int = tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
     tx.run(
         insert(mail_outbox).values(
-            no=max(no, newest + 1),
+            no=ids.behind(max(ids.take(1, now_ms=now_ms) - 1, newest)).start,
             created_ms=now_ms,
             kind=kind,
             recipient=recipient,

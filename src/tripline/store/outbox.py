@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import bindparam, func, insert, select
 
 from tripline.domain.companies import MessageTypes
-from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel, Subscription
 from tripline.store.bulk import Bulk
 from tripline.store.tables import company, push_outbox
@@ -63,12 +63,10 @@ def newest_no(tx: ReadTx) -> int:
     return newest
 
 
-def behind_all(tx: WriteTx, no: int) -> RowNo:
-    """This number or, when another program on this database has numbered rows ahead of our clock, one behind them.
-
-    Whoever is inside a write transaction numbers rows from here on alone.
-    """
-    return RowNo(max(no, newest_no(tx) + 1))
+def behind_all(tx: WriteTx, ids: TimeIds, made: range) -> range:
+    """The numbers of new rows: those just made or, when another program on this database has numbered rows ahead of
+    our clock, as many behind all that are there. No row may have another number than one from here."""
+    return ids.behind(max(made.start - 1, newest_no(tx)), len(made))
 
 
 def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, delete, func, null, select, true, update
 
 from tripline.domain import ids
-from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel, Parked
 from tripline.store import outbox
 from tripline.store.journeys import Span
@@ -105,19 +105,18 @@ def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
     return RowNo(found[0].no)
 
 
-def resend(tx: WriteTx, which: Which, *, first_no: int, now_ms: int, limit: int) -> int:
+def resend(tx: WriteTx, which: Which, *, ids: TimeIds, now_ms: int, limit: int) -> int:
     """Let parked messages wait again, behind everything that does, as if never tried; how many of at most `limit`.
 
-    They keep their ids, so a receiver that had one after all drops it. `first_no` is the first of `limit` numbers that
-    nobody else takes.
+    They keep their ids, so a receiver that had one after all drops it.
     """
     chosen = [row.no for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
-    first = outbox.behind_all(tx, first_no)
-    for place, no in enumerate(chosen):
+    numbers = outbox.behind_all(tx, ids, ids.numbers(len(chosen), now_ms=now_ms))
+    for no, new_no in zip(chosen, numbers, strict=True):
         tx.run(
             update(push_outbox)
             .where(_ROW.no == no)
-            .values(no=first + place, due_ms=now_ms, attempts=0, last_error=None, parked_ms=None)
+            .values(no=new_no, due_ms=now_ms, attempts=0, last_error=None, parked_ms=None)
         )
     return len(chosen)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, delete, func, insert, literal_column, select, update
 
 from tripline.domain.access import Scope
-from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, VehicleId
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call, State
 from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, company, rpc_call, rpc_later_result, sensor
@@ -204,9 +204,9 @@ def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
     return bodies + [row[0] for row in tx.hot(_LATER_BODIES, call_no)]
 
 
-def add_later_result(tx: WriteTx, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
-    """Keep a result that does not count (R4). It is numbered behind all others."""
-    behind = max(no, tx.hot(_NEWEST_LATER)[0][0] + 1)
+def add_later_result(tx: WriteTx, ids: TimeIds, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
+    """Keep a result that does not count (R4). It is numbered behind all others; `no` is its place by our clock."""
+    behind = ids.behind(max(no - 1, tx.hot(_NEWEST_LATER)[0][0])).start
     tx.run(insert(rpc_later_result), {"no": behind, "call_no": call_no, "code": code, "body": body})
 
 

@@ -70,8 +70,9 @@ def test_installation_without_certificate_yet_is_well():
 def test_parked_mails_are_wrong_and_waiting_ones_are_not():
     with rows.memory() as tx:
         texts = [mail_finding(tx)]
-        for no in range(3):
-            mail_outbox.add(tx, no=no, kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS)
+        maker = ids.TimeIds(node=1)
+        for _ in range(3):
+            mail_outbox.add(tx, ids=maker, kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS)
         texts.append(mail_finding(tx))
         first, *_ = mail_outbox.due(tx, now_ms=NOW_MS, limit=1)
         mail_outbox.postpone(tx, first, error="550 no such user", due_ms=mail_outbox.NEVER_MS)

@@ -72,7 +72,7 @@ def approve(
     )
     mail_outbox.add(
         tx,
-        no=ids.take(1, now_ms=now_ms),
+        ids=ids,
         kind=letters.Kind.APPROVED,
         recipient=found.email,
         account_id=user_id,
@@ -88,7 +88,7 @@ def reject(tx: WriteTx, *, actor: Actor, application_id: str, reason: str, ids: 
     _decide(tx, actor, found, Decision.REJECT, reason=reason, now_ms=now_ms)
     mail_outbox.add(
         tx,
-        no=ids.take(1, now_ms=now_ms),
+        ids=ids,
         kind=letters.Kind.REJECTED,
         recipient=found.email,
         application_id=found.id,

@@ -19,7 +19,7 @@ def may_ask(limits: Limits, *, email: str, now_ms: int) -> bool:
 
 def ask(tx: WriteTx, *, email: str, ids: TimeIds, now_ms: int) -> None:
     """Let a mail with a link go to the account with this address, if there is one."""
-    mail_outbox.add(tx, no=ids.take(1, now_ms=now_ms), kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
+    mail_outbox.add(tx, ids=ids, kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
 
 
 async def set_password(store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords) -> None:

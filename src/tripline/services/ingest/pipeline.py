@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.domain.ids import RowNo, SensorId, TimeIds
+from tripline.domain.ids import SensorId, TimeIds
 from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
 from tripline.services import hints
@@ -245,12 +245,11 @@ class Pipeline:
     def _log_rows(self, refusals: Sequence[Refusal], now_ms: int) -> list[Any]:
         log: list[Any] = []
         if refusals:
-            no = self._ids.take(len(refusals), now_ms=now_ms)
-            for sensor_id, topic, _, refused in refusals:
+            numbers = self._ids.numbers(len(refusals), now_ms=now_ms)
+            for (sensor_id, topic, _, refused), no in zip(refusals, numbers, strict=True):
                 limit = rejected.TEXT_LIMIT
                 detail, body = _kept(refused)
                 log += (no, "device", sensor_id, topic[:limit], refused.reason, detail[:limit], body)
-                no = RowNo(no + 1)
         return log
 
     def _tell(self, rows: Rows, refusals: Sequence[Refusal], *, redelivered: int = 0, answers: int = 0) -> None:

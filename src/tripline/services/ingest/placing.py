@@ -40,13 +40,11 @@ class Placer:
         """Place every reading, in the order received."""
         if not items:
             return
-        first = self._ids.take(len(items), now_ms=self._now_ms)
-        texts = self._ids.texts(first, len(items))
+        numbers = self._ids.numbers(len(items), now_ms=self._now_ms)
+        texts = self._ids.texts(numbers)
         gap_ms = self._gap_ms
         keep = self.rows.microtrips.extend
-        no = first - 1
-        for (track, reading, received_ms), text in zip(items, texts, strict=True):
-            no += 1
+        for (track, reading, received_ms), no, text in zip(items, numbers, texts, strict=True):
             if type(reading) is Microtrip:
                 trip = track.trip
                 sample_ms = reading.first_ms

@@ -138,7 +138,7 @@ def keep(
         (sensor_id, topic, unknown.get((sensor_id, topic), outcome) if outcome == ANSWER else outcome, body)
         for sensor_id, topic, outcome, body in traces
     ]
-    device_watch.TRACES.insert(tx, device_watch.rows_of(told, ids.take(len(told), now_ms=now_ms)))
+    device_watch.TRACES.insert(tx, device_watch.rows_of(told, ids.numbers(len(told), now_ms=now_ms)))
 
 
 async def purge(store: Store, *, now_ms: int) -> bool:

@@ -54,8 +54,7 @@ def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int
 
 def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
     """As `resend`, for the operator of the machine."""
-    first_no = ids.take(RESENT_AT_ONCE, now_ms=now_ms)
-    return push_parked.resend(tx, which, first_no=first_no, now_ms=now_ms, limit=RESENT_AT_ONCE)
+    return push_parked.resend(tx, which, ids=ids, now_ms=now_ms, limit=RESENT_AT_ONCE)
 
 
 def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:

@@ -87,11 +87,10 @@ def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) 
     """As `send`, for any number of messages, in this order."""
     if not messages:
         return ()
-    first_id = ids.take(len(messages), now_ms=now_ms)
-    first_no = outbox.behind_all(tx, first_id)
+    made = ids.numbers(len(messages), now_ms=now_ms)
     values: list[Any] = []
-    for place, (message, text) in enumerate(zip(messages, ids.texts(first_id, len(messages)), strict=True)):
-        values += (first_no + place, text, *message, now_ms)
+    for no, text, message in zip(outbox.behind_all(tx, ids, made), ids.texts(made), messages, strict=True):
+        values += (no, text, *message, now_ms)
     outbox.NOTICES.insert(tx, values)
     return hints.push_due()
 

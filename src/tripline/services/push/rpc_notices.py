@@ -79,14 +79,14 @@ class Post:
         """Put what was told into the outbox, behind all that is there; what is to be told after the commit."""
         if not self._waiting:
             return ()
-        first_id = ids.take(len(self._waiting), now_ms=now_ms)
-        first_no = outbox.behind_all(self.tx, first_id)
+        made = ids.numbers(len(self._waiting), now_ms=now_ms)
+        numbers = outbox.behind_all(self.tx, ids, made)
         outbox.add(
             self.tx,
             [
                 outbox.Waiting(
-                    no=RowNo(first_no + place),
-                    id=ids.text(first_id + place),
+                    no=RowNo(no),
+                    id=text,
                     company_id=receiver_id,
                     sensor_id=result.call.sensor_id,
                     selector=Selector.RPC,
@@ -96,7 +96,9 @@ class Post:
                     request_id=result.call.id,
                     method=result.call.method,
                 )
-                for place, (result, receiver_id, channel, body) in enumerate(self._waiting)
+                for no, text, (result, receiver_id, channel, body) in zip(
+                    numbers, ids.texts(made), self._waiting, strict=True
+                )
             ],
         )
         self._waiting = []

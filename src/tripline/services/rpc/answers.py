@@ -149,7 +149,7 @@ class _Batch:
 
     def _keep_later(self, call: Call, body: bytes, code: int | None) -> None:
         no = self._ids.take(1, now_ms=self._now_ms)
-        rpc_calls.add_later_result(self._tx, no, call.no, code, body)
+        rpc_calls.add_later_result(self._tx, self._ids, no, call.no, code, body)
 
     def _tell(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
         """Every result is an update of the sensor's latest values (push.md 4.3), and pushed."""

@@ -56,10 +56,8 @@ def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
 
 def _keep_events(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
     """Write the events under one run of ids, all created in the millisecond of the first; that of the last."""
-    count = len(result.events)
-    first = ids.take(count, now_ms=now_ms)
-    nos = range(first, first + count)
-    scores.keep_events(tx, result.job, result.events, ids=[ids.text(no) for no in nos], nos=nos, at_ms=_created(nos[0]))
+    nos = ids.numbers(len(result.events), now_ms=now_ms)
+    scores.keep_events(tx, result.job, result.events, ids=ids.texts(nos), nos=nos, at_ms=_created(nos[0]))
     return _created(nos[-1])
 
 

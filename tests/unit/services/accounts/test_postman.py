@@ -13,7 +13,7 @@ from tests.support.rest import Rest
 from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain.access import Authority
-from tripline.domain.ids import UserId
+from tripline.domain.ids import TimeIds, UserId, first_no
 from tripline.ports import Letter, LetterRefusedError, Outage
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
@@ -67,9 +67,8 @@ class World:
 
     async def ask(self, email: str = EMAIL) -> None:
         now_ms = self.rest.now_ms
-        no = self.rest.ids.take(1, now_ms=now_ms)
         await self.rest.store.write(
-            lambda tx: mail_outbox.add(tx, no=no, kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
+            lambda tx: mail_outbox.add(tx, ids=self.rest.ids, kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
         )
 
     async def rows(self) -> list[tuple[int, str | None, int]]:
@@ -92,13 +91,17 @@ def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
 def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(tmp_path: Path) -> None:
     async def scenario(world: World) -> list[int]:
         def numbered(tx: WriteTx) -> list[int]:
-            for no in (900, 900, 20, 1_000):
-                mail_outbox.add(tx, no=no, kind=letters.Kind.RESET, recipient=EMAIL, now_ms=0)
-            return [mail.no for mail in mail_outbox.due(tx, now_ms=0, limit=9)]
+            for after_ms in (900, 900, 20, 1_000):
+                # Each with a maker of its own, as programs beside each other have.
+                maker = TimeIds(node=1)
+                mail_outbox.add(tx, ids=maker, kind=letters.Kind.RESET, recipient=EMAIL, now_ms=after_ms)
+            return [mail.no for mail in mail_outbox.due(tx, now_ms=1_000, limit=9)]
 
         return await world.rest.store.write(numbered)
 
-    assert play(tmp_path, scenario) == [900, 901, 902, 1_000]
+    at_900 = first_no(900)
+    # By the time due; the third has the smallest one.
+    assert play(tmp_path, scenario) == [at_900 + 2, at_900, at_900 + 1, first_no(1_000)]
 
 
 def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Path) -> None:

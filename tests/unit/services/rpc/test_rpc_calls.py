@@ -326,7 +326,7 @@ def test_old_calls_go_in_small_steps_and_awaited_activations_stay(play):
 def _many_calls(tx, bench, count):
     for _ in range(count + 1):
         call = requests.begin(tx, actor=ADMIN, sensor_id=SENSOR, asked=ASKED, ack_ms=1, ids=bench.ids, now_ms=NOW)
-        rpc_calls.add_later_result(tx, call.no, call.no, None, b"")
+        rpc_calls.add_later_result(tx, bench.ids, call.no, call.no, None, b"")
     tx.run(update(tables.rpc_call).values(state="ACKED"))
     waits = {"sensor_id": SENSOR, "call_id": call.id, "vehicle_id": VEHICLE, "created_ms": NOW}
     tx.run(insert(tables.activation).values(waits))
