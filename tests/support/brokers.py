@@ -1,0 +1,316 @@
+"""Apache Kafka as real processes on loopback: one node or three, killed, stopped and started again by a test.
+
+Needs `java` (17), and `mvn` once, to put the jars into `kafka/libs` (`kafka/fetch`); see `required.py`. Only processes
+started here are ever signalled, by their ids.
+"""
+
+import contextlib
+import fcntl
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support import required
+from tests.support.certificates import Certificates
+
+HERE = Path(__file__).parent / "kafka"
+LIBS = HERE / "libs"
+CLUSTER_ID = "dHJpcGxpbmUtdGVzdHMtMQ"
+START_S = 60
+STOP_S = 30
+JAVA = ("-Xms64m", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.apache.logging.log4j.level=WARN")
+QUICK_START = "-XX:TieredStopAtLevel=1"
+"""Half the time until a broker is there, for two thirds of its speed: for tests, not for measurements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """Further doors of the first node: SASL, TLS, TLS with a client's certificate, SASL over TLS."""
+
+    certificates: Certificates
+    user: str = "tripline"
+    password: str = "open sesame"
+
+
+SECURED = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "MTLS": "SSL", "SASLTLS": "SASL_SSL"}
+"""Names of the further doors, as in `Cluster.door`, and the protocol behind each."""
+
+
+def need(what: str) -> None:
+    """Go on when brokers can be started here; else skip, or fail on a build machine."""
+    required.need("java", what)
+    if not _complete():
+        required.need("mvn", what)
+        with (HERE / "pom.xml").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            subprocess.run([HERE / "fetch"], stdin=subprocess.DEVNULL, capture_output=True)
+    required.need(_complete(), f"the jars of Kafka could not be fetched: {what}")
+
+
+def _complete() -> bool:
+    made_by = LIBS / "pom.xml"
+    return made_by.exists() and made_by.read_bytes() == (HERE / "pom.xml").read_bytes()
+
+
+class Broker:
+    """One node of a cluster."""
+
+    def __init__(self, node: int, port: int, folder: Path, java: Sequence[str]) -> None:
+        self.node, self.port = node, port
+        self._folder, self._java = folder, java
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start its process, on what it has stored so far; `Cluster.ready` waits until it can be used."""
+        command = [*self._java, "kafka.Kafka", str(self._folder / "server.properties")]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the process as an operator would."""
+        self._end(signal.SIGTERM)
+
+    def freeze(self) -> None:
+        """Let the process do nothing, as a network cut would look from outside; `kill` and `thaw` end that."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def ended(self) -> bool:
+        """Whether the process is not there, started or not."""
+        return self._process is None or self._process.poll() is not None
+
+    def log(self) -> str:
+        """What it has logged, warnings and worse."""
+        return self._log.read_text("utf-8", "replace") if self._log.exists() else ""
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "log"
+
+    def _end(self, with_signal: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(with_signal)
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(STOP_S)
+
+
+class Cluster:
+    """Nodes that know each other; `bootstrap` and `url` name them all."""
+
+    def __init__(self, brokers: list[Broker], host: str, doors: dict[str, int]) -> None:
+        self.brokers, self._host, self._doors = brokers, host, doors
+        self.bootstrap = ",".join(f"{host}:{broker.port}" for broker in brokers)
+        self.url = f"kafka://{self.bootstrap}"
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def door(self, name: str) -> str:
+        """The address of a further door of the first node (a name of `SECURED`), as `bus.url`."""
+        return f"kafka://{self._host}:{self._doors[name]}"
+
+    def ready(self) -> None:
+        """Wait until every node whose process runs can be used."""
+        running = {broker.node for broker in self.brokers if not broker.ended()}
+        self._until(lambda: running <= set(self.admin.list_topics(timeout=5).brokers), "not every node came up")
+
+    def make_topic(self, name: str, *, partitions: int = 1, **settings: str) -> None:
+        """Make a topic, as often replicated as there are nodes; it can be used when this returns."""
+        topic = NewTopic(name, partitions, len(self.brokers), config=settings)
+        self.admin.create_topics([topic])[name].result(START_S)
+        self._until(lambda: len(self._leaders(name)) == partitions, f"{name} has no leaders")
+
+    def leader(self, topic: str, partition: int = 0) -> Broker:
+        """The node that leads the partition."""
+        node = self._leaders(topic)[partition]
+        return next(broker for broker in self.brokers if broker.node == node)
+
+    def in_sync(self, topic: str) -> None:
+        """Wait until every node has everything of the topic."""
+
+        def whole() -> bool:
+            parts = self.admin.list_topics(topic, timeout=5).topics[topic].partitions.values()
+            return all(len(part.isrs) == len(self.brokers) for part in parts)
+
+        self._until(whole, f"{topic} is not in sync")
+
+    def put(self, topic: str, values: Sequence[bytes], *, key: bytes | None = None, partition: int = -1) -> None:
+        """Write messages; all are stored when this returns."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 1, "log_level": 0})
+        failed: list[str] = []
+        for value in values:
+            producer.produce(
+                topic,
+                value,
+                key,
+                partition=partition,
+                on_delivery=lambda error, _: failed.append(error.name()) if error else None,
+            )
+            producer.poll(0)
+        assert producer.flush(START_S) == 0
+        assert failed == []
+
+    def kept(self, topic: str) -> list[Message]:
+        """Every message of the topic, each partition in its order, with whatever is stored when this is called."""
+        own = {"group.id": "of-a-test", "enable.auto.commit": False, "log_level": 0, "fetch.wait.max.ms": 20}
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, **own})
+        try:
+            ends = {
+                part: consumer.get_watermark_offsets(TopicPartition(topic, part), 10) for part in self._parts(topic)
+            }
+            consumer.assign([TopicPartition(topic, part, low) for part, (low, _) in ends.items()])
+            found: list[Message] = []
+            missing = sum(high - low for low, high in ends.values())
+            until = time.monotonic() + START_S
+            while len(found) < missing and time.monotonic() < until:
+                found += [message for message in consumer.consume(10_000, 0.2) if message.error() is None]
+        finally:
+            consumer.close()
+        return sorted(found, key=lambda message: (message.partition(), message.offset()))
+
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        """Where the group goes on reading, by partition; partitions that it has not committed are left out."""
+        parts = [TopicPartition(topic, part) for part in self._parts(topic)]
+        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
+        answered = asked[group].result(START_S).topic_partitions
+        return {part.partition: part.offset for part in answered if part.offset >= 0}
+
+    def _parts(self, topic: str) -> list[int]:
+        return sorted(self.admin.list_topics(topic, timeout=10).topics[topic].partitions)
+
+    def _leaders(self, topic: str) -> dict[int, int]:
+        parts = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
+        alive = {broker.node for broker in self.brokers if not broker.ended()}
+        return {number: part.leader for number, part in parts.items() if part.leader in alive}
+
+    def _until(self, reached: Callable[[], bool], trouble: str) -> None:
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            with contextlib.suppress(Exception):  # a cluster that comes up refuses in many ways
+                if reached():
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"{trouble}:\n" + "\n".join(broker.log()[-3_000:] for broker in self.brokers))
+
+
+@contextlib.contextmanager
+def cluster(
+    folder: Path,
+    *,
+    nodes: int = 1,
+    host: str = "127.0.0.1",
+    secured: Secured | None = None,
+    heap_mb: int = 256,
+    quick_start: bool = True,
+) -> Iterator[Cluster]:
+    """A cluster that can be used, in the folder; it ends with the block. With three nodes two must have a message."""
+    java = ("java", f"-Xmx{heap_mb}m", *JAVA, *((QUICK_START,) if quick_start else ()), "-cp", f"{LIBS}/*")
+    ports = _free_ports(host, 2 * nodes + len(SECURED))
+    inside, outside = ports[:nodes], ports[nodes : 2 * nodes]
+    doors = dict(zip(SECURED, ports[2 * nodes :], strict=True)) if secured else {}
+    voters = ",".join(f"{node}@{host}:{port}" for node, port in enumerate(inside, 1))
+    brokers = []
+    for node, (own, port) in enumerate(zip(inside, outside, strict=True), 1):
+        place = folder / f"node-{node}"
+        place.mkdir()
+        filled = (
+            (HERE / "server.properties")
+            .read_text()
+            .format(node=node, voters=voters, data=place / "data", replication=nodes, in_sync=min(nodes, 2))
+        )
+        listeners = {"PLAINTEXT": port, **(doors if node == 1 else {})}
+        lines = [filled, *_listeners(host, own, listeners), *(_secured(secured, place) if secured else ())]
+        (place / "server.properties").write_text("\n".join(lines) + "\n")
+        brokers.append(Broker(node, port, place, java))
+    _format(folder, nodes, java, secured)
+    made = Cluster(brokers, host, doors)
+    try:
+        for broker in brokers:
+            broker.start()
+        made.ready()
+        yield made
+    finally:
+        for broker in brokers:
+            if not broker.ended():
+                broker.kill()
+
+
+def _listeners(host: str, own: int, others: dict[str, int]) -> list[str]:
+    named = [f"{name}://{host}:{port}" for name, port in others.items()]
+    return [
+        f"listeners={','.join([*named, f'CONTROLLER://{host}:{own}'])}",
+        f"advertised.listeners={','.join(named)}",
+        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+        + ",".join(f"{name}:{protocol}" for name, protocol in SECURED.items()),
+    ]
+
+
+def _secured(secured: Secured, folder: Path) -> list[str]:
+    made, both = secured.certificates, folder / "server.pem"
+    both.write_bytes(made.key.read_bytes() + made.certificate.read_bytes())
+    modules = "org.apache.kafka.common.security"
+    lines = [
+        "sasl.enabled.mechanisms=SCRAM-SHA-512,SCRAM-SHA-256,PLAIN",
+        "ssl.keystore.type=PEM",
+        f"ssl.keystore.location={both}",
+        "ssl.truststore.type=PEM",
+        f"ssl.truststore.location={made.ca}",
+        "listener.name.mtls.ssl.client.auth=required",
+    ]
+    for door in ("sasl", "sasltls"):
+        scram = f"{modules}.scram.ScramLoginModule required;"
+        plain = f'{modules}.plain.PlainLoginModule required user_{secured.user}="{secured.password}";'
+        lines += [f"listener.name.{door}.scram-sha-{bits}.sasl.jaas.config={scram}" for bits in (256, 512)]
+        lines += [f"listener.name.{door}.plain.sasl.jaas.config={plain}"]
+    return lines
+
+
+def _format(folder: Path, nodes: int, java: Sequence[str], secured: Secured | None) -> None:
+    """Make the data folders, with the user where there is one."""
+    users = []
+    for bits in (256, 512) if secured else ():
+        users += ["--add-scram", f"SCRAM-SHA-{bits}=[name={secured.user},password={secured.password}]"]
+    for node in range(1, nodes + 1):
+        settings = str(folder / f"node-{node}" / "server.properties")
+        command = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", settings, *users]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=START_S)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _free_ports(host: str, number: int) -> list[int]:
+    """Ports that were free a moment ago, below those that clients get.
+
+    A client that tries again and again to reach a node that is down would else get its port one day, and reach itself.
+    """
+    with contextlib.ExitStack() as held:
+        found: list[int] = []
+        while len(found) < number:
+            each = held.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                each.bind((host, random.randrange(20_000, 32_000)))
+                found.append(each.getsockname()[1])
+        return found
