@@ -26,7 +26,7 @@ from tripline.domain.refusals import Refusal
 from tripline.outside import Doors, Others
 from tripline.parts import Parts
 from tripline.ports import Outage
-from tripline.store import migrate, sqlite
+from tripline.store import migrate
 from tripline.store import secrets as kept_secrets
 from tripline.store.transactions import Store
 
@@ -58,8 +58,7 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         opened.callback(data_folder.Hold(folder).release)
         material = outside.material(config, folder, now_ms=now_ms())
         ways_in = Doors(config, opened)
-        migrate.upgrade(folder / data_folder.DATABASE)
-        store = sqlite.SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
+        store = outside.store(config, folder)
         opened.push_async_callback(store.close)
         others = outside.others(config, store=store, clock=now_ms, opened=opened)
         await _run(config, store, ways_in, material, others, announce=announce)

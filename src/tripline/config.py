@@ -17,11 +17,23 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A branch of the tree."""
 
 
+Role = Literal["all", "api", "gateway", "worker"]
+
+
 class Store(Section, frozen=True):
     """Where rows live."""
 
-    url: Annotated[str, Meta(description="store address; empty: SQLite in the data folder")] = ""
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(postgres(ql)?://\S+)?\Z",
+            description="store address, `postgresql://user@host/database`; empty: SQLite in the data folder",
+        ),
+    ] = ""
     readers: Annotated[int, Meta(ge=1, le=64, description="threads that answer longer reads")] = 2
+    writers: Annotated[
+        int, Meta(ge=1, le=64, description="threads that write to PostgreSQL, and as many that write batches")
+    ] = 4
 
 
 class Bus(Section, frozen=True):
@@ -270,6 +282,10 @@ class Config(Section, frozen=True):
     behind_proxy: Annotated[bool, Meta(description="a proxy in front does HTTPS; allows plain HTTP on any host")] = (
         False
     )
+    roles: Annotated[
+        tuple[Role, ...],
+        Meta(description="work that this process does, of `all`, `api`, `gateway`, `worker`; several need PostgreSQL"),
+    ] = ("all",)
     time_zone: Annotated[str, Meta(description="zone of text times (startDt, endDt, eventDt)")] = "Asia/Seoul"
     store: Store = msgspec.field(default_factory=Store)
     bus: Bus = msgspec.field(default_factory=Bus)

@@ -78,9 +78,10 @@ def verify(config: Config) -> None:
     """Raise `WrongSettingError` when settings contradict each other or ask for what this version does not have."""
     if config.bus.url:
         raise WrongSettingError("bus.url is set, but this version has no message bus; unset it (TRIPLINE_BUS_URL).")
-    if config.store.url:
+    if "all" not in config.roles and not config.store.url:
         raise WrongSettingError(
-            "store.url is set, but this version stores in SQLite in the data folder; unset it (TRIPLINE_STORE_URL)."
+            "A process with a part of the roles works on a shared store: set store.url (TRIPLINE_STORE_URL) to"
+            " postgresql://..., or let one process do all."
         )
     if bool(config.tls.cert) != bool(config.tls.key):
         raise WrongSettingError("tls.cert and tls.key belong together: set both or neither.")

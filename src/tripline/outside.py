@@ -13,6 +13,7 @@ from tripline import config_files
 from tripline.adapters import (
     carrier_http,
     carrier_simulated,
+    data_folder,
     doors,
     mail_folder,
     mail_smtp,
@@ -22,6 +23,9 @@ from tripline.adapters import (
 )
 from tripline.config import Config
 from tripline.ports import CarrierLines, Clock, Mailer, WebhookSender
+from tripline.store import migrate
+from tripline.store.postgres import PostgresStore
+from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 LOOPBACK: Final = "127.0.0.1"
@@ -64,6 +68,23 @@ class Doors:
         door = doors.bind(host, port, purpose=purpose)
         self._opened.callback(door.close)
         return door
+
+
+def migrated(config: Config, folder: Path, *, now_ms: int) -> str:
+    """Bring the store to the present schema, making it when missing; the schema version. Raises `DatabaseError`."""
+    if config.store.url:
+        return migrate.upgrade_shared(config.store.url, now_ms=now_ms)
+    return migrate.upgrade(folder / data_folder.DATABASE)
+
+
+def store(config: Config, folder: Path) -> Store:
+    """The store that the settings choose, at the present schema: a file is brought there, a shared database must have
+    been (`tripline migrate`). Raises `DatabaseError`."""
+    if config.store.url:
+        migrate.check_shared(config.store.url)
+        return PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
+    migrate.upgrade(folder / data_folder.DATABASE)
+    return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,8 +139,13 @@ def test_bus_address_refuses_until_there_is_a_bus():
     assert "no message bus" in refusal(variables={"TRIPLINE_BUS_URL": "kafka://127.0.0.1:9092"})
 
 
-def test_other_store_than_sqlite_refuses():
-    assert "SQLite" in refusal(flags={"store.url": "postgresql://127.0.0.1/tripline"})
+@pytest.mark.parametrize("url", ["mysql://127.0.0.1/tripline", "sqlite:///x.db", "postgresql://", "127.0.0.1"])
+def test_store_of_another_kind_refuses(url):
+    assert "store.url" in refusal(flags={"store.url": url})
+
+
+def test_part_of_the_roles_without_a_shared_store_refuses():
+    assert "set store.url" in refusal(flags={"roles": ("api",)})
 
 
 @pytest.mark.parametrize("tls", [{"tls.cert": "/c"}, {"tls.key": "/k"}])

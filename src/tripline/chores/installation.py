@@ -11,7 +11,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from tripline import app
+from tripline import app, outside
 from tripline.adapters import data_folder, tls_local
 from tripline.config import Config
 from tripline.domain import fields, ids
@@ -25,8 +25,8 @@ from tripline.store.transactions import Store
 
 
 def migrated(config: Config) -> str:
-    """Bring the database to the present schema, making folder and file when missing; the schema version."""
-    return migrate.upgrade(data_folder.prepare(config.data) / data_folder.DATABASE)
+    """Bring the store to the present schema, making folder and file when missing; the schema version."""
+    return outside.migrated(config, data_folder.prepare(config.data), now_ms=app.now_ms())
 
 
 async def examined(config: Config) -> doctor.Report:
@@ -105,10 +105,9 @@ async def ids_of(store: Store) -> ids.TimeIds:
 
 
 @contextlib.asynccontextmanager
-async def store_of(config: Config) -> AsyncIterator[sqlite.SqliteStore]:
-    """The store of the data folder at the present schema; beside a running server as well as without one."""
-    migrated(config)
-    store = sqlite.SqliteStore(config.data / data_folder.DATABASE, readers=config.store.readers)
+async def store_of(config: Config) -> AsyncIterator[Store]:
+    """The store at the present schema; beside a running server as well as without one."""
+    store = outside.store(config, data_folder.prepare(config.data))
     try:
         yield store
     finally:

@@ -6,7 +6,6 @@ import uvloop
 from cyclopts import Parameter
 
 from tripline import app as program
-from tripline import config_files
 from tripline.cli import base
 
 
@@ -33,8 +32,6 @@ def serve(
     ] = None,
 ) -> int:
     """Run the server until it is told to stop."""
-    if role and set(role) != {"all"}:
-        raise config_files.WrongSettingError("This version runs every role in one process; --role accepts only `all`.")
     config = base.settings(
         place,
         {
@@ -47,6 +44,7 @@ def serve(
             "bus.url": bus,
             "https": https,
             "behind_proxy": behind_proxy,
+            "roles": tuple(role) if role else None,
         },
     )
     uvloop.run(program.serve(config, announce=base.line))

@@ -16,6 +16,7 @@ from sqlalchemy import Column, Select, bindparam, func, tuple_
 
 from tripline.domain.refusals import BadParameter
 from tripline.store import beginnings
+from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx
 
 _VALUES: Final = ("window_search", "window_text", "window_id", "window_limit", "window_from", "window_to")
@@ -114,8 +115,8 @@ def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> _Page:
     statement = listing.rows(*which)
     if shape.searched:
         statement = statement.where(listing.name >= bindparam("window_from"), listing.name < bindparam("window_to"))
-        search = func.lower(bindparam("window_search", type_=listing.name.type))
-        statement = statement.where(func.substr(func.lower(listing.name), 1, func.length(search)) == search)
+        search = lowered(bindparam("window_search", type_=listing.name.type))
+        statement = statement.where(func.substr(lowered(listing.name), 1, func.length(search)) == search)
     if shape.continued:
         place = tuple_(bindparam("window_text"), bindparam("window_id"))
         statement = statement.where(tuple_(listing.name, listing.key) > place)

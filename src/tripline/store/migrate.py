@@ -1,9 +1,12 @@
-"""Bringing a database file to the present schema, and saying in one line why it cannot be used.
+"""Bringing a database to the present schema, and saying in one line why it cannot be used.
 
 All steps of an upgrade run in one exclusive transaction: a crash leaves the old schema, and a second process waits and
 then finds nothing to do. There is no way down; a newer database is refused.
 
-Not here: the steps (`migrations/versions/`), the tables (`tables.py`).
+A database file is brought up by whoever opens it. A shared one only by `tripline migrate`, while programs of the
+version before may still be at work on it.
+
+Not here: the steps (`migrations/versions/`), the tables (`tables/`), parts by week (`partitions.py`).
 """
 
 import contextlib
@@ -12,13 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, exc
+from sqlalchemy import Connection, exc, text
 
-from tripline.store import sqlite
+from tripline.store import partitions, postgres, sqlite
+from tripline.store.postgres import PostgresTx
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
@@ -48,6 +53,59 @@ def version_of(path: Path) -> str | None:
             return _version(connection)
     except (sqlite3.Error, exc.DBAPIError) as error:
         raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+
+
+def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
+    """Bring a PostgreSQL database to a schema (the present one); the schema version it now has. Raises
+    `DatabaseError` when it cannot be reached or changed, or is newer than this program."""
+    target = to or newest()
+    with _shared(url) as connection:
+        connection.execute(text("BEGIN"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
+        version = _known(connection, "The database")
+        if version != target:
+            command.upgrade(alembic_config(connection), target)
+        if target == newest():
+            partitions.ensure(PostgresTx(connection), now_ms=now_ms)
+        connection.execute(text("COMMIT"))
+    return target
+
+
+def check_shared(url: str) -> None:
+    """Raises `DatabaseError` unless the PostgreSQL database has the present schema."""
+    with _shared(url) as connection:
+        version = _known(connection, "The database")
+    if version != newest():
+        has = "no schema yet" if version is None else f"schema {version}, this program needs {newest()}"
+        raise DatabaseError(f"The database has {has}; run `tripline migrate` with the same store address first.")
+
+
+def version_of_shared(url: str) -> str | None:
+    """The schema version of a PostgreSQL database, None when it has none yet. Raises `DatabaseError`."""
+    with _shared(url) as connection:
+        return _version(connection)
+
+
+@contextlib.contextmanager
+def _shared(url: str) -> Iterator[Connection]:
+    try:
+        engine = postgres.open_engine(url)
+        with engine.connect() as connection:
+            yield connection
+    except (psycopg.Error, exc.DBAPIError) as error:
+        reason = str(getattr(error, "orig", error)).strip().splitlines()
+        raise DatabaseError(f"The database cannot be used: {reason[0] if reason else type(error).__name__}.") from error
+
+
+def _known(connection: Connection, what: str) -> str | None:
+    """The schema version, unless it is newer than this program."""
+    version = _version(connection)
+    if version is not None and version not in steps():
+        raise DatabaseError(
+            f"{what} has schema {version}, newer than this program's {newest()}; "
+            "use the program that wrote it or a later one."
+        )
+    return version
 
 
 def newest() -> str:
@@ -95,13 +153,7 @@ def _upgraded(path: Path, target: str) -> str:
         raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")
     with _opened(path) as (connection, driver):
         driver.execute("BEGIN IMMEDIATE")
-        version = _version(connection)
-        if version is not None and version not in steps():
-            raise DatabaseError(
-                f"The database {path} has schema {version}, newer than this program's {newest()}; "
-                "use the program that wrote it or a later one."
-            )
-        if version != target:
+        if _known(connection, f"The database {path}") != target:
             command.upgrade(alembic_config(connection), target)
         driver.execute("COMMIT")
     return target

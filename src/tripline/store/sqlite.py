@@ -106,8 +106,8 @@ class SqliteStore:
         self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
         self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
 
-    async def write(self, work: Callable[[WriteTx], T]) -> T:
-        """Run the work in one durable transaction on the writer thread."""
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
+        """Run the work in one durable transaction on the writer thread: nobody writes at the same time anyway."""
         return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._write, work)
 
     async def read(self, work: Callable[[ReadTx], T]) -> T:
@@ -117,6 +117,11 @@ class SqliteStore:
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
         return self._inline.work(work)
+
+    @property
+    def shared(self) -> bool:
+        """Whether processes on other machines may use the database."""
+        return False
 
     @property
     def foreign_commits(self) -> int:

@@ -8,14 +8,17 @@ positional parameters.
 The SQLite adapter is `sqlite.py`.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, Dialect, Row
+from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
 T = TypeVar("T")
+_POSITIONAL: Final[dict[str, Dialect]] = {"postgresql": psycopg_dialect(paramstyle="format")}  # type: ignore[no-untyped-call]
+"""How a hot statement is written for databases whose usual placeholders have names."""
 
 
 class Hot:
@@ -31,7 +34,7 @@ class Hot:
         and what follows them: the statement's own constants."""
         known = self._sql.get(dialect.name)
         if known is None:
-            compiled = self._statement.compile(dialect=dialect)
+            compiled = self._statement.compile(dialect=_POSITIONAL.get(dialect.name, dialect))
             assert isinstance(compiled, SQLCompiler)
             own = [name for name in compiled.positiontup or () if name not in self._names]
             names = [*self._names, *own]
@@ -43,6 +46,9 @@ class Hot:
 
 class ReadTx:
     """A consistent view of the rows."""
+
+    shared: ClassVar[bool] = False
+    """Whether it is a database that processes on other machines may use, too."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -77,18 +83,31 @@ class WriteTx(ReadTx):
         count: int = self._driver.execute(sql, values).rowcount
         return count
 
+    def copy(self, sql: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Append very many rows with COPY, where the database has it; how many."""
+        raise NotImplementedError
+
 
 class Store(Protocol):
     """Opens transactions. Raises `ports.Outage` when the database is away or full."""
 
-    async def write(self, work: Callable[[WriteTx], T]) -> T:
-        """Run the work in one durable transaction: what it returns is committed."""
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
+        """Run the work in one durable transaction: what it returns is committed.
+
+        On a shared database the work may run more than once, until it collides with nobody, so it must leave nothing
+        behind but rows. `locked` work takes the locks that it needs itself, in the order of `docs/locks.md`, and sees
+        what others commit meanwhile.
+        """
 
     async def read(self, work: Callable[[ReadTx], T]) -> T:
         """Run the work on one consistent view, off the event loop."""
 
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether processes on other machines may use the database: what is cached must be claimed (`claims.py`)."""
 
     @property
     def foreign_commits(self) -> int:

@@ -39,6 +39,7 @@ from tripline.store.tables.fleet import (
     vehicle_company,
     vehicle_user,
 )
+from tripline.store.tables.nodes import device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_secret
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "company_relation",
     "device_connection",
     "device_event",
+    "device_send",
     "device_trace",
     "device_watch",
     "driving_score",
@@ -58,7 +60,9 @@ __all__ = [
     "mail_outbox",
     "metadata",
     "microtrip",
+    "node",
     "password_link",
+    "push_claim",
     "push_outbox",
     "push_secret",
     "refresh_session",

@@ -1,6 +1,12 @@
 """What every table shares: the metadata with its names of constraints, and the types of keys."""
 
+from typing import Any, Final
+
 from sqlalchemy import BigInteger, Integer, MetaData, String
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import DDLCompiler, GenericTypeCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import Text
 
 metadata = MetaData(
     naming_convention={
@@ -14,3 +20,33 @@ metadata = MetaData(
 Uuid = String(36)
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")
 """INTEGER PRIMARY KEY is SQLite's own row number: no second tree."""
+
+BY_TIME: Final = "RANGE (no)"
+"""How PostgreSQL splits tables whose rows come by the million: by row number, which is time (`partitions.py`)."""
+
+
+@compiles(String, "postgresql")
+@compiles(Text, "postgresql")
+def _in_the_order_of_code_points(type_: String, compiler: GenericTypeCompiler, **options: Any) -> str:
+    """Text is compared as in SQLite, whatever language the server speaks: pages of lists are ranges of names."""
+    plain = (
+        compiler.visit_TEXT(type_, **options) if isinstance(type_, Text) else compiler.visit_VARCHAR(type_, **options)
+    )
+    return f'{plain} COLLATE "C"'
+
+
+class lowered(GenericFunction[str]):  # noqa: N801  a function of SQL
+    """The text in lower case, letters of every script."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(lowered)
+def _lowered(function: lowered, compiler: DDLCompiler, **options: Any) -> str:
+    return f"lower({compiler.process(function.clauses, **options)})"
+
+
+@compiles(lowered, "postgresql")
+def _lowered_by_icu(function: lowered, compiler: DDLCompiler, **options: Any) -> str:
+    return f'lower(({compiler.process(function.clauses, **options)}) COLLATE "und-x-icu") COLLATE "C"'

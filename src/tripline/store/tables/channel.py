@@ -71,6 +71,8 @@ device_connection = Table(
     Column("lost_ms", BigInteger, comment="when the last session ended that no other one took over"),
     Column("reason", String(32), comment="why it ended"),
     Column("told", Boolean, nullable=False, comment="what customers were told last: connected or not (push class 500)"),
+    Column("node_id", Uuid, comment="gateway that holds or held the session"),
+    Column("session_no", BigInteger, comment="greater than of older sessions"),
     comment="whether each device is connected",
 )
 Index(

@@ -11,10 +11,11 @@ from sqlalchemy import (
     SmallInteger,
     String,
     Table,
+    UniqueConstraint,
     text,
 )
 
-from tripline.store.tables.base import RowNumber, Uuid, metadata
+from tripline.store.tables.base import BY_TIME, RowNumber, Uuid, metadata
 
 trip = Table(
     "trip",
@@ -39,6 +40,7 @@ trip = Table(
     Column("distance_m", Float, comment="the trip message's dis"),
     Column("payload", LargeBinary, comment="JSON of the trip message's pld, as sent"),
     Column("not_scored", String(16), comment="why there is no score (docs/scoring.md)"),
+    Column("source", String(8), nullable=False, server_default="device", comment="device or bus"),
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
@@ -65,9 +67,11 @@ microtrip = Table(
     Column("ty", SmallInteger, nullable=False, comment="message number, as sent"),
     Column("payload", LargeBinary, nullable=False, comment="JSON of pld, as sent"),
     Column("samples", LargeBinary, nullable=False, comment="domain/samples.py"),
+    postgresql_partition_by=BY_TIME,
 )
 # SQLite ends every entry of an index with the row's key, here `no`: named as well, it would be in each of them twice.
-Index("ix_microtrip_trip", microtrip.c.trip_no)
+Index("ix_microtrip_trip", microtrip.c.trip_no).ddl_if(dialect="sqlite")
+Index("ix_microtrip_trip_no", microtrip.c.trip_no, microtrip.c.no).ddl_if(dialect="postgresql")
 
 
 device_event = Table(
@@ -120,6 +124,9 @@ rejected_message = Table(
     Column("reason", String(64), nullable=False, comment="observe.REJECTS label"),
     Column("detail", String(255)),
     Column("body", LargeBinary, nullable=False),
+    Column("bus_partition", Integer, comment="of a message from the bus: where it stood"),
+    Column("bus_offset", BigInteger),
+    postgresql_partition_by=BY_TIME,
 )
 Index("ix_rejected_message_sensor", rejected_message.c.sensor_id, rejected_message.c.no)
 
@@ -165,7 +172,7 @@ gps_event = Table(
     "gps_event",
     metadata,
     Column("no", RowNumber, primary_key=True, autoincrement=False),
-    Column("id", Uuid, nullable=False, unique=True),
+    Column("id", Uuid, nullable=False),
     Column("trip_no", RowNumber, nullable=False),
     Column("trip_id", Uuid, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
@@ -183,6 +190,9 @@ gps_event = Table(
     Column("lat", Float, nullable=False),
     Column("lon", Float, nullable=False),
     Column("info", String(255), nullable=False, comment="JSON text: id, maxSpd, rank of the road"),
+    # The id is made of the number, which is unique; PostgreSQL keeps no such rule over parts of a table.
+    UniqueConstraint("id").ddl_if(dialect="sqlite"),
+    postgresql_partition_by=BY_TIME,
 )
 Index(
     "ix_gps_event_vehicle",

@@ -110,6 +110,7 @@ sensor = Table(
     Column("additional_info", Text),
     Column("status", String(16), nullable=False),
     Column("last_trip_msg_type", String(16)),
+    Column("ingest_node", Uuid, comment="node that keeps track of its data"),
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)

@@ -5,10 +5,12 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+BY_TIME = "RANGE (no)"
 
 
 def upgrade() -> None:
     """Go to this schema."""
+    partitioned = op.get_context().dialect.name == "postgresql"
     op.create_table(
         "company",
         sa.Column("id", sa.String(length=36), nullable=False),
@@ -116,7 +118,8 @@ def upgrade() -> None:
         sa.Column("lon", sa.Float(), nullable=False),
         sa.Column("info", sa.String(length=255), nullable=False, comment="JSON text: id, maxSpd, rank of the road"),
         sa.PrimaryKeyConstraint("no", name=op.f("pk_gps_event")),
-        sa.UniqueConstraint("id", name=op.f("uq_gps_event_id")),
+        *([] if partitioned else [sa.UniqueConstraint("id", name=op.f("uq_gps_event_id"))]),
+        postgresql_partition_by=BY_TIME,
     )
     op.create_index("ix_gps_event_trip", "gps_event", ["trip_no"], unique=False)
     op.create_index("ix_gps_event_user", "gps_event", ["user_id", "created_ms", "event_ms", "no"], unique=False)
@@ -137,8 +140,12 @@ def upgrade() -> None:
         sa.Column("payload", sa.LargeBinary(), nullable=False, comment="JSON of pld, as sent"),
         sa.Column("samples", sa.LargeBinary(), nullable=False, comment="domain/samples.py"),
         sa.PrimaryKeyConstraint("no", name=op.f("pk_microtrip")),
+        postgresql_partition_by=BY_TIME,
     )
-    op.create_index("ix_microtrip_trip", "microtrip", ["trip_no"], unique=False)
+    if partitioned:
+        op.create_index("ix_microtrip_trip_no", "microtrip", ["trip_no", "no"], unique=False)
+    else:
+        op.create_index("ix_microtrip_trip", "microtrip", ["trip_no"], unique=False)
     op.create_table(
         "rejected_message",
         sa.Column("no", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
@@ -149,6 +156,7 @@ def upgrade() -> None:
         sa.Column("detail", sa.String(length=255), nullable=True),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("no", name=op.f("pk_rejected_message")),
+        postgresql_partition_by=BY_TIME,
     )
     op.create_index("ix_rejected_message_sensor", "rejected_message", ["sensor_id", "no"], unique=False)
     op.create_table(
