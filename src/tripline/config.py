@@ -37,9 +37,59 @@ class Store(Section, frozen=True):
 
 
 class Bus(Section, frozen=True):
-    """Customers' message bus."""
+    """Customers' message bus (Kafka), and the buffer behind the device door."""
 
-    url: Annotated[str, Meta(description="bus address; this version has no bus and refuses to start when set")] = ""
+    url: Annotated[str, Meta(description="brokers, kafka://HOST:PORT,HOST:PORT; empty: no bus")] = ""
+    group: Annotated[
+        str, Meta(min_length=1, description="consumer group; that of the devices' buffer ends in `.devices`")
+    ] = "tripline"
+    microtrips: Annotated[str, Meta(min_length=1, description="topic of samples while driving")] = "sf-microtrip"
+    trips: Annotated[str, Meta(min_length=1, description="topic of drives that have ended")] = "sf-trip"
+    events: Annotated[str, Meta(min_length=1, description="topic of events while driving")] = "sf-event"
+    companies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="PREFIX=COMPANY-ID, comma-separated: topics with the prefix carry this company's messages only;"
+            " topics without one are not read then"
+        ),
+    ] = ()
+    dead_letters: Annotated[
+        str, Meta(description="topic for messages that cannot be used; empty: only the log of rejected messages")
+    ] = "tripline-dead-letters"
+    batch: Annotated[int, Meta(ge=1, le=100_000, description="messages stored in one commit at most")] = 1_000
+    grace_s: Annotated[float, Meta(ge=0, description="wait between a trip message and its scoring, seconds")] = 60.0
+    buffer_devices: Annotated[
+        bool, Meta(description="device messages go to a topic and are acknowledged there; workers store them")
+    ] = False
+    buffer_topic: Annotated[str, Meta(min_length=1, description="that topic; made when it is missing")] = (
+        "tripline-devices"
+    )
+    buffer_partitions: Annotated[
+        int, Meta(ge=1, le=10_000, description="its partitions when it is made: as many workers share it at most")
+    ] = 12
+    buffer_hours: Annotated[float, Meta(gt=0, description="how long it keeps messages when it is made, hours")] = 168.0
+    replicas: Annotated[
+        int, Meta(ge=0, le=32, description="copies of a topic that is made here; 0: as the brokers are set")
+    ] = 0
+    queue: Annotated[int, Meta(ge=1, description="messages that wait to be written; more are refused")] = 20_000
+    timeout_s: Annotated[
+        float, Meta(ge=1, le=300, description="longest wait until brokers have taken a message, seconds")
+    ] = 10.0
+    security: Annotated[
+        Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
+        Meta(description="ssl: TLS, sasl: with name and password"),
+    ] = "plaintext"
+    trusted_network: Annotated[
+        bool, Meta(description="allows brokers beyond this machine without TLS: positions of people in clear text")
+    ] = False
+    mechanism: Annotated[
+        Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], Meta(description="how name and password are shown (SASL)")
+    ] = "SCRAM-SHA-512"
+    user: Annotated[str, Meta(description="name to log in with (SASL)")] = ""
+    password: Annotated[str, Meta(description="its password")] = ""
+    ca: Annotated[str, Meta(description="PEM file of the authorities to trust; empty: the system's")] = ""
+    cert: Annotated[str, Meta(description="PEM chain to show the brokers (mutual TLS)")] = ""
+    key: Annotated[str, Meta(description="PEM key of that certificate")] = ""
 
 
 class Tls(Section, frozen=True):

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tripline import config_bus
 from tripline.config import Config, Section
 
 PREFIX: Final = "TRIPLINE_"
@@ -76,6 +77,10 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
 
 def verify(config: Config) -> None:
     """Raise `WrongSettingError` when settings contradict each other or ask for what this version does not have."""
+    try:
+        config_bus.verify(config.bus)
+    except config_bus.BusSettingError as error:
+        raise WrongSettingError(str(error)) from error
     if config.bus.url:
         raise WrongSettingError("bus.url is set, but this version has no message bus; unset it (TRIPLINE_BUS_URL).")
     if "all" not in config.roles and not config.store.url:

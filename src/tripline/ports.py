@@ -4,10 +4,10 @@ An adapter is a file in `adapters/` (or `store/` for the store), named only in `
 contract suite of its port in `tests/contract/`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from tripline.domain.ids import RowNo, SensorId
 
@@ -152,3 +152,86 @@ class CarrierLines(Protocol):
 
         Raises `CarrierRefusedError`, or `Outage` when it is not known whether it was done.
         """
+
+
+class BusMessage(NamedTuple):
+    """A message that was read from the bus; topic, partition and offset name it for ever."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+    timestamp_ms: int
+    """When it was written, epoch ms; 0 when nobody said so."""
+
+
+BusPart: TypeAlias = tuple[str, int]
+"""Topic and partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class BusBatch:
+    """Messages, those of a partition in their order. It goes back to the reader that it came from."""
+
+    messages: Sequence[BusMessage]
+    marks: Mapping[BusPart, tuple[int, int]]
+    """The reader's own: since when the partition is its, and where it goes on behind this batch."""
+
+
+class BusReader(Protocol):
+    """One member of a consumer group. Every message is read at least once; again, when its batch was not `done`.
+
+    Whoever cannot store (the store is away) keeps the batch and tries again: a reader that is not read pauses, stays in
+    its group, and drops nothing. A partition that moves to another member is let go only when the batches with
+    messages of it are done, or after ten seconds; then it is theirs, and `kept` says so.
+    """
+
+    async def read(self) -> BusBatch:
+        """The next messages, at least one; waits for them. One batch is read ahead, no more."""
+
+    def kept(self, batch: BusBatch) -> BusBatch:
+        """The batch without messages of partitions that are another member's by now. Ask before each try to store."""
+
+    def done(self, batch: BusBatch) -> None:
+        """The batch is stored: the group goes on behind it, once those read before it are done. Cheap, never blocks."""
+
+
+class Receipts(Protocol):
+    """Told on the event loop what became of messages that it sent; each ticket is in one call, once."""
+
+    def delivered(self, tickets: list[Any]) -> None:
+        """Every replica that must have them has these messages."""
+
+    def failed(self, tickets: list[Any]) -> None:
+        """It is not known whether these messages will be read by anybody."""
+
+
+class BusNote(NamedTuple):
+    """A message to write to the bus."""
+
+    topic: str
+    key: bytes | None
+    value: bytes
+
+
+class BusMessageRefusedError(Exception):
+    """The brokers will never take this message (too long, say); the text says why."""
+
+
+class BusWriter(Protocol):
+    """Writes to the bus, each message once, messages of one key in their order."""
+
+    def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
+        """Queue a message; `told` hears of it. Cheap, never blocks. Raises `Outage` when no more may wait."""
+
+    async def deliver(self, notes: Sequence[BusNote]) -> None:
+        """Write messages; all are kept when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so much waits that who sends should stop for now."""
+
+    @property
+    def away(self) -> bool:
+        """Whether messages are not taken: the latest that was settled failed."""
