@@ -1,5 +1,7 @@
 """What driving leaves behind: trips, microtrips, events, scores."""
 
+from typing import Final
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -16,6 +18,9 @@ from sqlalchemy import (
 )
 
 from tripline.store.tables.base import BY_TIME, RowNumber, Uuid, metadata
+
+ENVELOPE: Final = "of a message from the bus: JSON around its payload, as sent"
+BUS_KEY: Final = "of a record from the bus: what makes a second delivery one (domain/bus.py)"
 
 trip = Table(
     "trip",
@@ -41,6 +46,7 @@ trip = Table(
     Column("payload", LargeBinary, comment="JSON of the trip message's pld, as sent"),
     Column("not_scored", String(16), comment="why there is no score (docs/scoring.md)"),
     Column("source", String(8), nullable=False, server_default="device", comment="device or bus"),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
@@ -67,11 +73,19 @@ microtrip = Table(
     Column("ty", SmallInteger, nullable=False, comment="message number, as sent"),
     Column("payload", LargeBinary, nullable=False, comment="JSON of pld, as sent"),
     Column("samples", LargeBinary, nullable=False, comment="domain/samples.py"),
+    Column("bus_key", BigInteger, comment=BUS_KEY),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
     postgresql_partition_by=BY_TIME,
 )
 # SQLite ends every entry of an index with the row's key, here `no`: named as well, it would be in each of them twice.
 Index("ix_microtrip_trip", microtrip.c.trip_no).ddl_if(dialect="sqlite")
 Index("ix_microtrip_trip_no", microtrip.c.trip_no, microtrip.c.no).ddl_if(dialect="postgresql")
+Index(
+    "ix_microtrip_bus_key",
+    microtrip.c.bus_key,
+    sqlite_where=text("bus_key IS NOT NULL"),
+    postgresql_where=text("bus_key IS NOT NULL"),
+)
 
 
 device_event = Table(
@@ -92,6 +106,8 @@ device_event = Table(
     Column("lat", Float),
     Column("lon", Float),
     Column("payload", LargeBinary, nullable=False),
+    Column("bus_key", BigInteger, comment=BUS_KEY),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
 )
 Index("ix_device_event_vehicle", device_event.c.vehicle_id, device_event.c.no)
 Index("ix_device_event_sensor", device_event.c.sensor_id, device_event.c.no)
@@ -100,6 +116,18 @@ Index(
     device_event.c.user_id,
     sqlite_where=text("user_id IS NOT NULL"),
     postgresql_where=text("user_id IS NOT NULL"),
+)
+Index(
+    "ix_device_event_bus_key",
+    device_event.c.bus_key,
+    sqlite_where=text("bus_key IS NOT NULL"),
+    postgresql_where=text("bus_key IS NOT NULL"),
+)
+Index(
+    "ix_device_event_bus_id",
+    device_event.c.id,
+    sqlite_where=text("bus_key IS NOT NULL"),
+    postgresql_where=text("bus_key IS NOT NULL"),
 )
 
 

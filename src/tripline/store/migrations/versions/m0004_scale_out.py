@@ -6,6 +6,9 @@ from alembic import op
 revision = "0004"
 down_revision = "0003"
 
+_ENVELOPE = "of a message from the bus: JSON around its payload, as sent"
+_BUS_KEY = "of a record from the bus: what makes a second delivery one (domain/bus.py)"
+
 
 def upgrade() -> None:
     """Go to this schema."""
@@ -63,4 +66,30 @@ def upgrade() -> None:
     op.add_column(
         "device_connection",
         sa.Column("session_no", sa.BigInteger(), nullable=True, comment="greater than of older sessions"),
+    )
+    _bus_records()
+
+
+def _bus_records() -> None:
+    """Records that customers' systems delivered: what tells a second delivery, what stood around the payload."""
+    has_key = sa.text("bus_key IS NOT NULL")
+    op.add_column("trip", sa.Column("envelope", sa.LargeBinary(), nullable=True, comment=_ENVELOPE))
+    for table in ("microtrip", "device_event"):
+        op.add_column(table, sa.Column("bus_key", sa.BigInteger(), nullable=True, comment=_BUS_KEY))
+        op.add_column(table, sa.Column("envelope", sa.LargeBinary(), nullable=True, comment=_ENVELOPE))
+        op.create_index(
+            f"ix_{table}_bus_key",
+            table,
+            ["bus_key"],
+            unique=False,
+            sqlite_where=has_key,
+            postgresql_where=has_key,
+        )
+    op.create_index(
+        "ix_device_event_bus_id",
+        "device_event",
+        ["id"],
+        unique=False,
+        sqlite_where=has_key,
+        postgresql_where=has_key,
     )
