@@ -2,6 +2,7 @@
 
 import secrets
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,19 +29,22 @@ def device_token() -> str:
     return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
 
 
-def grant(data: Path, email: str, password: str = PASSWORD) -> None:
-    """A granted service account, made by the command an operator uses."""
-    done = servers.run("admin", "grant", "--data", str(data), "--email", email, "--password-stdin", stdin=password)
+def grant(data: Path, email: str, password: str = PASSWORD, *, variables: Mapping[str, str] | None = None) -> None:
+    """A granted service account, made by the command an operator uses, with these settings."""
+    command = ("admin", "grant", "--data", str(data), "--email", email, "--password-stdin")
+    done = servers.run(*command, stdin=password, variables=variables)
     assert done.returncode == 0, done.stderr
 
 
 class Company:
     """An operator company's administrator, logged in."""
 
-    def __init__(self, api: str, data: Path, *, service_type: str = "test-fleet") -> None:
+    def __init__(
+        self, api: str, data: Path, *, service_type: str = "test-fleet", variables: Mapping[str, str] | None = None
+    ) -> None:
         self.http = httpx.Client(base_url=api, timeout=20, event_hooks={"response": [answers.hold_read]})
         email = f"admin@{service_type}.example"
-        grant(data, email)
+        grant(data, email, variables=variables)
         self._login(email, PASSWORD)
         self.record = self.post(
             "/api/tre/v1/company",
