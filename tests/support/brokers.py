@@ -229,7 +229,7 @@ def cluster(
 ) -> Iterator[Cluster]:
     """A cluster that can be used, in the folder; it ends with the block. With three nodes two must have a message."""
     java = ("java", f"-Xmx{heap_mb}m", *JAVA, *((QUICK_START,) if quick_start else ()), "-cp", f"{LIBS}/*")
-    ports = _free_ports(host, 2 * nodes + len(SECURED))
+    ports = free_ports(host, 2 * nodes + len(SECURED))
     inside, outside = ports[:nodes], ports[nodes : 2 * nodes]
     doors = dict(zip(SECURED, ports[2 * nodes :], strict=True)) if secured else {}
     voters = ",".join(f"{node}@{host}:{port}" for node, port in enumerate(inside, 1))
@@ -301,7 +301,7 @@ def _format(folder: Path, nodes: int, java: Sequence[str], secured: Secured | No
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _free_ports(host: str, number: int) -> list[int]:
+def free_ports(host: str, number: int) -> list[int]:
     """Ports that were free a moment ago, below those that clients get.
 
     A client that tries again and again to reach a node that is down would else get its port one day, and reach itself.
