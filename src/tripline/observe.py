@@ -27,6 +27,14 @@ SIGNAL_PUSH_DUE: Final = "push.due"
 """A message was put into the outbox for a customer's server; the pusher looks."""
 SIGNAL_MAIL_DUE: Final = "mail.due"
 """A mail was put into the outbox; the postman looks."""
+SIGNAL_RESYNC: Final = "resync"
+"""Hints may have been lost; whoever believes something that hints would have corrected reads it again."""
+SIGNAL_SESSION_BEGAN: Final = "device.session_began"
+"""A device connected to another gateway; the detail is its sensor and the session's number. Older sessions end."""
+SIGNAL_DEVICE_SEND: Final = "device.send"
+"""A message waits to be sent to a device; the detail is the node that is connected with it."""
+SIGNAL_DEVICE_SENT: Final = "device.sent"
+"""What became of such a message; the detail is the node that asked, the message's number, and the outcome."""
 
 EVENTS: Final[dict[str, str]] = {
     "serve.ready": "every door is open",
@@ -58,6 +66,25 @@ EVENTS: Final[dict[str, str]] = {
     "presence.failed": "who is connected could not be written down; tried again",
     "rpc.failed": "calls that are overdue or old could not be ended or forgotten; tried again",
     "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
+    "bus.away": "brokers cannot be reached or do not answer; the code of the client's library says how; it tries again",
+    "bus.refused": "brokers refuse us: certificate, name and password, or rights; the code says which",
+    "bus.back": "brokers answer again",
+    "bus.topic_missing": "a topic is not there, or we may not see it; it is looked for again",
+    "bus.assigned": "partitions came to this member of the consumer group; how many it has now",
+    "bus.revoked": "partitions went to other members of the group; how many it has now",
+    "bus.lost": "the group went on without this member; what it had is read again by others",
+    "bus.paused": "what was read is not stored yet; nothing more is read until it is",
+    "bus.resumed": "reading goes on",
+    "bus.renewed": "the client's library gave up; it was started anew",
+    "bus.failed": "an unexpected error while the bus was read or written; it goes on; a bug",
+    "node.entered": "this process took its place among those that share the store; slot, node and roles",
+    "node.away": "the store cannot be reached, so others may take this process for dead; tried again",
+    "node.lost": "others took this process for dead; it goes on as a new node and says again who is connected",
+    "node.buried": "a process fell silent; what it held is free, its devices' sessions ended",
+    "node.failed": "an unexpected error while processes were looked after; tried again; a bug",
+    "session.ended": "devices' sessions ended that another process ended or took over while no hint came; how many",
+    "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
+    "signal.away": "other processes are not heard or told for now; everything is read again afterwards",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",
 }
@@ -89,6 +116,11 @@ PUSH_OLDEST_SECONDS: Final = Gauge(
     "tripline_push_oldest_seconds", "How long the oldest waiting message to a customer's server has waited, seconds"
 )
 MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
+BUS_READ: Final = Counter("tripline_bus_read_total", "Messages read from the bus, by topic", ["topic"])
+BUS_LAG: Final = Gauge(
+    "tripline_bus_lag", "Messages of the partitions read here that are not stored yet, by topic", ["topic"]
+)
+BUS_WRITTEN: Final = Counter("tripline_bus_written_total", "Messages written to the bus, by outcome", ["outcome"])
 REQUEST_SECONDS: Final = Histogram(
     "tripline_http_request_seconds", "Duration of one request, seconds", ["route", "status"]
 )
