@@ -65,6 +65,16 @@ def _from_msgpack(packed: bytes) -> Body | str:
 
 
 def _from_json(body: bytes) -> Body | str:
+    read = json_value(body, strict=True)
+    if isinstance(read, str):
+        return read
+    value, text = read
+    return Body(value, text) if isinstance(value, dict) else device_reasons.NOT_OBJECT
+
+
+def json_value(body: bytes, *, strict: bool) -> tuple[Any, bytes] | str:
+    """The value and its JSON, byte for byte as it stands in the body unless something was mended; or the reason why
+    there is none. Texts may hold raw control characters when not `strict`."""
     text = body
     try:
         value = _ANY.decode(body)
@@ -72,13 +82,16 @@ def _from_json(body: bytes) -> Body | str:
         return device_reasons.TOO_DEEP
     except ValueError:
         try:
-            value = _mended(json.loads(body.decode(), parse_constant=_refuse, parse_int=_bounded, parse_float=_finite))
+            loaded = json.loads(
+                body.decode(), strict=strict, parse_constant=_refuse, parse_int=_bounded, parse_float=_finite
+            )
+            value = _mended(loaded)
         except (ValueError, RecursionError):
             return device_reasons.NOT_JSON
         text = msgspec.json.encode(value)
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deep(value):
         return device_reasons.TOO_DEEP
-    return Body(value, text) if isinstance(value, dict) else device_reasons.NOT_OBJECT
+    return value, text
 
 
 def _is_deep(value: Any) -> bool:

@@ -93,14 +93,31 @@ def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int
         if parts is None:
             return None
         header, payload = parts
-        form = _form(header.ty, sensor_type)
-        if form is None:
-            return None
-        if payload[:1] == b"{":
-            return _one(form.item.decode(payload), payload, header, form.device, received_ms)
-        items = form.items.decode(payload)
+        return _of_payload(payload, header, sensor_type, received_ms, max_items)
     except (ValueError, RecursionError):
         return None
+
+
+def of_payload(
+    payload: bytes, *, ty: int, ts: int | None, received_ms: int, sensor_type: str, max_items: int
+) -> Microtrip | None:
+    """The same of a payload that came without its header; `ts`, when there is one, must be a valid instant."""
+    header = _Header(ty=ty, ts=ts)
+    try:
+        return _of_payload(payload, header, sensor_type, received_ms, max_items)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_payload(
+    payload: bytes, header: _Header, sensor_type: str, received_ms: int, max_items: int
+) -> Microtrip | None:
+    form = _form(header.ty, sensor_type)
+    if form is None:
+        return None
+    if payload[:1] == b"{":
+        return _one(form.item.decode(payload), payload, header, form.device, received_ms)
+    items = form.items.decode(payload)
     return _many(items, payload, header, form.device, received_ms) if 0 < len(items) <= max_items else None
 
 

@@ -79,9 +79,9 @@ def microtrips(
     """
     cuts = _cuts(read, at_parking=device == device_tables.BLACKBOX)
     if len(cuts) == 1:
-        return [_record(read, payload, header, ty, device)]
+        return [record(read, payload, header, ty=ty, device=device)]
     return [
-        _record(read[start:end], b"[" + b",".join(texts[start:end]) + b"]", header, ty, device)
+        record(read[start:end], b"[" + b",".join(texts[start:end]) + b"]", header, ty=ty, device=device)
         for start, end in zip(cuts, [*cuts[1:], len(read)], strict=True)
     ]
 
@@ -123,7 +123,8 @@ def _cuts(read: list[Sample], *, at_parking: bool) -> list[int]:
     return cuts
 
 
-def _record(run: list[Sample], payload: bytes, header: Header, ty: int, device: str) -> Microtrip:
+def record(run: list[Sample], payload: bytes, header: Header, *, ty: int, device: str) -> Microtrip:
+    """One record of these items, whatever trip numbers they have."""
     shared_ms = header.received_ms if header.time_ms is None else header.time_ms
     times = [shared_ms if item.own_ms is None else item.own_ms for item in run]
     usable = _usable(run)
