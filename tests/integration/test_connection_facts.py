@@ -9,7 +9,6 @@ from sqlalchemy import insert, select
 from tests.support import gateways, ingest_rig
 from tests.support.gateways import NOW_MS, OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening
 from tests.support.ingest_rig import Rig
-from tests.support.stores import fresh_file
 
 from tripline.mqtt import packets
 from tripline.services.presence import PresenceKeeper
@@ -23,9 +22,7 @@ TOLD = Hot(select(tables.push_outbox.c.body).order_by(tables.push_outbox.c.no))
 @pytest.fixture
 def rig(tmp_path):
     """A store that knows the sensors of the test's door, whose company asked for class 500."""
-    path = fresh_file(tmp_path)
-    ingest_rig.seed(path)
-    with Rig(path) as made:
+    with Rig.fresh(tmp_path) as made:
         row = {"created_ms": 0, "company_id": ingest_rig.COMPANY, "service_type": "harbour", "type": "GPS"}
         row |= {"activation_required": False, "status": "ACTIVATED"}
         for user in (USER, OTHER_USER):

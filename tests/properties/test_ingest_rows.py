@@ -1,9 +1,7 @@
 """However messages are grouped into batches, interrupted or delivered again, the rows are the same."""
 
-import atexit
 import functools
 import itertools
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -13,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item, seed
-from tests.support.stores import fresh_file
+from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item
+from tests.support.stores import Content
 
 from tripline.services.ingest import checking
 from tripline.store import tables
@@ -57,14 +55,10 @@ bounded = settings(max_examples=25, deadline=None, suppress_health_check=[Health
 
 
 @functools.cache
-def _template() -> Path:
-    folder = tempfile.mkdtemp(prefix="tripline-ingest-")
-    atexit.register(shutil.rmtree, folder)
-    path = fresh_file(Path(folder))
-    seed(path)
-    with Rig(path) as rig:
+def _template() -> Content:
+    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
         rig.want([1, 2, 7, 8, 104, 113])
-    return path
+        return rig.database.content()
 
 
 class _Fresh(AbstractContextManager[Rig]):

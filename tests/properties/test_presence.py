@@ -1,16 +1,14 @@
 """Whatever devices, servers and time do: customers are told of coming and going in turns, and in the end the truth."""
 
-import atexit
 import functools
 import itertools
-import shutil
 import tempfile
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.ingest_rig import NOW, SENSOR, Rig, seed
-from tests.support.stores import fresh_file
+from tests.support.ingest_rig import NOW, SENSOR, Rig
+from tests.support.stores import Content
 
 from tripline.services.presence import PresenceKeeper
 from tripline.store import tables
@@ -25,14 +23,10 @@ steps = st.lists(
 
 
 @functools.cache
-def _template() -> Path:
-    folder = tempfile.mkdtemp(prefix="tripline-presence-")
-    atexit.register(shutil.rmtree, folder)
-    path = fresh_file(Path(folder))
-    seed(path)
-    with Rig(path) as rig:
+def _template() -> Content:
+    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
         rig.want("500")
-    return path
+        return rig.database.content()
 
 
 class _Story:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Table, insert, select, update
 
-from tests.support.stores import fresh_file
+from tests.support import stores
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
@@ -18,7 +17,7 @@ from tripline.ports import Outage
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.ingest.pipeline import Frame, Pipeline
 from tripline.store import tables
-from tripline.store.sqlite import SqliteStore
+from tripline.store.transactions import Store
 
 TOPIC = "v1/sensors/me/tre"
 NOW = 1_735_689_600_000
@@ -63,26 +62,44 @@ class LocalSignals:
         self._listeners.setdefault(subject, []).append(listener)
 
 
-class BrokenStore(SqliteStore):
+class BrokenStore:
     """A store that can be taken away."""
 
     away = False
 
-    async def write(self, work: Any) -> Any:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.read, self.read_short, self.close = store.read, store.read_short, store.close
+
+    async def write(self, work: Any, *, locked: bool = False) -> Any:
         if self.away:
             raise Outage("taken away by the test")
-        return await super().write(work)
+        return await self._store.write(work, locked=locked)
+
+    @property
+    def shared(self) -> bool:
+        return self._store.shared
+
+    @property
+    def foreign_commits(self) -> int:
+        return self._store.foreign_commits
 
 
-def seed(path: Path) -> None:
-    """The rows that registration would have made."""
+def seed(database: stores.Database) -> stores.Database:
+    """The same database, with the rows that registration would have made."""
 
     async def work() -> None:
-        store = SqliteStore(path)
+        store = database.open()
         await store.write(_seed_rows)
         await store.close()
 
     asyncio.run(work())
+    return database
+
+
+def seeded(folder: Path) -> stores.Content:
+    """What a database of the folder holds after `seed`."""
+    return seed(stores.fresh(folder)).content()
 
 
 def _seed_rows(tx: Any) -> None:
@@ -144,8 +161,8 @@ def _seed_rows(tx: Any) -> None:
 class Rig:
     """A pipeline and its store; use it as a context."""
 
-    def __init__(self, path: Path, *, settings: Ingest | None = None) -> None:
-        self.path = path
+    def __init__(self, database: stores.Database, *, settings: Ingest | None = None) -> None:
+        self.database = database
         self.settings = settings or Ingest()
         self.signals = LocalSignals()
         self.now_ms = NOW
@@ -154,21 +171,15 @@ class Rig:
         self.start()
 
     @classmethod
-    def fresh(cls, folder: Path, *, template: Path | None = None, settings: Ingest | None = None) -> "Rig":
-        """A rig over a new file; a seeded file to copy makes it quick."""
-        if template is None:
-            path = fresh_file(folder)
-            seed(path)
-        else:
-            path = folder / "tripline.db"
-            shutil.copy(template, path)
-        return cls(path, settings=settings)
+    def fresh(cls, folder: Path, *, template: stores.Content | None = None, settings: Ingest | None = None) -> "Rig":
+        """A rig over a new store; what is `seeded` makes it quick."""
+        database = seed(stores.fresh(folder)) if template is None else stores.filled(folder, template)
+        return cls(database, settings=settings)
 
     def start(self) -> None:
         """Open the store and make a pipeline that knows nothing: what a new process does."""
-        self.store = BrokenStore(self.path, readers=1)
-        for lane in (self.store._writer, self.store._inline):
-            lane.driver.execute("PRAGMA synchronous=OFF")  # no test pulls the plug; the waiting is most of their time
+        # No test pulls the plug; the waiting is most of their time.
+        self.store = BrokenStore(self.database.open(readers=1, quick=True))
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,

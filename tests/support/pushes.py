@@ -23,8 +23,8 @@ from tripline.store import companies as company_rows
 from tripline.store import outbox, push_parked
 from tripline.store.outbox import Waiting
 from tripline.store.push_parked import Which
-from tripline.store.sqlite import SqliteStore
 from tripline.store.tables import company, push_outbox
+from tripline.store.transactions import Store
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ HOUR_MS = 3_600_000
 class World:
     """A store with companies, a pusher over it, and a clock that stands still."""
 
-    store: SqliteStore
+    store: Store
     settings: config.Push
     ids: TimeIds = field(default_factory=lambda: TimeIds(node=0x42))
     now_ms: int = 1_760_000_000_000
@@ -149,7 +149,7 @@ def play(tmp_path: Path, scenario: Callable[[World], Awaitable[T]], **settings: 
     """What the scenario returns; `settings` are those of `config.Push`."""
 
     async def within() -> T:
-        store = SqliteStore(stores.fresh_file(tmp_path))
+        store = stores.fresh(tmp_path).open()
         try:
             return await scenario(World(store, config.Push(**settings)))
         finally:

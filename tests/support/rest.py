@@ -1,4 +1,4 @@
-"""The REST application inside the test's process, on a database file and a clock that stands still."""
+"""The REST application inside the test's process, on a database and a clock that stands still."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,7 +30,6 @@ from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
-from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 T = TypeVar("T")
@@ -86,7 +85,7 @@ class Login:
 @dataclass(frozen=True)
 class _Stage:
     made: object
-    content: bytes
+    content: stores.Content
     last_no: RowNo
 
 
@@ -98,7 +97,7 @@ class Rest:
 
     def __init__(
         self,
-        database: Path,
+        database: stores.Database,
         *,
         node: int = 0x42,
         own_routes: bool = False,
@@ -109,7 +108,7 @@ class Rest:
     ) -> None:
         self.now_ms = NOW_MS
         self._database = database
-        self.store = SqliteStore(database)
+        self.store = database.open()
         self.ids = TimeIds(node=node)
         self.signals = RecordingSignals()
         self.connected: set[SensorId] = set()
@@ -169,9 +168,9 @@ class Rest:
         stage = _STAGES.get(build)
         if stage is None:
             made = await build(self)
-            _STAGES[build] = _Stage(made, stores.content(self._database), self.ids.take(1, now_ms=self.now_ms))
+            _STAGES[build] = _Stage(made, self._database.content(), self.ids.take(1, now_ms=self.now_ms))
             return made
-        stores.fill(self._database, stage.content)
+        self._database.fill(stage.content)
         self.ids.skip_to(stage.last_no)
         return cast("T", stage.made)
 
@@ -273,7 +272,7 @@ def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) ->
     """Play the scenario against a fresh application; `parts` are given to `Rest`."""
 
     async def play() -> T:
-        rest = Rest(stores.fresh_file(folder), **parts)
+        rest = Rest(stores.fresh(folder), **parts)
         try:
             return await scenario(rest)
         finally:
@@ -283,10 +282,10 @@ def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) ->
 
 
 def run_two(folder: Path, scenario: Callable[[list[Rest]], Awaitable[T]], **parts: Any) -> T:
-    """Play the scenario against two servers over one database file; `parts` are given to both."""
+    """Play the scenario against two servers over one database; `parts` are given to both."""
 
     async def play() -> T:
-        database = stores.fresh_file(folder)
+        database = stores.fresh(folder)
         servers = [Rest(database, node=node, own_routes=True, **parts) for node in (1, 2)]
         try:
             return await scenario(servers)

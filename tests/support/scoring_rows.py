@@ -7,13 +7,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import insert, select
 
-from tests.support.stores import fresh_file
+from tests.support import stores
 from tripline import config
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
-from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import ReadTx, WriteTx
 
 T = TypeVar("T")
@@ -43,7 +42,7 @@ class Rig:
     """An empty store with one vehicle, its clock, and a scorer."""
 
     def __init__(self, folder: Path, *, readers: int = 1, **scoring: Any) -> None:
-        self.store = SqliteStore(fresh_file(folder), readers=readers)
+        self.store = stores.fresh(folder).open(readers=readers)
         self.now_ms = NOW_MS
         self.ids = TimeIds(node=7)
         self.hints = Hints()

@@ -1,35 +1,125 @@
-"""Empty stores for tests."""
+"""Empty stores for tests: files of SQLite, or databases on PostgreSQL when the run is about that.
 
+`pytest --store=postgresql` (or `TRIPLINE_TEST_STORE=postgresql`) has every store and server of a run on PostgreSQL. A
+test names its database by the folder that it would have it in, whichever it is: a data folder of a server, or its own.
+"""
+
+import os
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Final
 
+from tests.support import databases
 from tripline.store import sqlite
+from tripline.store.postgres import PostgresStore
+from tripline.store.sqlite import SqliteStore
 from tripline.store.tables import metadata
+from tripline.store.transactions import Store
+
+VARIABLE: Final = "TRIPLINE_TEST_STORE"
+POSTGRES: Final = os.environ.get(VARIABLE) == "postgresql"
+"""Whether this run is about PostgreSQL."""
+
+Content = bytes | databases.Content
+"""Everything that is in a database, to be filled into one of the same kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The database of a folder."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """Its file; there is none on PostgreSQL."""
+        return self.folder / "tripline.db"
+
+    @property
+    def url(self) -> str:
+        """Its address for `store.url`; empty when it is the file."""
+        return self._shared.url if POSTGRES else ""
+
+    def open(self, *, readers: int = 2, quick: bool = False) -> Store:
+        """A store over it. `quick`: a commit need not survive the machine. The caller closes it."""
+        if POSTGRES:
+            return PostgresStore(self.url, readers=readers)
+        store = SqliteStore(self.path, readers=readers)
+        if quick:
+            for lane in (store._writer, store._inline):
+                lane.driver.execute("PRAGMA synchronous=OFF")
+        return store
+
+    def empty(self) -> None:
+        """Have every table and no row in it; nobody has it open."""
+        if POSTGRES:
+            self._shared.empty()
+        else:
+            self.path.write_bytes(empty())
+
+    def content(self) -> Content:
+        """Everything that is in it, whoever has it open."""
+        if POSTGRES:
+            return self._shared.content()
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.serialize()
+
+    def fill(self, content: Content) -> None:
+        """Let it hold this content, whoever has it open; no company may be in it yet."""
+        if isinstance(content, dict):
+            assert self.rows("SELECT count(*) FROM company") == [(0,)], "something was done before"
+            self._shared.fill(content)
+            return
+        beside = self.path.with_suffix(".stage")
+        beside.write_bytes(content)
+        with closing(sqlite3.connect(beside)) as source, closing(sqlite3.connect(self.path)) as target:
+            assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
+            target.execute("PRAGMA synchronous = OFF")
+            source.backup(target)
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement gives or does beside a server, in a transaction of its own; `?` stands for each value."""
+        if POSTGRES:
+            return self._shared.rows(statement, *values)
+        with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
+
+    @property
+    def _shared(self) -> databases.Database:
+        return databases.pool().take(str(self.folder.resolve()))
+
+
+def fresh(folder: Path) -> Database:
+    """The folder's database, with every table and no row."""
+    database = Database(folder)
+    database.empty()
+    return database
+
+
+def filled(folder: Path, content: Content) -> Database:
+    """The folder's database, with this content."""
+    database = Database(folder)
+    if isinstance(content, bytes):
+        database.path.write_bytes(content)
+    else:
+        database.empty()
+        database.fill(content)
+    return database
 
 
 def fresh_file(folder: Path) -> Path:
-    """A database file with every table and no row."""
-    path = folder / "tripline.db"
+    """The file of SQLite with every table and no row, for tests that are about such files."""
+    path = Database(folder).path
     path.write_bytes(empty())
     return path
 
 
-def content(path: Path) -> bytes:
-    """Everything that is in a database file, whoever has it open."""
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.serialize()
-
-
-def fill(path: Path, content: bytes) -> None:
-    """Let a database file that others have open hold this content; no company may be in it yet."""
-    beside = path.with_suffix(".stage")
-    beside.write_bytes(content)
-    with closing(sqlite3.connect(beside)) as source, closing(sqlite3.connect(path)) as target:
-        assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
-        target.execute("PRAGMA synchronous = OFF")
-        source.backup(target)
+def variables(data: Path) -> dict[str, str]:
+    """Environment variables that give a server or command on this data folder its database."""
+    return {"TRIPLINE_STORE_URL": Database(data).url} if POSTGRES else {}
 
 
 @cache

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from sqlalchemy import delete, select
 from tests.support import ingest_rig
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR, UNMAPPED, VEHICLE, Rig
-from tests.support.stores import fresh_file
+from tests.support.stores import Content
 
 from tripline import observe
 from tripline.domain import ids
@@ -25,16 +25,14 @@ COLUMNS = ("sensor_id", "connected", "changed_ms", "seen_ms", "lost_ms", "reason
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory):
-    path = fresh_file(tmp_path_factory.mktemp("seeded"))
-    ingest_rig.seed(path)
-    return path
+    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
 
 
 class Scene(Rig):
     """A keeper over the rig's store; `s` counts seconds since the beginning."""
 
     @classmethod
-    def over(cls, folder: Path, template: Path) -> "Scene":
+    def over(cls, folder: Path, template: Content) -> "Scene":
         scene = cls.fresh(folder, template=template)
         scene.keeper = scene.made()
         scene.want("500")

@@ -5,17 +5,15 @@ from pathlib import Path
 
 import pytest
 from tests.support import ingest_rig
-from tests.support.stores import fresh_file
+from tests.support.stores import Content
 
 
 @pytest.fixture(scope="session")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = fresh_file(tmp_path_factory.mktemp("seeded"))
-    ingest_rig.seed(path)
-    return path
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
 
 
 @pytest.fixture
-def rig(seeded: Path, tmp_path: Path) -> Iterator[ingest_rig.Rig]:
+def rig(seeded: Content, tmp_path: Path) -> Iterator[ingest_rig.Rig]:
     with ingest_rig.Rig.fresh(tmp_path, template=seeded) as made:
         yield made

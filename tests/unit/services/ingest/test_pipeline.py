@@ -1,7 +1,6 @@
 """A batch from frames to settled sources: rejects, bugs, outages, other processes (device-messages C5, A3-A6)."""
 
 import json
-import sqlite3
 from typing import Any
 
 import pytest
@@ -153,9 +152,7 @@ def test_outage_settles_nothing_and_keeps_nothing(rig: Rig) -> None:
 
 def test_what_another_process_changed_is_seen_by_the_next_batch(rig: Rig) -> None:
     rig.send(microtrip(NOW))
-    other = sqlite3.connect(rig.path, isolation_level=None)
-    other.execute("UPDATE sensor SET vehicle_id = ? WHERE id = ?", (OTHER_VEHICLE, SENSOR))
-    other.close()
+    rig.database.rows("UPDATE sensor SET vehicle_id = ? WHERE id = ?", OTHER_VEHICLE, SENSOR)
 
     source = rig.send(microtrip(NOW + 1000))
 

@@ -264,7 +264,7 @@ def test_changed_wish_counts_from_the_next_batch(rig: Rig) -> None:
 
 def test_wish_that_another_process_changed_counts_at_once(rig: Rig) -> None:
     rig.send(microtrip(NOW))
-    other = Rig(rig.path)
+    other = Rig(rig.database)
     with other:
         other.want("2")
 
@@ -275,7 +275,7 @@ def test_wish_that_another_process_changed_counts_at_once(rig: Rig) -> None:
 
 def test_wish_that_another_process_changed_counts_when_only_the_wishes_were_kept(rig: Rig) -> None:
     rig.send(microtrip(NOW))
-    with Rig(rig.path) as other:
+    with Rig(rig.database) as other:
         other.want("2")
     rig.take_in([], again=[SENSOR])
 

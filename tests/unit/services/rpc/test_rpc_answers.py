@@ -6,8 +6,7 @@ import tracemalloc
 import msgspec
 import pytest
 from sqlalchemy import insert
-from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig, seed
-from tests.support.stores import fresh_file
+from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig, seeded
 
 from tripline import observe
 from tripline.domain.ids import UserId, VehicleId
@@ -22,9 +21,7 @@ CALL = tables.rpc_call
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    path = fresh_file(tmp_path_factory.mktemp("template"))
-    seed(path)
-    return path
+    return seeded(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture

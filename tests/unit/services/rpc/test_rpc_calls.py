@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from sqlalchemy import insert, update
-from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, LocalSignals, seed
-from tests.support.stores import fresh_file
+from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, LocalSignals, seeded
+from tests.support.stores import filled
 
 from tripline import config, observe
 from tripline.domain import rpc
@@ -23,7 +23,6 @@ from tripline.services.rpc.timeouts import BATCH, MARGIN_MS, Overdue
 from tripline.store import rpc_calls, tables
 from tripline.store.journeys import Span
 from tripline.store.listing import UnknownOffset
-from tripline.store.sqlite import SqliteStore
 from tripline.wire.readings import RpcAnswer
 from tripline.wire.rpc import Asked
 
@@ -52,9 +51,9 @@ class Scripted:
 class Bench:
     """Calls over a store of their own, on a clock that stands still."""
 
-    def __init__(self, path, **settings) -> None:
+    def __init__(self, database, **settings) -> None:
         self.now_ms = NOW
-        self.store = SqliteStore(path)
+        self.store = database.open()
         self.signals = LocalSignals()
         self.ids = TimeIds(node=1)
         self.devices = Scripted()
@@ -83,9 +82,7 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    path = fresh_file(tmp_path_factory.mktemp("template"))
-    seed(path)
-    return path.read_bytes()
+    return seeded(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
@@ -93,11 +90,10 @@ def play(tmp_path, template):
     """Plays a scenario on a bench."""
 
     def playing(scenario, **settings):
-        path = tmp_path / "tripline.db"
-        path.write_bytes(template)
+        database = filled(tmp_path, template)
 
         async def run():
-            bench = Bench(path, **settings)
+            bench = Bench(database, **settings)
             try:
                 return await scenario(bench)
             finally:

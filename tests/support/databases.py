@@ -1,0 +1,215 @@
+"""Empty PostgreSQL databases for tests, on one server for the whole run: each is used again, emptied, by later tests.
+
+`fresh` is for a test that is about PostgreSQL. What runs on either store takes its databases from `stores.py`.
+"""
+
+import atexit
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from tests.support import postgres
+from tests.support.postgres import Cluster, Server
+from tripline.store import migrate
+
+PORT = "TRIPLINE_TEST_POSTGRES_PORT"
+"""Environment variable of a test run: the port of the server that all its processes share."""
+TEMPLATE = "template_tripline"
+NOW_MS = 1_760_000_000_000
+"""When the template was made, by its own account: most tests' clocks stand about there."""
+LARGE_BYTES = 2**16
+"""A table of this size is cut off rather than emptied row by row."""
+_SCHEMA = """
+    SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped),
+           (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc)"""
+_TABLES = """
+    SELECT relname FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND relname <> 'schema_version' ORDER BY relname"""
+_EMPTY = """
+    DO $$ DECLARE name text; filled bool; BEGIN
+        SET LOCAL session_replication_role = replica;
+        FOR name IN SELECT oid::regclass::text FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'schema_version'
+        LOOP
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', name) INTO filled;
+            IF pg_relation_size(name::regclass) >= {large} THEN
+                EXECUTE format('TRUNCATE %s CASCADE', name);
+            ELSIF filled THEN
+                EXECUTE format('DELETE FROM %s', name);
+            END IF;
+        END LOOP;
+    END $$""".replace("{large}", str(LARGE_BYTES))
+_LEAVE = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+Content = dict[str, bytes]
+"""Rows of every table that has some, as COPY gives them."""
+
+
+@dataclass
+class Database:
+    """A database with every table, and a connection of the administrator's to it."""
+
+    name: str
+    url: str
+    connection: psycopg.Connection[Any]
+    schema: tuple[Any, ...] = ()
+    tables: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.schema = self._look()
+        self.tables = [name for (name,) in self.connection.execute(_TABLES)]
+
+    def empty(self) -> None:
+        """Let whoever is connected go, and delete every row."""
+        self.connection.execute(_LEAVE)
+        self.connection.execute(_EMPTY)
+
+    def changed(self) -> bool:
+        """Whether a test made or dropped tables, columns, triggers or functions."""
+        return self._look() != self.schema
+
+    def content(self) -> Content:
+        """Every row."""
+        found = {}
+        for table in self.tables:
+            if self.connection.execute(_statement("SELECT EXISTS (SELECT FROM {})", table)).fetchone() == (True,):
+                with self.connection.cursor().copy(
+                    _statement("COPY (SELECT * FROM {}) TO STDOUT (FORMAT binary)", table)
+                ) as copy:
+                    found[table] = b"".join(copy)
+        return found
+
+    def fill(self, content: Content) -> None:
+        """Append these rows, without what their insertion would set off."""
+        with self.connection.transaction(), self.connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            for table, rows in content.items():
+                with cursor.copy(_statement("COPY {} FROM STDIN (FORMAT binary)", table)) as copy:
+                    copy.write(rows)
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a statement, with `?` for each value; a statement without rows gives none."""
+        text = statement.replace("%", "%%").replace("?", "%s") if values else statement
+        cursor = self.connection.execute(text, values or None)  # type: ignore[arg-type]
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def _look(self) -> tuple[Any, ...]:
+        found = self.connection.execute(_SCHEMA).fetchone()
+        assert found is not None
+        return found
+
+
+class Pool:
+    """Databases by the names that tests give them."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._taken: dict[str, Database] = {}
+        self._free: list[Database] = []
+        self._made = 0
+
+    def take(self, name: str) -> Database:
+        """The database of this name, empty when nobody has taken it before."""
+        database = self._taken.get(name)
+        if database is None:
+            database = self._taken[name] = self._free.pop() if self._free else self._make()
+        return database
+
+    def taken(self) -> list[str]:
+        """The names in use, in the order in which they were taken."""
+        return list(self._taken)
+
+    def give_back(self, names: list[str]) -> None:
+        """Let others use these databases, unless they are not what they were."""
+        for name in names:
+            database = self._taken.pop(name)
+            if database.changed():
+                self._drop(database)
+            else:
+                database.empty()
+                self._free.append(database)
+
+    def drop(self, name: str) -> None:
+        """Delete the database of this name, whoever uses it."""
+        self._drop(self._taken.pop(name))
+
+    def close(self) -> None:
+        """Leave every database."""
+        for database in (*self._taken.values(), *self._free):
+            database.connection.close()
+
+    def _make(self) -> Database:
+        self._made += 1
+        name = f"test_{os.getpid()}_{self._made}"
+        url = self._server.create(name, template=TEMPLATE)
+        return Database(name, url, self._server.connect(name))
+
+    def _drop(self, database: Database) -> None:
+        database.connection.close()
+        self._server.drop(database.name)
+
+
+@cache
+def server() -> Server:
+    """The server of this run; started when it is needed first, unless the run's first process did."""
+    port = os.environ.get(PORT)
+    if port is not None:
+        return Server(int(port))
+    postgres.need("what needs a database on PostgreSQL")
+    made = started()
+    atexit.register(close)
+    return made
+
+
+def started() -> Cluster:
+    """A server with the template of databases on it. The caller removes it."""
+    made = Cluster()
+    migrate.upgrade_shared(made.create(TEMPLATE), now_ms=NOW_MS)
+    return made
+
+
+@cache
+def pool() -> Pool:
+    """The databases of this process."""
+    return Pool(server())
+
+
+@contextlib.contextmanager
+def fresh(name: str = "fresh") -> Iterator[Database]:
+    """An empty database for the length of a `with` block."""
+    database = pool().take(f"{name} {len(pool().taken())}")
+    try:
+        yield database
+    finally:
+        pool().give_back([key for key in pool().taken() if pool().take(key) is database])
+
+
+def pid() -> int | None:
+    """The process of the server, if this process has started it."""
+    running = server() if server.cache_info().currsize else None
+    return running.pid if isinstance(running, Cluster) else None
+
+
+def close() -> None:
+    """Leave every database, and end the server if this process has started it."""
+    if pool.cache_info().currsize:
+        pool().close()
+        pool.cache_clear()
+    if server.cache_info().currsize:
+        running = server()
+        server.cache_clear()
+        if isinstance(running, Cluster):
+            running.remove()
+
+
+def _statement(text: str, table: str) -> sql.Composed:
+    return sql.SQL(text).format(sql.Identifier(table))  # type: ignore[arg-type]
