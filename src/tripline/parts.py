@@ -26,6 +26,7 @@ from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest.intake import IngestDoor
+from tripline.services.parts_ahead import PartKeeper
 from tripline.services.passwords import Passwords
 from tripline.services.presence import PresenceKeeper
 from tripline.services.push.keeper import Keeper
@@ -119,7 +120,7 @@ def wired(
 
 
 def _workers(config: Config, ground: Ground, others: Others, intake: IngestDoor, api_url: str) -> tuple[Worker, ...]:
-    """Scoring, erasing, overdue calls, given-up messages, mails, and what has expired."""
+    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     postman = Postman(
         store=store,
@@ -136,6 +137,7 @@ def _workers(config: Config, ground: Ground, others: Others, intake: IngestDoor,
         Keeper(store=store, settings=config.push, clock=clock).run,
         postman.run,
         Sweeper(store=store, clock=clock).run,
+        PartKeeper(store=store, settings=config.ingest, clock=clock).run,
     )
 
 

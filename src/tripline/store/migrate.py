@@ -6,7 +6,8 @@ then finds nothing to do. There is no way down; a newer database is refused.
 A database file is brought up by whoever opens it. A shared one only by `tripline migrate`, while programs of the
 version before may still be at work on it.
 
-Not here: the steps (`migrations/versions/`), the tables (`tables/`), parts by week (`partitions.py`).
+Not here: the steps (`migrations/versions/`), the tables (`tables/`), parts by week (`partitions.py`), what is asked of
+a server (`requirements.py`).
 """
 
 import contextlib
@@ -20,15 +21,18 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from psycopg import errors
 from sqlalchemy import Connection, exc, text
 
-from tripline.store import partitions, postgres, sqlite
+from tripline.store import partitions, postgres, requirements, sqlite
 from tripline.store.postgres import PostgresTx
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
 QUICK_CHECK_LIMIT: Final = 256 * 2**20
 """Bytes up to which a start reads the whole file for damage (about a second); `tripline doctor` always does."""
+LONGEST_LOCK_S: Final = 10
+"""How long programs at work may have to wait for a table that is to be changed; then nothing is changed."""
 
 
 class DatabaseError(Exception):
@@ -57,11 +61,13 @@ def version_of(path: Path) -> str | None:
 
 def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
     """Bring a PostgreSQL database to a schema (the present one); the schema version it now has. Raises
-    `DatabaseError` when it cannot be reached or changed, or is newer than this program."""
+    `DatabaseError` when it cannot be reached or changed, is unfit, or is newer than this program."""
     target = to or newest()
     with _shared(url) as connection:
         connection.execute(text("BEGIN"))
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # another one that migrates may take its time
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
+        connection.execute(text(f"SET LOCAL lock_timeout = '{LONGEST_LOCK_S}s'"))
         version = _known(connection, "The database")
         if version != target:
             command.upgrade(alembic_config(connection), target)
@@ -88,13 +94,27 @@ def version_of_shared(url: str) -> str | None:
 
 @contextlib.contextmanager
 def _shared(url: str) -> Iterator[Connection]:
+    """A connection to a database that can hold our tables."""
+    if wrong := requirements.wrong_address(url):
+        raise DatabaseError(wrong)
     try:
-        engine = postgres.open_engine(url)
-        with engine.connect() as connection:
+        with postgres.open_engine(url).connect() as connection:
+            if unfit := requirements.unfit(requirements.look(connection)):
+                raise DatabaseError(unfit)
             yield connection
     except (psycopg.Error, exc.DBAPIError) as error:
-        reason = str(getattr(error, "orig", error)).strip().splitlines()
-        raise DatabaseError(f"The database cannot be used: {reason[0] if reason else type(error).__name__}.") from error
+        raise DatabaseError(f"The database cannot be used: {_reason(getattr(error, 'orig', error))}") from error
+
+
+def _reason(error: object) -> str:
+    """The first line of what the server said, and what to do about it where that is plain."""
+    lines = str(error).strip().splitlines()
+    said = lines[0].rstrip(".") if lines else type(error).__name__
+    if isinstance(error, errors.InsufficientPrivilege):
+        return f"{said}; the user needs the right to make tables (GRANT ALL ON SCHEMA public, or own the database)."
+    if isinstance(error, errors.LockNotAvailable):
+        return f"{said}; something else holds a table for long, so nothing was changed: run it again."
+    return f"{said}."
 
 
 def _known(connection: Connection, what: str) -> str | None:

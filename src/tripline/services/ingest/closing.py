@@ -10,7 +10,7 @@ from typing import Final
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId
 from tripline.services.ingest.tracks import SCOPE
-from tripline.store import rejected, tracks
+from tripline.store import partitions, rejected, tracks
 from tripline.store.transactions import Store
 
 SWEEP_S: Final = 5.0
@@ -32,6 +32,8 @@ async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> bool
     """Delete some of the rejected messages that are older than `rejected_days`, or the oldest of those that are more
     than `rejected_kept`; whether there may be more to delete."""
     before_ms = int(now_ms - settings.rejected_days * _DAY_MS)
+    if store.shared:  # whole weeks are dropped by the keeper of parts; what they leave lay in no part of its own
+        before_ms = partitions.week_of(before_ms) - _DAY_MS
     spare = rejected.PURGED_AT_ONCE
     if not await store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
         before_ms = now_ms + _DAY_MS

@@ -1,0 +1,65 @@
+"""The keeper of parts: weeks to come have their parts before they begin, weeks of rejected messages go as a whole.
+
+Any number of them may run. Parts are PostgreSQL's; on SQLite there is nothing to do.
+
+Not here: what a part is, and how long others wait for one (`store/partitions.py`).
+"""
+
+from typing import Final
+
+from tripline.config import Ingest
+from tripline.observe import logger
+from tripline.ports import Clock, Outage
+from tripline.services import rounds
+from tripline.store import partitions
+from tripline.store.partitions import Part
+from tripline.store.tables import rejected_message
+from tripline.store.transactions import Store
+
+EVERY_S: Final = 600.0
+DAY_MS: Final = 86_400_000
+
+log = logger("store")
+
+
+class PartKeeper:
+    """Makes and drops one part in a transaction."""
+
+    def __init__(self, *, store: Store, settings: Ingest, clock: Clock) -> None:
+        self._store = store
+        self._rejected_ms = int(settings.rejected_days * DAY_MS)
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look at once and then every ten minutes, until cancelled."""
+        await rounds.now_and_then(self.keep, every_s=EVERY_S, log=log, failed="parts.failed")
+
+    async def keep(self) -> int:
+        """Make what is missing and drop what was kept long enough; always 0: what fails now, fails at once again."""
+        now_ms = self._clock()
+        for part in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
+            await self._make(part)
+        before_ms = now_ms - self._rejected_ms
+        for part in await self._store.read(lambda tx: partitions.outlived(tx, rejected_message, before_ms=before_ms)):
+            await self._drop(part)
+        return 0
+
+    async def _make(self, part: Part) -> None:
+        try:
+            made = await self._store.write(lambda tx: partitions.make(tx, part), locked=True)
+        except Outage as error:
+            log.warning("parts.failed", part=part.name, error=str(error))
+            return
+        if made:
+            log.info("parts.made", part=part.name)
+        else:
+            log.warning("parts.failed", part=part.name, error="too many of its rows are kept elsewhere")
+
+    async def _drop(self, part: Part) -> None:
+        try:
+            dropped = await self._store.write(lambda tx: partitions.drop(tx, part), locked=True)
+        except Outage as error:
+            log.warning("parts.failed", part=part.name, error=str(error))
+            return
+        if dropped:
+            log.info("parts.dropped", part=part.name)
