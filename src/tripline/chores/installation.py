@@ -26,7 +26,8 @@ from tripline.store.transactions import Store
 
 def migrated(config: Config) -> str:
     """Bring the store to the present schema, making folder and file when missing; the schema version."""
-    return outside.migrated(config, data_folder.prepare(config.data), now_ms=app.now_ms())
+    folder = config.data if config.store.url else data_folder.prepare(config.data)
+    return outside.migrated(config, folder, now_ms=app.now_ms())
 
 
 async def examined(config: Config) -> doctor.Report:
@@ -107,7 +108,8 @@ async def ids_of(store: Store) -> ids.TimeIds:
 @contextlib.asynccontextmanager
 async def store_of(config: Config) -> AsyncIterator[Store]:
     """The store at the present schema; beside a running server as well as without one."""
-    store = outside.store(config, data_folder.prepare(config.data))
+    # What is in a shared store needs no folder on the machine where a command is typed.
+    store = outside.store(config, config.data if config.store.url else data_folder.prepare(config.data))
     try:
         yield store
     finally:

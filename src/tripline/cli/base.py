@@ -34,6 +34,13 @@ class Place:
 
     config: Annotated[Path | None, Parameter(help="TOML file of settings; `tripline config` prints one")] = None
     data: Annotated[Path | None, Parameter(help="data folder (default ./tripline-data)")] = None
+    store: Annotated[
+        str | None,
+        Parameter(
+            help="store address, postgresql://user@host/database (default: SQLite in the data folder);"
+            " others can read flags: with a password in it use TRIPLINE_STORE_URL"
+        ),
+    ] = None
 
 
 DeviceToken = Annotated[
@@ -57,7 +64,9 @@ PATIENCE_S: Final = 60.0
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:
     """The settings of the installation, with these flags on top."""
     where = place or Place()
-    return config_files.load(file=where.config, variables=os.environ, flags={"data": where.data, **flags})
+    return config_files.load(
+        file=where.config, variables=os.environ, flags={"data": where.data, "store.url": where.store, **flags}
+    )
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ def show_config() -> int:
 
 @base.commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
 def migrate(*, place: base.Place | None = None) -> int:
-    """Bring the database to this version's schema; `serve` does the same when it starts."""
+    """Bring the database to this version's schema. `serve` does the same when it starts, but never on PostgreSQL."""
     base.line(f"schema {chores.migrated(base.settings(place, {}))}")
     return base.OK
 

@@ -18,7 +18,6 @@ def serve(
     analytics_port: Annotated[int | None, Parameter(help="REST, second door; 0 picks one (default 9901)")] = None,
     device_port: Annotated[int | None, Parameter(help="MQTTS; 0 picks one (default 9900)")] = None,
     device_plain_port: Annotated[int | None, Parameter(help="MQTT without TLS, loopback only (default off)")] = None,
-    store: Annotated[str | None, Parameter(help="store address (default: SQLite in the data folder)")] = None,
     bus: Annotated[str | None, Parameter(help="customers' message bus (default: none)")] = None,
     https: Annotated[
         bool | None, Parameter(negative="--http", help="HTTPS or plain HTTP (default: plain only on loopback)")
@@ -40,7 +39,6 @@ def serve(
             "analytics_port": analytics_port,
             "device_port": device_port,
             "device_plain_port": device_plain_port,
-            "store.url": store,
             "bus.url": bus,
             "https": https,
             "behind_proxy": behind_proxy,
