@@ -39,12 +39,13 @@ from tripline.store.tables.fleet import (
     vehicle_company,
     vehicle_user,
 )
-from tripline.store.tables.nodes import device_send, node, push_claim
+from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_secret
 
 __all__ = [
     "account",
     "activation",
+    "bus_position",
     "carrier_action",
     "carrier_line",
     "company",

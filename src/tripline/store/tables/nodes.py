@@ -41,3 +41,13 @@ push_claim = Table(
     Column("until_ms", BigInteger, nullable=False, comment="by the clock of the database"),
     comment="which process sends to which customer's server, so that one order is kept",
 )
+
+
+bus_position = Table(
+    "bus_position",
+    metadata,
+    Column("log", String(255), primary_key=True, comment="topic and its id, which a new topic has not"),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("next_offset", BigInteger, nullable=False),
+    comment="how far each partition is stored, written in the transaction that stores it",
+)

@@ -46,6 +46,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("company_id", "channel", name=op.f("pk_push_claim")),
         comment="which process sends to which customer's server, so that one order is kept",
     )
+    op.create_table(
+        "bus_position",
+        sa.Column("log", sa.String(length=255), nullable=False, comment="topic and its id, which a new topic has not"),
+        sa.Column("part", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("next_offset", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("log", "part", name=op.f("pk_bus_position")),
+        comment="how far each partition is stored, written in the transaction that stores it",
+    )
     op.add_column(
         "trip",
         sa.Column("source", sa.String(length=8), server_default="device", nullable=False, comment="device or bus"),
