@@ -83,9 +83,14 @@ _TELL_DRIVER: Final = (
 )
 _NEWEST: Final = Hot(
     union_all(
-        *(select(func.max(table.c.no)) for table in (trip, microtrip, device_event, rejected_message, push_outbox))
-    )
+        *(
+            select(func.max(table.c.no)).where(table.c.no < bindparam("before_no"))
+            for table in (trip, microtrip, device_event, rejected_message, push_outbox)
+        )
+    ),
+    "before_no",
 )
+_NO_BOUND: Final = 2**63 - 1
 
 
 class Rows:
@@ -152,23 +157,27 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     TRIPS.insert(tx, rows.trips)
     MICROTRIPS.insert(tx, rows.microtrips)
     EVENTS.insert(tx, rows.events)
-    ATTRIBUTES.insert(tx, [value for key, newest in rows.attributes.items() for value in (*key, *newest)])
-    _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in rows.started.items()])
+    ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
+    # What others write too is written in the order of its keys: that is the order of locks (docs/locks.md).
+    _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in sorted(rows.started.items())])
     _each(tx, _END_TRIP, rows.ended)
-    JOBS.insert(tx, [value for job in rows.jobs.items() for value in job])
+    JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
     _each(
         tx,
         _TELL_VEHICLE,
-        [{"vehicle_id": key, "trip_id": trip_id, "kind": kind} for key, (trip_id, kind) in rows.vehicles.items()],
+        [
+            {"vehicle_id": key, "trip_id": trip_id, "kind": kind}
+            for key, (trip_id, kind) in sorted(rows.vehicles.items())
+        ],
     )
-    _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in rows.sensors.items()])
-    _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in rows.drivers.items()])
+    _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
+    _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in sorted(rows.drivers.items())])
 
 
-def newest_no(tx: ReadTx, scope: Scope) -> int:
-    """The largest row number that batches gave; 0 when there is none."""
+def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:
+    """The largest row number that batches gave (below the bound, when given); 0 when there is none."""
     assert Reach.ANY in scope.reaches
-    return max(number or 0 for (number,) in tx.hot(_NEWEST))
+    return max(number or 0 for (number,) in tx.hot(_NEWEST, _NO_BOUND if before_no is None else before_no))
 
 
 def _each(tx: WriteTx, statement: Any, values: list[dict[str, Any]]) -> None:

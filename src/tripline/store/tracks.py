@@ -1,15 +1,34 @@
 """What placing needs to know of a sensor before its next message, and whether a message was stored before.
 
-All statements are hot: after a restart ten thousand sensors come back within seconds.
+All statements are hot: after a restart ten thousand sensors come back within seconds. A shared database is asked about
+all of them at once.
 
 Not here: the cache of what was read (`services/ingest/tracks.py`), the writing (`driving.py`).
 """
 
 import sys
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, CompoundSelect, bindparam, exists, func, literal_column, select, union_all
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    String,
+    and_,
+    any_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    union_all,
+)
 
 from tripline.domain import ids, trips
 from tripline.domain.access import Reach, Scope
@@ -22,56 +41,82 @@ from tripline.store.transactions import Hot, ReadTx
 _LAST_MICROTRIPS: Final = 20
 """How many microtrips of an open trip are looked at for its latest sample: one is enough unless a box was just
 delivering old ones."""
+_DEVICE: Final = "device"
+"""`trip.source` of trips that are placed here."""
+_MARGIN_MS: Final = 3_600_000
+"""No two processes' clocks are further apart."""
 _NEVER_MS: Final = 253_402_300_800_000
 """The year 10000: nothing has ended since."""
 
-_SENSOR: Final = Hot(
-    select(
-        sensor.c.company_id,
-        sensor.c.service_type,
-        sensor.c.type,
-        sensor.c.vehicle_id,
-        sensor.c.last_trip_msg_type,
-        vehicle.c.current_driver_id,
+_ONE: Final[ColumnElement[Any]] = bindparam("sensor_id")
+_ANY: Final = any_(bindparam("sensor_ids", type_=ARRAY(String)))
+
+
+def _sensors(which: ColumnElement[Any]) -> Select[Any]:
+    return (
+        select(
+            sensor.c.id,
+            sensor.c.company_id,
+            sensor.c.service_type,
+            sensor.c.type,
+            sensor.c.vehicle_id,
+            sensor.c.last_trip_msg_type,
+            vehicle.c.current_driver_id,
+        )
+        .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
+        .where(sensor.c.id == which)
     )
-    .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
-    .where(sensor.c.id == bindparam("sensor_id")),
-    "sensor_id",
-)
 
 
-def _recent(*columns: ColumnElement[Any]) -> CompoundSelect[Any]:
-    """Columns of the sensor's trips that are open or ended since the cutoff: two short ranges of `ix_trip_ended`."""
-    chosen = select(*columns).where(trip.c.sensor_id == bindparam("sensor_id"))
+def _recent(*columns: ColumnElement[Any], which: ColumnElement[Any] = _ONE) -> CompoundSelect[Any]:
+    """Columns of the sensors' trips that are open or ended since the cutoff: two short ranges of `ix_trip_ended`."""
+    chosen = select(*columns).where(trip.c.sensor_id == which)
     return union_all(chosen.where(trip.c.closed_ms.is_(None)), chosen.where(trip.c.closed_ms >= bindparam("cutoff_ms")))
 
 
-_TRIPS: Final = Hot(
-    _recent(
-        trip.c.no,
-        trip.c.id,
-        trip.c.state,
-        trip.c.tid,
-        trip.c.device_type,
-        trip.c.parking,
-        trip.c.vehicle_id,
-        trip.c.user_id,
-        trip.c.start_ms,
-        trip.c.end_ms,
-        trip.c.closed_ms,
-        select(func.max(microtrip.c.ts))
-        .where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no"))
-        .scalar_subquery(),
-        erasures.kept(trip.c.vehicle_id),
-    ),
-    *("sensor_id", "cutoff_ms", "cutoff_no"),
+_TRIP: Final = (
+    trip.c.no,
+    trip.c.id,
+    trip.c.state,
+    trip.c.tid,
+    trip.c.device_type,
+    trip.c.parking,
+    trip.c.vehicle_id,
+    trip.c.user_id,
+    trip.c.start_ms,
+    trip.c.end_ms,
+    trip.c.closed_ms,
+    select(func.max(microtrip.c.ts))
+    .where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no"))
+    .scalar_subquery(),
+    erasures.kept(trip.c.vehicle_id),
+    trip.c.source,
+    trip.c.sensor_id,
 )
+_SENSOR: Final = Hot(_sensors(_ONE), "sensor_id")
+_SENSORS: Final = Hot(_sensors(_ANY), "sensor_ids")
+_TRIPS: Final = Hot(_recent(*_TRIP), *("sensor_id", "cutoff_ms", "cutoff_no"))
+_TRIPS_OF_ALL: Final = Hot(_recent(*_TRIP, which=_ANY), *("sensor_ids", "cutoff_ms", "cutoff_no"))
 _SAMPLES: Final = Hot(
     select(microtrip.c.samples)
     .where(microtrip.c.trip_no == bindparam("trip_no"))
     .order_by(microtrip.c.no.desc())
     .limit(_LAST_MICROTRIPS),
     "trip_no",
+)
+_OPEN: Final = (
+    func.unnest(bindparam("trip_nos", type_=ARRAY(BigInteger))).table_valued("no", name="opened").render_derived()
+)
+_LATEST: Final = (
+    select(microtrip.c.samples)
+    # The second bound keeps old parts of the table out; another process's clock may be a little behind.
+    .where(microtrip.c.trip_no == _OPEN.c.no, microtrip.c.no >= bindparam("first_no"))
+    .order_by(microtrip.c.no.desc())
+    .limit(_LAST_MICROTRIPS)
+    .lateral("latest")
+)
+_SAMPLES_OF_ALL: Final = Hot(
+    select(_OPEN.c.no, _LATEST.c.samples).select_from(_OPEN).join(_LATEST, true()), *("trip_nos", "first_no")
 )
 _MICROTRIP_STORED: Final = Hot(
     select(microtrip.c.no)
@@ -107,16 +152,42 @@ _MESSAGE_STORED: Final = Hot(
     .limit(1),
     *("sensor_id", "message_key", "cutoff_ms"),
 )
+
+
+def _silent_since(instant: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
+        trip.c.source == literal_column(f"'{_DEVICE}'"),
+        trip.c.no < bindparam(instant),
+        ~exists().where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam(instant)),
+    )
+
+
 _SILENT: Final = Hot(
     select(trip.c.sensor_id, trip.c.no)
-    .where(
-        trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
-        trip.c.no < bindparam("cutoff_no"),
-        ~exists().where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no")),
-    )
+    .where(*_silent_since("cutoff_no"))
     .order_by(trip.c.no)
     .limit(bindparam("limit")),
     *("cutoff_no", "limit"),
+)
+_SILENT_OF_NODE: Final = Hot(
+    select(trip.c.sensor_id, trip.c.no)
+    .join(sensor, sensor.c.id == trip.c.sensor_id)
+    .where(
+        *_silent_since("cutoff_no"),
+        or_(
+            sensor.c.ingest_node == bindparam("node"),
+            sensor.c.ingest_node.is_(None),
+            and_(*_silent_since("orphaned_no")),
+        ),
+    )
+    .order_by(trip.c.no)
+    .limit(bindparam("limit")),
+    *("cutoff_no", "orphaned_no", "node", "limit"),
+)
+_STILL_SILENT: Final = Hot(
+    select(trip.c.sensor_id).where(trip.c.sensor_id == _ANY, *_silent_since("cutoff_no")),
+    *("sensor_ids", "cutoff_no"),
 )
 
 
@@ -138,15 +209,36 @@ class Known:
 
 
 def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Known | None:
-    """What is known of a sensor, with its trips and microtrips since the instant; None when there is no such sensor."""
+    """What is known of a sensor, as `load_all`; None when there is no such sensor."""
+    return load_all(tx, scope, [sensor_id], since_ms=since_ms).get(sensor_id)
+
+
+def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_ms: int) -> dict[SensorId, Known]:
+    """What is known of each sensor that is there, with its trips and microtrips since the instant."""
     _everything(scope)
-    found = tx.hot(_SENSOR, sensor_id)
-    if not found:
-        return None
+    since_no = ids.first_no(since_ms)
+    if tx.shared:
+        wanted = list(sensor_ids)
+        found = tx.hot(_SENSORS, wanted)
+        driven = tx.hot(_TRIPS_OF_ALL, wanted, since_ms, since_no) if found else []
+    else:
+        found = [row for sensor_id in sensor_ids for row in tx.hot(_SENSOR, sensor_id)]
+        driven = [row for sensor in found for row in tx.hot(_TRIPS, sensor[0], since_ms, since_no)]
+    rows = [row for row in sorted(driven, key=_number) if row[12] and row[13] == _DEVICE]
+    latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
+    trips_of: dict[SensorId, list[trips.LiveTrip]] = {}
+    newest: dict[SensorId, int] = {}
+    for row in driven:
+        if row[11] is not None:
+            newest[row[14]] = max(newest.get(row[14], row[11]), row[11])
+    for row in rows:
+        trips_of.setdefault(row[14], []).append(_live(row, latest))
+    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0])) for row in found}
+
+
+def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
     # Interned: ten thousand sensors share a few of these, and a trip those of its sensor.
-    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, found[0])
-    rows = sorted(tx.hot(_TRIPS, sensor_id, since_ms, ids.first_no(since_ms)))
-    newest = [row[11] for row in rows if row[11] is not None]
+    company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(
         company_id=company_id,
         service_type=service_type,
@@ -154,28 +246,33 @@ def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Kno
         vehicle_id=vehicle_id,
         last_trip_msg_type=kind,
         driver_id=driver_id,
-        trips=[_live(tx, row) for row in rows if row[12]],
-        newest_ts=max(newest, default=None),
+        trips=driven,
+        newest_ts=newest_ts,
     )
 
 
 def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.LiveTrip]:
     """The sensor's open trips, also when the sensor itself is no more."""
     _everything(scope)
-    rows = tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS))
-    return [_live(tx, row) for row in sorted(rows) if row[12]]
+    rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[12]]
+    latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
+    return [_live(row, latest) for row in sorted(rows, key=_number)]
+
+
+def _number(row: tuple[Any, ...]) -> int:
+    number: int = row[0]
+    return number
 
 
 def _interned(value: Any) -> Any:
     return sys.intern(value) if isinstance(value, str) else value
 
 
-def _live(tx: ReadTx, row: tuple[object, ...]) -> trips.LiveTrip:
+def _live(row: tuple[object, ...], latest: dict[int, int]) -> trips.LiveTrip:
     no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms = map(
         _interned, row[:11]
     )
     assert isinstance(no, int) and isinstance(start_ms, int)
-    last_ms = end_ms if isinstance(end_ms, int) else _latest_sample(tx, no, default=start_ms)
     return trips.LiveTrip(
         RowNo(no),
         TripId(str(trip_id)),
@@ -186,16 +283,27 @@ def _live(tx: ReadTx, row: tuple[object, ...]) -> trips.LiveTrip:
         vehicle_id=None if vehicle_id is None else VehicleId(str(vehicle_id)),
         user_id=None if user_id is None else UserId(str(user_id)),
         first_ms=start_ms,
-        last_ms=last_ms,
+        last_ms=end_ms if isinstance(end_ms, int) else latest.get(no, start_ms),
         closed_ms=closed_ms if isinstance(closed_ms, int) else None,
     )
 
 
-def _latest_sample(tx: ReadTx, trip_no: int, *, default: int) -> int:
-    return max(
-        (record[0] for (packed,) in tx.hot(_SAMPLES, trip_no) for record in RECORD.iter_unpack(packed)),
-        default=default,
-    )
+def _latest_samples(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, int]:
+    """The instant of the latest sample of each of these trips that has any."""
+    found: Iterable[tuple[Any, ...]]
+    if not trip_nos:
+        return {}
+    if tx.shared:
+        first_no = ids.first_no(ids.ms_of_no(min(trip_nos)) - _MARGIN_MS)
+        found = tx.hot(_SAMPLES_OF_ALL, list(trip_nos), first_no)
+    else:
+        found = ((no, packed) for no in trip_nos for (packed,) in tx.hot(_SAMPLES, no))
+    latest: dict[int, int] = {}
+    for no, packed in found:
+        last_ms = max((record[0] for record in RECORD.iter_unpack(packed)), default=None)
+        if last_ms is not None:
+            latest[no] = max(latest.get(no, last_ms), last_ms)
+    return latest
 
 
 def microtrip_stored(
@@ -220,10 +328,26 @@ def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key
     return bool(tx.hot(_MESSAGE_STORED, sensor_id, message_key, since_ms))
 
 
-def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[tuple[SensorId, RowNo]]:
-    """Open trips that got no microtrip since the instant, oldest first: sensor and row number (I1)."""
+def silent(
+    tx: ReadTx, scope: Scope, *, since_ms: int, limit: int, node_id: str | None = None, patience_ms: int = 0
+) -> list[tuple[SensorId, RowNo]]:
+    """Open trips that got no microtrip since the instant, oldest first: sensor and row number (I1).
+
+    For a node: of the sensors that it or nobody keeps track of, and of those whose node let this much longer pass.
+    """
     _everything(scope)
-    return [(SensorId(sensor_id), RowNo(no)) for sensor_id, no in tx.hot(_SILENT, ids.first_no(since_ms), limit)]
+    since_no = ids.first_no(since_ms)
+    if node_id is None:
+        found = tx.hot(_SILENT, since_no, limit)
+    else:
+        found = tx.hot(_SILENT_OF_NODE, since_no, ids.first_no(since_ms - patience_ms), node_id, limit)
+    return [(SensorId(sensor_id), RowNo(no)) for sensor_id, no in found]
+
+
+def still_silent(tx: ReadTx, scope: Scope, sensor_ids: Collection[SensorId], *, since_ms: int) -> set[SensorId]:
+    """Those of the sensors whose open trip got no microtrip since the instant; on a shared database."""
+    _everything(scope)
+    return {row[0] for row in tx.hot(_STILL_SILENT, list(sensor_ids), ids.first_no(since_ms))}
 
 
 def _everything(scope: Scope) -> None:

@@ -44,6 +44,7 @@ class IngestDoor:
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
+        node_id: str | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -56,6 +57,7 @@ class IngestDoor:
             max_items=max_items,
             ids=ids,
             signals=signals,
+            node_id=node_id,
         )
         self._loop = asyncio.get_running_loop()
         self._batch = settings.batch
@@ -181,7 +183,9 @@ class IngestDoor:
         pause_s = closing.SWEEP_S
         now_ms = self._clock()
         try:
-            silent = await closing.silent_sensors(self._store, self._settings, now_ms=now_ms)
+            silent = await closing.silent_sensors(
+                self._store, self._settings, node_id=self._pipeline.node_id, now_ms=now_ms
+            )
             if silent:
                 await self._turn(silent)
             more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)

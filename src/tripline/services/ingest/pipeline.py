@@ -1,27 +1,30 @@
 """The journey of a batch: decode -> check -> place -> keep -> acknowledge.
 
-One batch at a time goes through; frames that arrive meanwhile wait raw (`intake.py`). What fails without being the
-store's fault is narrowed down to the frame that causes it, which goes to the rejected-message log; the others go on.
+One batch at a time goes through; frames that arrive meanwhile wait raw (`intake.py`). A batch that was placed against
+what another process changed meanwhile goes through again. What fails without being the store's fault is narrowed down
+to the frame that causes it, which goes to the rejected-message log; the others go on.
 
 Not here: the queue and the timers (`intake.py`), the rules (`wire/device.py`, `checking.py`, `placing.py`).
 """
 
 import asyncio
+import random
+import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from tripline import observe
 from tripline.config import Ingest
-from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
 from tripline.ports import Outage, Signals, Source
 from tripline.services import hints
 from tripline.services.hints import Hint
-from tripline.services.ingest import checking, pushing, watching
+from tripline.services.ingest import checking, closing, pushing, watching
 from tripline.services.ingest.placing import Item, Placer
 from tripline.services.ingest.pushing import Wishes
-from tripline.services.ingest.tracks import SCOPE, Track, Tracks
+from tripline.services.ingest.tracks import SCOPE, Stale, Track, Tracks
 from tripline.services.push import notices
 from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
@@ -41,12 +44,12 @@ LONG_BYTES: Final = 2**15
 """A body that is not read on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
 LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
 """Bodies of a batch, together, that are not; a full batch of usual ones is less."""
+TRIES: Final = 12
+"""Times that a batch is placed anew because others write on the same sensors."""
+_LONGEST_PAUSE_S: Final = 0.2
 _MINUTE_MS: Final = 60_000
+_HOUR_MS: Final = 3_600_000
 _log = observe.logger("ingest")
-
-
-class _Stale(Exception):  # noqa: N818  a state of the world: read again
-    """Another process committed since the tracks were read."""
 
 
 class Pipeline:
@@ -61,16 +64,21 @@ class Pipeline:
         max_items: int,
         ids: TimeIds,
         signals: Signals,
+        node_id: str | None = None,
     ) -> None:
+        """`node_id`: under which sensors are claimed on a shared store, of no other pipeline and none before; default:
+        a new one."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
         self._max_items = max_items
+        self.node_id = node_id or str(uuid.uuid4())
         self._ids = ids
         self._signals = signals
         self._wishes = Wishes(store, signals)
         self._watches = watching.Watches(store, max_items=max_items)
-        self.tracks = Tracks(store, memory_ms=max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
+        memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
+        self.tracks = Tracks(store, memory_ms=memory_ms, node_id=self.node_id)
 
     async def take_in(
         self,
@@ -90,12 +98,12 @@ class Pipeline:
         concerned.update(silent, again)
         try:
             try:
-                await self._through(frames, concerned, silent, now_ms)
+                await self._as_it_is(frames, concerned, silent, now_ms)
             except Outage:
                 raise
-            except Exception as error:  # noqa: BLE001  a second try tells what another process or the clock did
-                await self._prepare_again(error, concerned)
-                await self._through(frames, concerned, silent, now_ms)
+            except Exception:  # noqa: BLE001  a second try tells what the clock did
+                await self._skip_numbers(concerned, now_ms)
+                await self._as_it_is(frames, concerned, silent, now_ms)
         except Outage:
             self.tracks.forget(concerned)
             raise
@@ -105,16 +113,30 @@ class Pipeline:
                 raise
             await self._narrow_down(frames, now_ms, silent, again)
 
-    async def _prepare_again(self, error: Exception, concerned: Collection[SensorId]) -> None:
+    async def _as_it_is(
+        self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+    ) -> None:
+        """Through, again for as long as another process changes meanwhile what the batch is placed against."""
+        for turn in range(TRIES):
+            try:
+                return await self._through(frames, concerned, silent, now_ms)
+            except Stale:
+                if self._store.shared:
+                    # Whom another process took a sensor from waits a while, or both would for ever.
+                    self.tracks.forget(concerned)
+                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
+                else:
+                    self.tracks.forget_all()
+                    self._wishes.forget()
+                    self._watches.forget()
+        raise Outage("Other processes take in data of the same sensors all the time.")
+
+    async def _skip_numbers(self, concerned: Collection[SensorId], now_ms: int) -> None:
         """Forget what may be wrong, and skip row numbers that are taken: by another process, or by this installation
-        before its clock was set back."""
-        if isinstance(error, _Stale):
-            self.tracks.forget_all()
-            self._wishes.forget()
-            self._watches.forget()
-        else:
-            self.tracks.forget(concerned)
-            self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE)))
+        before its clock was set back. On a shared store others may have a clock that is far ahead."""
+        self.tracks.forget(concerned)
+        before_no = first_no(now_ms + _HOUR_MS) if self._store.shared else None
+        self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE, before_no=before_no)))
 
     async def _through(
         self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
@@ -122,11 +144,11 @@ class Pipeline:
         over = await self._over(concerned, silent, now_ms)
         readings, answers, refusals = await self._decoded(frames)
         items = await self._check(readings, now_ms)
-        wanted = await self._wishes.about(items)
+        wanted = await self._wishes.about(items, now_ms=now_ms)
         traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
         rows = self._place(items, over, now_ms)
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
-        await self._keep(rows, messages, answers, refusals, traces, now_ms)
+        await self._keep(concerned, rows, messages, answers, refusals, traces, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items), answers=len(answers))
 
@@ -136,7 +158,7 @@ class Pipeline:
         """Read the tracks that are missing; which of the concerned trips ended without a message being needed."""
         read = await self.tracks.read(concerned, now_ms=now_ms)
         over = [(track, Cause.REMOUNTED) for track in read if track.remounted]
-        for sensor_id in silent:
+        for sensor_id in await closing.still_silent(self._store, self._settings, silent, now_ms=now_ms):
             track = self.tracks.get(sensor_id)
             if track is not None and track.trip is not None and not track.remounted:
                 over.append((track, Cause.SILENCE))
@@ -196,6 +218,7 @@ class Pipeline:
 
     async def _keep(
         self,
+        concerned: Collection[SensorId],
         rows: Rows,
         messages: Sequence[Message],
         answers: Sequence[Answered],
@@ -205,12 +228,11 @@ class Pipeline:
     ) -> None:
         """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
         log = self._log_rows(refusals, now_ms)
-        tracks = self.tracks
-        store = self._store
 
         def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal]]:
-            if store.foreign_commits != tracks.foreign_commits or self._wishes.stale:
-                raise _Stale
+            self.tracks.check(tx, concerned)
+            if self._wishes.stale:
+                raise Stale
             driving.write(tx, SCOPE, rows)
             rejected.LOG.insert(tx, log)
             told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
@@ -221,7 +243,7 @@ class Pipeline:
             return told + taken.hints, taken.refused
 
         with observe.COMMIT_SECONDS.time():
-            told, unknown = await store.write(write)
+            told, unknown = await self._store.write(write, locked=True)
         refusals += unknown
         hints.tell(self._signals, told)
 
@@ -238,7 +260,7 @@ class Pipeline:
         _log.exception("ingest.failed", sensor=source.sensor_id)
         refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
         log = self._log_rows(refusals, now_ms)
-        await self._store.write(lambda tx: rejected.LOG.insert(tx, log))
+        await self._store.write(lambda tx: rejected.LOG.insert(tx, log), locked=True)
         acknowledge(frames)
         self._tell(Rows(), refusals)
 

@@ -30,6 +30,8 @@ from tripline.wire.readings import Event, LatestValues, Microtrip, Trip
 _NO_NUMBER: Final = 0
 """Nobody can ask for it."""
 Told: TypeAlias = Microtrip | Trip | Event
+KNOWN_MS: Final = 3_000
+"""How long what companies want is believed on a shared store, where a signal from another process may be lost."""
 _INLINE: Final = 8
 """Companies read on the event loop itself; more are read in a thread."""
 
@@ -58,7 +60,9 @@ class Wishes:
         self._store = store
         self._of: dict[CompanyId, Wanted] = {}
         self._foreign_commits = store.foreign_commits
-        signals.subscribe(observe.SIGNAL_COMPANY_CHANGED, lambda _: self.forget())
+        self._read_ms = 0
+        for subject in (observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_RESYNC):
+            signals.subscribe(subject, lambda _: self.forget())
 
     def forget(self) -> None:
         """Read everything again: an operator's wish counts for all its partners."""
@@ -70,8 +74,11 @@ class Wishes:
         """Whether another process committed since the first of them was read; exact inside a write."""
         return bool(self._of) and self._foreign_commits != self._store.foreign_commits
 
-    async def about(self, items: Iterable[Item]) -> dict[CompanyId, Wanted]:
+    async def about(self, items: Iterable[Item], *, now_ms: int) -> dict[CompanyId, Wanted]:
         """The companies of these sensors that somebody wants messages about. Raises `Outage`."""
+        if self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS:
+            self._read_ms = now_ms
+            self.forget()
         companies = {item[0].company_id for item in items}
         known = self._of
         missing = [company_id for company_id in companies if company_id not in known]

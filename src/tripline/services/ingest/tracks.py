@@ -1,7 +1,9 @@
 """What the pipeline remembers of each sensor between messages; authoritative while the process runs.
 
 One small object a sensor (about 1 KiB with its open trip), read from the store at the sensor's first message, forgotten
-when something outside the pipeline changes the sensor or a batch could not be kept.
+when something outside the pipeline changes the sensor or a batch could not be kept. It is authoritative because every
+batch looks, inside its transaction, whether somebody else may have changed the rows: on a database of our own by what
+other processes committed, on a shared one by the sensors' claims (`store/claims.py`).
 
 Not here: the queries (`store/tracks.py`), what placing does with it (`placing.py`).
 """
@@ -12,8 +14,10 @@ from typing import Final
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip, State
+from tripline.store import claims
 from tripline.store import tracks as rows
-from tripline.store.transactions import ReadTx, Store
+from tripline.store.claims import Facts
+from tripline.store.transactions import ReadTx, Store, WriteTx
 
 SCOPE: Final = Scope.everything("take in what devices send")
 ENDED_KEPT: Final = 32
@@ -23,6 +27,10 @@ _INLINE: Final = 4
 """Sensors read on the event loop itself; more are read in a thread."""
 _FUTURE_MS: Final = 300_000
 """No sample time is further ahead of its receipt (device-messages T2)."""
+
+
+class Stale(Exception):  # noqa: N818  a state of the world: read again
+    """Another process changed what was remembered."""
 
 
 class Track:
@@ -51,6 +59,11 @@ class Track:
         self.used_ms = now_ms
 
     @property
+    def facts(self) -> Facts:
+        """What others may change."""
+        return Facts(self.company_id, self.sensor_type, self.vehicle_id, self.driver_id)
+
+    @property
     def remounted(self) -> bool:
         """Whether the open trip belongs to another vehicle than the one the sensor is mapped to now."""
         return self.trip is not None and self.trip.vehicle_id != self.vehicle_id
@@ -71,12 +84,14 @@ class Track:
 class Tracks:
     """The tracks of every sensor heard of lately."""
 
-    def __init__(self, store: Store, *, memory_ms: float) -> None:
-        """`memory_ms`: how long an ended trip or a stored microtrip can still matter (I2, O3)."""
+    def __init__(self, store: Store, *, memory_ms: float, node_id: str) -> None:
+        """`memory_ms`: how long an ended trip or a stored microtrip can still matter (I2, O3). `node_id`: under which
+        this process claims sensors; nobody else has it, and had it before."""
         self._store = store
         self._memory_ms = memory_ms
+        self._node_id = node_id
         self._tracks: dict[SensorId, Track] = {}
-        self.foreign_commits = store.foreign_commits
+        self._foreign_commits = store.foreign_commits
         """What the store's number was when the oldest track was read."""
 
     def __len__(self) -> int:
@@ -88,26 +103,42 @@ class Tracks:
 
     async def read(self, sensor_ids: Iterable[SensorId], *, now_ms: int) -> list[Track]:
         """Read the tracks that are missing, and give those. Raises `Outage`."""
-        tracks = self._tracks
-        missing = [sensor_id for sensor_id in sensor_ids if sensor_id not in tracks]
+        missing = [sensor_id for sensor_id in sensor_ids if sensor_id not in self._tracks]
         if not missing:
             return []
-        if not tracks:
-            self.foreign_commits = self._store.foreign_commits
+        if not self._tracks:
+            self._foreign_commits = self._store.foreign_commits
+        read = [Track(key, known, now_ms=now_ms) for key, known in (await self._load(missing, now_ms)).items()]
+        for track in read:
+            self._tracks[track.sensor_id] = track
+        return read
+
+    async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
         since_ms = int(now_ms - self._memory_ms)
 
-        def load(tx: ReadTx) -> list[rows.Known | None]:
-            return [rows.load(tx, SCOPE, sensor_id, since_ms=since_ms) for sensor_id in missing]
+        def load(tx: ReadTx) -> dict[SensorId, rows.Known]:
+            return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
 
-        open_one = self._store.read_short if len(missing) <= _INLINE else self._store.read
-        read = [
-            Track(sensor_id, known, now_ms=now_ms)
-            for sensor_id, known in zip(missing, await open_one(load), strict=True)
-            if known is not None
-        ]
-        for track in read:
-            tracks[track.sensor_id] = track
-        return read
+        def claim_and_load(tx: WriteTx) -> dict[SensorId, rows.Known]:
+            claims.claim(tx, SCOPE, sensor_ids, node_id=self._node_id)
+            return load(tx)
+
+        if self._store.shared:
+            return await self._store.write(claim_and_load, locked=True)
+        return await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
+
+    def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
+        """Begin a batch's transaction: raises `Stale` unless what is remembered of these sensors holds. On a shared
+        database they are locked until the commit."""
+        if not tx.shared:
+            if self._store.foreign_commits != self._foreign_commits:
+                raise Stale
+            return
+        claims.enter(tx, SCOPE)
+        known = (self._tracks.get(sensor_id) for sensor_id in sensor_ids)
+        remembered = {track.sensor_id: track.facts for track in known if track is not None}
+        if remembered and claims.changed(tx, SCOPE, remembered, node_id=self._node_id):
+            raise Stale
 
     def forget(self, sensor_ids: Iterable[SensorId]) -> None:
         """Read these sensors again before their next message."""

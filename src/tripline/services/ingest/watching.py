@@ -1,7 +1,8 @@
 """What watched devices send, noted for `tripline device check` in the transaction of its batch.
 
 Nothing happens here while no device is watched. Who is watched is read again after every commit of another process,
-for the command that watches is one. A trace is bounded by age, by number and by bytes.
+for the command that watches is one; on a shared store, where nobody sees others commit, every second. A trace is
+bounded by age, by number and by bytes.
 
 Not here: how a message is explained (`wire/device_explain.py`), who reads the trace (`services/device_check`).
 """
@@ -32,6 +33,8 @@ KEPT_MS: Final = 60_000
 MOST: Final = 10_000
 """Messages of one device that are traced in that time."""
 MOST_BYTES: Final = 16 * 2**20
+KNOWN_MS: Final = 1_000
+"""How long it is believed on a shared store who is watched."""
 OUTCOME_LIMIT: Final = 64
 TOPIC_LIMIT: Final = 255
 
@@ -57,6 +60,7 @@ class Watches:
         self._store = store
         self._max_items = max_items
         self._until: dict[SensorId, int] | None = None
+        self._read_ms = 0
         self._rooms: dict[SensorId, _Room] = {}
 
     def forget(self) -> None:
@@ -67,7 +71,8 @@ class Watches:
         self, frames: Sequence[Frame], readings: Sequence[Item], items: Sequence[Item], tracks: Tracks, *, now_ms: int
     ) -> list[Trace]:
         """What is to be noted of the batch; `items` are those of the `readings` that are new. Raises `Outage`."""
-        if self._until is None:
+        if self._until is None or (self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS):
+            self._read_ms = now_ms
             self._until = await self._store.read_short(lambda tx: device_watch.watched(tx, SCOPE, now_ms=now_ms))
             self._rooms = {sensor_id: room for sensor_id, room in self._rooms.items() if sensor_id in self._until}
         if not self._until:
@@ -145,4 +150,4 @@ async def purge(store: Store, *, now_ms: int) -> bool:
     """Delete watches that have expired and traces that nobody reads any more; whether there may be more."""
     if not await store.read_short(lambda tx: device_watch.to_purge(tx, SCOPE, now_ms=now_ms, kept_ms=KEPT_MS)):
         return False
-    return await store.write(lambda tx: device_watch.purge(tx, SCOPE, now_ms=now_ms, kept_ms=KEPT_MS))
+    return await store.write(lambda tx: device_watch.purge(tx, SCOPE, now_ms=now_ms, kept_ms=KEPT_MS), locked=True)

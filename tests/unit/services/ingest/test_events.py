@@ -13,7 +13,7 @@ def test_event_is_stored_with_the_open_trip_and_its_driver(rig: Rig) -> None:
     assert rig.rows(tables.device_event) == [
         (
             *(no, event_id, COMPANY, SENSOR, VEHICLE, DRIVER, rig.rows(tables.trip, "id")[0], "OBD", 102, 102),
-            *(NOW + 9, NOW + 9, 35.1, 129.1, b'{"tid": 41, "dclat": 35.1, "dclon": 129.1}'),
+            *(NOW + 9, NOW + 9, 35.1, 129.1, b'{"tid": 41, "dclat": 35.1, "dclon": 129.1}', None, None),
         )
     ]
 

@@ -42,7 +42,7 @@ def samples_by_trip(rig: Rig) -> list[int]:
 
 def sweep(rig: Rig, at: int) -> None:
     rig.now_ms = at
-    silent = rig.run(closing.silent_sensors(rig.store, rig.settings, now_ms=at))
+    silent = rig.run(closing.silent_sensors(rig.store, rig.settings, node_id=rig.pipeline.node_id, now_ms=at))
     rig.take_in([], silent=silent)
 
 
@@ -62,7 +62,7 @@ def test_first_microtrip_opens_a_trip_with_everything_known_of_its_sensor(rig: R
     assert rig.rows(tables.trip) == [
         (
             *(no, rig.ids.text(no), ids.ms_of_no(no), COMPANY, SENSOR, VEHICLE, DRIVER, "harbour", "GPS", 41, False),
-            *("OPEN", NOW, None, None, None, None, None, None, None),
+            *("OPEN", NOW, None, None, None, None, None, None, None, "device", None),
         )
     ]
     assert ids.ms_of_no(no) == NOW + 500
