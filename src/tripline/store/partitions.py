@@ -53,7 +53,8 @@ class Part:
         return self.start_ms + WEEK_MS
 
     @property
-    def _range(self) -> tuple[int, int]:
+    def range(self) -> tuple[int, int]:
+        """Its first row number, and that of the next week."""
         return ids.first_no(self.start_ms), ids.first_no(self.end_ms)
 
 
@@ -65,6 +66,11 @@ def week_of(at_ms: int) -> int:
 def weeks(now_ms: int) -> list[int]:
     """Where the present week and the next ones start, epoch ms."""
     return [week_of(now_ms) + number * WEEK_MS for number in range(AHEAD)]
+
+
+def part_of(table: str, no: int) -> Part:
+    """The part that a row belongs to."""
+    return Part(table, week_of(ids.ms_of_no(no)))
 
 
 def wanted(now_ms: int) -> list[Part]:
@@ -87,7 +93,13 @@ def ensure(tx: WriteTx, *, now_ms: int) -> list[str]:
     _alone(tx)
     for table in TABLES:
         tx.connection.execute(text(f"CREATE TABLE IF NOT EXISTS {_rest(table.name)} PARTITION OF {table.name} DEFAULT"))
-    made = missing(tx, wanted(now_ms))
+    return make_all(tx, wanted(now_ms))
+
+
+def make_all(tx: WriteTx, parts: Iterable[Part]) -> list[str]:
+    """Make those of the parts that are missing, however long it takes; their names."""
+    _alone(tx)
+    made = missing(tx, parts)
     for part in made:
         _make(tx, part)
     return [part.name for part in made]
@@ -107,9 +119,15 @@ def make(tx: WriteTx, part: Part) -> bool:
 
 def kept_aside(tx: ReadTx, part: Part, *, limit: int) -> int:
     """How many rows of a week are kept in the part for everything else; at most `limit` are counted."""
-    first, end = part._range
+    first, end = part.range
     found = f"SELECT FROM {_rest(part.table)} WHERE no >= {first} AND no < {end} LIMIT {limit}"
     return int(tx.all(text(f"SELECT count(*) FROM ({found}) AS found"))[0][0])
+
+
+def aside(tx: ReadTx, *, limit: int) -> int:
+    """How many rows are in the parts for everything else; at most `limit` of each table are counted."""
+    found = (f"(SELECT FROM {_rest(table.name)} LIMIT {limit})" for table in TABLES)
+    return int(tx.all(text(f"SELECT count(*) FROM ({' UNION ALL '.join(found)}) AS found"))[0][0])
 
 
 def outlived(tx: ReadTx, table: Table, *, before_ms: int) -> list[Part]:
@@ -158,7 +176,7 @@ def _hurry(tx: WriteTx) -> None:
 
 def _make(tx: WriteTx, part: Part) -> None:
     """Make a part; rows of its time that were kept for want of it move there."""
-    first, end = part._range
+    first, end = part.range
     rest = _rest(part.table)
     run = tx.connection.execute
     run(text(f"CREATE TABLE {part.name} (LIKE {part.table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"))

@@ -1,0 +1,149 @@
+"""Moving an installation to another store: from the embedded one to PostgreSQL, back, or from one server to another.
+
+No server may run on either, and the target is empty: it holds a whole, verified copy in the end, or nothing.
+
+Not here: what is copied and how both sides are compared (`store/copying.py`), what the command prints (`cli/store.py`).
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from sqlalchemy import Connection, exc
+
+from tripline.adapters import data_folder
+from tripline.store import connections, copying, inspection_shared, migrate, postgres, sqlite
+from tripline.store.copying import Difference, PostgresSide, Progress, SqliteSide
+from tripline.store.migrate import DatabaseError
+
+ALIVE_MS: Final = 10_000
+"""A process that was seen so lately is at work."""
+SERVER_LOST: Final = "server_lost"
+
+Place = Path | str
+"""A data folder, or the address of a PostgreSQL database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How many rows of each table were copied; the first that differ, in which case nothing was kept."""
+
+    rows: dict[str, int]
+    differences: list[Difference]
+
+
+def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
+    """Copy every row, and read both sides again to compare them. Raises `DatabaseError` and `DataFolderError`."""
+    with _source(source) as ours, _target(target) as theirs:
+        if filled := theirs.filled():
+            raise DatabaseError(f"The target is not empty: there are rows in {', '.join(filled)}.")
+        try:
+            rows = copying.carry(ours, theirs, progress=progress)
+            differences = copying.differences(ours, theirs, progress=progress)
+        except copying.UnfitRowError as error:
+            raise DatabaseError(f"The target cannot keep a row of the source: {error}.") from error
+        if not differences:
+            # What a start says of sessions that a server left behind; no server of the target ever held them.
+            connections.end_all(theirs.tx, reason=SERVER_LOST)
+            _run(theirs, "COMMIT")
+        return Copied(rows, differences)
+
+
+@contextlib.contextmanager
+def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
+    """One snapshot of it."""
+    if isinstance(place, str):
+        with _database(place, "source") as side:
+            _run(side, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            _run(side, "SET LOCAL idle_in_transaction_session_timeout = 0")
+            yield side
+        return
+    folder = data_folder.existing(place)
+    with _held(folder), _file(folder, "source", read_only=True) as side:
+        _run(side, "BEGIN")
+        yield side
+
+
+@contextlib.contextmanager
+def _target(place: Place) -> Iterator[SqliteSide | PostgresSide]:
+    """A transaction in it that nobody else writes beside."""
+    if isinstance(place, str):
+        with _database(place, "target") as side:
+            _run(side, "BEGIN ISOLATION LEVEL READ COMMITTED")
+            _run(side, "SET LOCAL idle_in_transaction_session_timeout = 0")
+            side.alone()
+            yield side
+        return
+    folder = data_folder.prepare(place)
+    with _held(folder):
+        migrate.upgrade(folder / data_folder.DATABASE)
+        with _file(folder, "target", read_only=False) as side:
+            _run(side, "BEGIN IMMEDIATE")
+            _run(side, "PRAGMA defer_foreign_keys = ON")
+            yield side
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    hold = data_folder.Hold(folder)
+    try:
+        yield
+    finally:
+        hold.release()
+
+
+@contextlib.contextmanager
+def _file(folder: Path, which: str, *, read_only: bool) -> Iterator[SqliteSide]:
+    path = folder / data_folder.DATABASE
+    version = migrate.version_of(path)
+    if version != migrate.newest():
+        raise DatabaseError(
+            f"The {which} has schema {version or 'none'}, this program needs {migrate.newest()};"
+            f" run `tripline migrate --data {folder}` first."
+        )
+    try:
+        connection = sqlite.open_engine(path, read_only=read_only).connect()
+        try:
+            yield SqliteSide(connection)
+        finally:
+            _close(connection)
+    except (sqlite3.Error, exc.DBAPIError) as error:
+        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+
+
+@contextlib.contextmanager
+def _database(url: str, which: str) -> Iterator[PostgresSide]:
+    try:
+        migrate.check_shared(url)
+    except DatabaseError as error:
+        raise DatabaseError(f"The {which}: {error}") from error
+    try:
+        connection = postgres.open_engine(url).connect()
+        try:
+            side = PostgresSide(connection)
+            alive = [node.name for node in inspection_shared.nodes(side.tx) if node.silent_ms < ALIVE_MS]
+            if alive:
+                raise DatabaseError(f"The {which} is in use by {', '.join(alive)}; stop it first.")
+            yield side
+        finally:
+            _close(connection)
+    except (psycopg.Error, exc.DBAPIError) as error:
+        lines = str(getattr(error, "orig", error)).strip().splitlines()
+        raise DatabaseError(f"The {which} cannot be used: {lines[0] if lines else type(error).__name__}.") from error
+
+
+def _close(connection: Connection) -> None:
+    """Close it with the driver's own connection, which rolls back what was not committed."""
+    driver: Any = connection.connection.driver_connection
+    connection.invalidate()
+    connection.close()
+    driver.close()
+
+
+def _run(side: SqliteSide | PostgresSide, statement: str) -> None:
+    driver: Any = side.tx.connection.connection.driver_connection
+    driver.execute(statement)

@@ -1,0 +1,76 @@
+"""What an operator asks of a shared database: who works on it, how full it is, what parts its tables have.
+
+Only PostgreSQL. Scoring jobs: `inspection.py`; what a server must be: `requirements.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import text
+
+from tripline.store import partitions, requirements
+from tripline.store.partitions import Part
+from tripline.store.requirements import Server
+from tripline.store.transactions import ReadTx
+
+_CLOCK: Final = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS int8)"
+_NODES: Final = text(
+    f"SELECT name, roles, {_CLOCK} - seen_ms AS silent_ms, {_CLOCK} - started_ms AS age_ms FROM node"
+    " WHERE roles <> '' ORDER BY roles, name"
+)
+_CONNECTIONS: Final = text(
+    "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
+    " current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+)
+ASIDE_COUNTED: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A process that uses the database, and how long it has said nothing."""
+
+    name: str
+    roles: str
+    silent_ms: int
+    age_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What was found."""
+
+    server: Server
+    clock_ms: int
+    """The clock of the database."""
+    nodes: Sequence[Node]
+    connections: int
+    connections_allowed: int
+    parts_missing: Sequence[Part]
+    aside: int
+    """Rows in the parts for everything else, counted up to `ASIDE_COUNTED` for each table."""
+
+
+def look(tx: ReadTx, *, now_ms: int) -> Shared:
+    """All of it."""
+    connections: Any = tx.all(_CONNECTIONS)[0]
+    return Shared(
+        server=requirements.look(tx.connection),
+        clock_ms=clock_ms(tx),
+        nodes=nodes(tx),
+        connections=connections[0],
+        connections_allowed=connections[1],
+        parts_missing=partitions.missing(tx, partitions.wanted(now_ms)),
+        aside=partitions.aside(tx, limit=ASIDE_COUNTED),
+    )
+
+
+def clock_ms(tx: ReadTx) -> int:
+    """The clock of the database, epoch ms."""
+    return int(tx.all(text(f"SELECT {_CLOCK}"))[0][0])
+
+
+def nodes(tx: ReadTx) -> list[Node]:
+    """The processes that have not left."""
+    rows: Sequence[Any] = tx.all(_NODES)
+    return [Node(*row) for row in rows]
