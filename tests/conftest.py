@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import logs
+from tests.support import databases, logs
+
+pytest_plugins = ("tests.support.store_runs",)
 
 LONG_FIRST = ("system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""
@@ -52,6 +54,7 @@ def _children() -> set[str]:
                 f"{child} {' '.join(Path(f'/proc/{child}/cmdline').read_text().split(chr(0)))}"
                 for thread in Path(f"/proc/{os.getpid()}/task").glob("*/children")
                 for child in thread.read_text().split()
+                if int(child) != databases.pid()  # it serves this process to its end
             }
         except (FileNotFoundError, ProcessLookupError):
             continue  # a thread or process ended while it was looked at: look again at all of them

@@ -1,12 +1,13 @@
 """The pusher on a real store, with real requests to servers on the loopback: what is sent, in which order, and when."""
 
+import asyncio
 import base64
 import contextlib
 import hashlib
 import hmac
-import sqlite3
 from collections import defaultdict
 
+from tests.support import stores
 from tests.support.pushes import HOUR_MS, SENSORS, play
 from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, serving, status
 
@@ -407,14 +408,13 @@ def test_store_that_is_away_for_a_moment_loses_nothing(tmp_path):
         async with serving(receiver):
             company_id = await world.company("ace", notify_host=receiver.url)
             await world.put(company_id, 0, *numbered(5))
-            lock = sqlite3.connect(tmp_path / "tripline.db", isolation_level=None)
+            lock = stores.WriteLock(tmp_path)
             async with world.pushing():
                 await receiver.until(1)
-                lock.execute("BEGIN IMMEDIATE")
+                await asyncio.to_thread(lock.take)
                 await receiver.until(5)
-                lock.execute("ROLLBACK")
+                lock.close()
                 await world.until([])
-            lock.close()
             return receiver.bodies
 
     assert play(tmp_path, scenario) == numbered(5)

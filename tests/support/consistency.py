@@ -1,9 +1,9 @@
 """What holds of every row whatever happened: read beside a server, with SQL apart from the program's."""
 
-import contextlib
-import sqlite3
 from pathlib import Path
 from typing import Any
+
+from tests.support import stores
 
 RULES = {
     "a vehicle's director is a director of its company": """
@@ -63,18 +63,19 @@ RULES = {
         UNION ALL SELECT mdn FROM carrier_line WHERE mdn IS NOT NULL GROUP BY 1 HAVING count(*) > 1
         UNION ALL SELECT vehicle_id FROM vehicle_company GROUP BY 1, to_company_id HAVING count(*) > 1
         UNION ALL SELECT vehicle_id FROM vehicle_user GROUP BY 1, user_id, user_role HAVING count(*) > 1""",
-    "a row names rows that are there": 'SELECT "table", rowid, parent FROM pragma_foreign_key_check()',
 }
 """Each statement finds the rows that break the rule."""
+OF_SQLITE = {"a row names rows that are there": 'SELECT "table", rowid, parent FROM pragma_foreign_key_check()'}
+"""What PostgreSQL itself sees to whatever is written."""
 
 
 def broken(data: Path) -> dict[str, list[tuple[Any, ...]]]:
     """The rules that do not hold in the database of this data folder, with the rows that break them."""
-    found = {rule: rows(data, statement) for rule, statement in RULES.items()}
+    rules = RULES if stores.on_postgresql() else RULES | OF_SQLITE
+    found = {rule: rows(data, statement) for rule, statement in rules.items()}
     return {rule: those for rule, those in found.items() if those}
 
 
 def rows(data: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
     """Rows of the database in this data folder."""
-    with contextlib.closing(sqlite3.connect(f"file:{data}/tripline.db?mode=ro", uri=True)) as database:
-        return database.execute(statement, values).fetchall()
+    return stores.Database(data).rows(statement, *values)

@@ -96,6 +96,10 @@ class Database:
                 with cursor.copy(_statement("COPY {} FROM STDIN (FORMAT binary)", table)) as copy:
                     copy.write(rows)
 
+    def another(self) -> psycopg.Connection[Any]:
+        """Another connection of the administrator's. The caller closes it."""
+        return server().connect(self.name)
+
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a statement, with `?` for each value; a statement without rows gives none."""
         text = statement.replace("%", "%%").replace("?", "%s") if values else statement
@@ -181,6 +185,17 @@ def started() -> Cluster:
 def pool() -> Pool:
     """The databases of this process."""
     return Pool(server())
+
+
+def taken() -> list[str]:
+    """Names of the databases in use, in the order in which they were taken."""
+    return pool().taken() if pool.cache_info().currsize else []
+
+
+def give_back(names: list[str]) -> None:
+    """Let others use these databases."""
+    if names:
+        pool().give_back(names)
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ def checking(world: World, box: Registered, *flags: str) -> Iterator[Check]:
     """The command, listening. It ends by itself after 100 seconds at the latest."""
     process = subprocess.Popen(
         servers.command("device", "check", "--data", str(world.server.data), "--json", "--for", "100", *flags),
-        env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}),
+        env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}, data=world.server.data),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ OWNER = "tripline"
 START_S = 60
 STOP_S = 30
 OLDEST = 15
+MISSING = f"PostgreSQL {OLDEST} or later is not installed"
 SETTINGS = {
     "max_connections": 250,
     "max_prepared_transactions": 0,
@@ -69,7 +70,7 @@ def _version(folder: Path) -> int:
 
 def need(what: str) -> None:
     """Go on when clusters can be started here; else skip, or fail on a build machine."""
-    required.need(programs() is not None, f"PostgreSQL {OLDEST} or later is not installed: {what}")
+    required.need(programs() is not None, what, MISSING)
 
 
 class Server:
@@ -111,18 +112,28 @@ class Cluster(Server):
     """A server with its data in a folder of its own, started; `remove` it in the end.
 
     `durable`: what was committed survives the machine, and it costs what it costs. `password`: connections need it.
+    `within`: the folder to be in, such as a small disk. `beside`: addresses to listen on beside the loopback.
     """
 
-    def __init__(self, *, durable: bool = False, password: str | None = None, settings: dict[str, Any] | None = None):
+    def __init__(
+        self,
+        *,
+        durable: bool = False,
+        password: str | None = None,
+        settings: dict[str, Any] | None = None,
+        within: Path | None = None,
+        beside: Sequence[str] = (),
+    ):
         folder = programs()
         assert folder is not None, "call need() first"
         super().__init__(_free_port(), password)
         self._programs = folder
         self._settings = {**SETTINGS, **({} if durable else QUICK), **(settings or {})}
         self._password = password
+        self._hosts = ",".join(["127.0.0.1", *beside])
         self._process: subprocess.Popen[bytes] | None = None
         # Not in a test's folder, which only its owner may enter: the server does not run as root.
-        self.folder = Path(tempfile.mkdtemp(prefix="tripline-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="tripline-postgres-", dir=within))
         self._own(self.folder)
         self._initialise()
         self.start()
@@ -174,6 +185,10 @@ class Cluster(Server):
             self._process.wait(STOP_S)
         self._process = None
 
+    def ended(self) -> bool:
+        """Whether the server is not there, stopped or not."""
+        return self._process is None or self._process.poll() is not None
+
     def freeze(self) -> None:
         """Let every process of it do nothing, as a network cut would look from outside; `kill` and `thaw` end that."""
         for process in (self.pid, *_children(self.pid)):
@@ -203,6 +218,8 @@ class Cluster(Server):
         secret.unlink()
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.writelines(f"{name} = '{value}'\n" for name, value in self._settings.items())
+        with (self.data / "pg_hba.conf").open("a") as allowed:
+            allowed.write(f"host all all samenet {'scram-sha-256' if self._password else 'trust'}\n")
 
     def _started(self, until: float) -> bool:
         command = [
@@ -211,7 +228,7 @@ class Cluster(Server):
             "-D",
             str(self.data),
             "-h",
-            "127.0.0.1",
+            self._hosts,
             "-p",
             str(self.port),
         ]

@@ -2,7 +2,6 @@
 hold a step up: whoever holds the store's write lock lets the server read and send, and write nothing down."""
 
 import json
-import sqlite3
 import threading
 import time
 from collections import defaultdict
@@ -15,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from tests.support import fleet, receivers, servers
+from tests.support import fleet, receivers, servers, stores
 from tests.support.receiving import Receiving, receiving
 
 V1 = "/api/tre/v1"
@@ -25,26 +24,6 @@ VERBATIM = "/results"
 """Where the company wants results as devices sent them."""
 _WAITING = "SELECT count(*) FROM push_outbox WHERE parked_ms IS NULL"
 _numbers = count(1)
-
-
-class WriteLock:
-    """The right to write to a store, taken from its server."""
-
-    def __init__(self, data: Path) -> None:
-        self._connection = sqlite3.connect(
-            data / "tripline.db", isolation_level=None, check_same_thread=False, timeout=PATIENCE_S
-        )
-        self._taken = False
-
-    def take(self) -> None:
-        """Nobody else writes from now on; a transaction under way ends first."""
-        if not self._taken:
-            self._connection.execute("BEGIN IMMEDIATE")
-        self._taken = True
-
-    def close(self) -> None:
-        """Give it back."""
-        self._connection.close()
 
 
 @dataclass
@@ -83,9 +62,9 @@ class Stage:
         self.start()
 
     @contextmanager
-    def writing_held_up(self) -> Iterator[WriteLock]:
+    def writing_held_up(self) -> Iterator[stores.WriteLock]:
         """The server's right to write, which the block may take; when it ends the power goes."""
-        lock = WriteLock(self.data)
+        lock = stores.WriteLock(self.data)
         try:
             yield lock
             self.cut()
@@ -132,11 +111,8 @@ class Stage:
 
     def until_told(self) -> None:
         """Wait until nothing is left to be pushed, but for what was given up."""
-        database = sqlite3.connect(self.data / "tripline.db")
-        try:
-            self.until(lambda: database.execute(_WAITING).fetchone() == (0,))
-        finally:
-            database.close()
+        database = stores.Database(self.data)
+        self.until(lambda: database.rows(_WAITING) == [(0,)])
 
     def told(self, sensor_id: str, ty: str = "RPC") -> list[dict[str, Any]]:
         """The messages about a sensor in their envelopes: what came twice came under one id, and counts once."""

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support import consistency, dangling, servers
-from tripline.store.sqlite import SqliteStore
+from tests.support import consistency, dangling, servers, stores
 
 V1 = "/api/tre/v1"
 PASSWORD = "a long pass phrase"
@@ -237,7 +236,7 @@ class Track:
         """Where deleted things are named once the server's eraser is through."""
 
         async def look() -> dict[str, int]:
-            store = SqliteStore(self.server.data / "tripline.db")
+            store = stores.Database(self.server.data).open()
             try:
                 return await store.read(lambda tx: dangling.references(tx, *deleted))
             finally:

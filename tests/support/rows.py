@@ -1,17 +1,28 @@
-"""A transaction on an empty database in memory, and what was asked of it."""
+"""A transaction on an empty database, and what was asked of it."""
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from tests.support import stores
-from tripline.store import sqlite
+import psycopg
+
+from tests.support import databases, stores
+from tripline.store import postgres, sqlite
+from tripline.store.postgres import PostgresTx
 from tripline.store.transactions import WriteTx
 
 
 @contextmanager
 def memory() -> Iterator[WriteTx]:
     """A transaction that sees every table and no row; nothing is left of it afterwards."""
+    if stores.on_postgresql():
+        with databases.fresh() as database, postgres.open_engine(database.url).connect() as connection:
+            tx = PostgresTx(connection)
+            tx.run_sql("BEGIN", ())
+            yield tx
+            tx.run_sql("ROLLBACK", ())
+        return
     engine = sqlite.open_engine(":memory:")
     with engine.connect() as connection:
         tx = WriteTx(connection)
@@ -26,6 +37,19 @@ def memory() -> Iterator[WriteTx]:
 def statements(tx: WriteTx) -> Iterator[list[str]]:
     """The SELECTs that are run inside the block."""
     seen: list[str] = []
+    driver = tx.connection.connection.driver_connection
+    if isinstance(driver, psycopg.Connection):
+
+        class Seen(psycopg.Cursor[Any]):
+            def execute(self, query: Any, *more: Any, **named: Any) -> Any:
+                if str(query).startswith("SELECT"):
+                    seen.append(str(query))
+                return super().execute(query, *more, **named)
+
+        usual, driver.cursor_factory = driver.cursor_factory, Seen
+        yield seen
+        driver.cursor_factory = usual
+        return
     _driver(tx).set_trace_callback(lambda sql: seen.append(sql) if sql.startswith("SELECT") else None)
     yield seen
     _driver(tx).set_trace_callback(None)

@@ -9,9 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support import stores
 
 READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices=(?P<devices>\S+) ca=(?P<ca>\S+)\n")
 STOP_S = 15
@@ -44,10 +46,12 @@ class Running:
         self.process.wait(STOP_S)
 
 
-def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without Tripline's variables, with the given ones."""
+def environment(variables: Mapping[str, str] | None = None, *, data: Path | None = None) -> dict[str, str]:
+    """This process's environment without Tripline's variables, with the given ones; for the database of a data folder,
+    also where that is."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIPLINE_")}
-    return {**kept, "PYTHONWARNINGS": "error", **(variables or {})}
+    store = {} if data is None else stores.variables(data)
+    return {**kept, "PYTHONWARNINGS": "error", **store, **(variables or {})}
 
 
 def command(*arguments: str) -> list[str]:
@@ -62,7 +66,7 @@ def run(
     return subprocess.run(
         command(*arguments),
         input=stdin,
-        env=environment(variables),
+        env=environment(variables, data=_data_of(arguments)),
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -78,7 +82,7 @@ def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -
     arguments = ["serve", "--data", str(data), *picked, *flags]
     with errors.open("a") as log:
         process = subprocess.Popen(
-            command(*arguments), env=environment(variables), stdout=subprocess.PIPE, stderr=log, text=True
+            command(*arguments), env=environment(variables, data=data), stdout=subprocess.PIPE, stderr=log, text=True
         )
     assert process.stdout is not None
     # A server that fails ends by itself, so this line always arrives; the test's own time-out guards against a hang.
@@ -96,6 +100,11 @@ def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -
 def errors_of(data: Path) -> Path:
     """The file that a server on this data folder logs to."""
     return data.parent / f"{data.name}.stderr"
+
+
+def _data_of(arguments: Sequence[str]) -> Path | None:
+    """The data folder that a command is told to use."""
+    return Path(arguments[arguments.index("--data") + 1]) if "--data" in arguments else None
 
 
 def same_doors(server: Running) -> tuple[str, str]:

@@ -20,11 +20,16 @@ from tripline.store.tables import metadata
 from tripline.store.transactions import Store
 
 VARIABLE: Final = "TRIPLINE_TEST_STORE"
-POSTGRES: Final = os.environ.get(VARIABLE) == "postgresql"
-"""Whether this run is about PostgreSQL."""
+
+PATIENCE_S: Final = 60
 
 Content = bytes | databases.Content
 """Everything that is in a database, to be filled into one of the same kind."""
+
+
+def on_postgresql() -> bool:
+    """Whether this run is about PostgreSQL."""
+    return os.environ.get(VARIABLE) == "postgresql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,11 @@ class Database:
     @property
     def url(self) -> str:
         """Its address for `store.url`; empty when it is the file."""
-        return self._shared.url if POSTGRES else ""
+        return self._shared.url if on_postgresql() else ""
 
     def open(self, *, readers: int = 2, quick: bool = False) -> Store:
         """A store over it. `quick`: a commit need not survive the machine. The caller closes it."""
-        if POSTGRES:
+        if on_postgresql():
             return PostgresStore(self.url, readers=readers)
         store = SqliteStore(self.path, readers=readers)
         if quick:
@@ -55,14 +60,14 @@ class Database:
 
     def empty(self) -> None:
         """Have every table and no row in it; nobody has it open."""
-        if POSTGRES:
+        if on_postgresql():
             self._shared.empty()
         else:
             self.path.write_bytes(empty())
 
     def content(self) -> Content:
         """Everything that is in it, whoever has it open."""
-        if POSTGRES:
+        if on_postgresql():
             return self._shared.content()
         with closing(sqlite3.connect(self.path)) as connection:
             return connection.serialize()
@@ -82,14 +87,48 @@ class Database:
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement gives or does beside a server, in a transaction of its own; `?` stands for each value."""
-        if POSTGRES:
+        if on_postgresql():
             return self._shared.rows(statement, *values)
         with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
             return connection.execute(statement, values).fetchall()
 
+    def damage(self) -> list[str]:
+        """What is wrong with the file, as SQLite finds; PostgreSQL has no such question."""
+        found = [] if on_postgresql() else [text for (text,) in self.rows("PRAGMA integrity_check")]
+        return [text for text in found if text != "ok"]
+
     @property
     def _shared(self) -> databases.Database:
         return databases.pool().take(str(self.folder.resolve()))
+
+
+class WriteLock:
+    """The right to write to a store, taken from whoever else has it open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._database = Database(folder)
+        self._taken = False
+        if on_postgresql():
+            self._connection: Any = self._database._shared.another()
+        else:
+            self._connection = sqlite3.connect(
+                self._database.path, isolation_level=None, check_same_thread=False, timeout=PATIENCE_S
+            )
+
+    def take(self) -> None:
+        """Nobody else writes from now on; transactions under way end first."""
+        if not self._taken:
+            self._connection.execute("BEGIN" if on_postgresql() else "BEGIN IMMEDIATE")
+            if on_postgresql():
+                tables = ", ".join(f'"{name}"' for name in self._database._shared.tables)
+                self._connection.execute(f"LOCK TABLE {tables} IN EXCLUSIVE MODE")
+        self._taken = True
+
+    def close(self) -> None:
+        """Give it back."""
+        if self._taken:
+            self._connection.execute("ROLLBACK")
+        self._connection.close()
 
 
 def fresh(folder: Path) -> Database:
@@ -119,7 +158,7 @@ def fresh_file(folder: Path) -> Path:
 
 def variables(data: Path) -> dict[str, str]:
     """Environment variables that give a server or command on this data folder its database."""
-    return {"TRIPLINE_STORE_URL": Database(data).url} if POSTGRES else {}
+    return {"TRIPLINE_STORE_URL": Database(data).url} if on_postgresql() else {}
 
 
 @cache

@@ -3,14 +3,13 @@
 import asyncio
 import contextlib
 import itertools
-import sqlite3
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support import fleet, servers
+from tests.support import fleet, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Registered
 from tripline.domain import samples
@@ -50,9 +49,8 @@ class World:
         return [self.company.get(path)["lastTripMsgType"] for path in paths]
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of the database file, read beside the server."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.server.data}/tripline.db?mode=ro", uri=True)) as database:
-            return database.execute(statement, values).fetchall()
+        """Rows of the database, read beside the server."""
+        return stores.Database(self.server.data).rows(statement, *values)
 
     def flags(self, trip: dict[str, Any]) -> list[int]:
         """The manoeuvre flags of the trip's samples."""

@@ -13,7 +13,7 @@ def _grant(data, password: bytes | None, email: str = "kim@x.example") -> subpro
     given = {"input": password} if password is not None else {}
     if password is None:
         command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
-    return subprocess.run(command, env=servers.environment(), capture_output=True, timeout=60, **given)
+    return subprocess.run(command, env=servers.environment(data=data), capture_output=True, timeout=60, **given)
 
 
 @pytest.mark.parametrize(

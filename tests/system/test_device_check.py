@@ -198,7 +198,7 @@ def test_device_check_prints_nothing_that_steers_the_terminal(world: World) -> N
     with checking(world, box):  # both listen; neither ends the other's watch
         process = subprocess.Popen(
             command,
-            env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}),
+            env=servers.environment({"TRIPLINE_DEVICE_TOKEN": box.token}, data=world.server.data),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,14 +2,13 @@
 
 import asyncio
 import random
-import sqlite3
 import ssl
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support import drives, servers
+from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -89,38 +88,35 @@ def test_kill_at_random_moments_under_load_keeps_everything_acknowledged_exactly
 
     assert sum(load.trips) >= KILLS // 2, "the load was too light to say anything"
     assert sum(device.resent for device in load.devices) > 0, "no kill hit a message under way"
-    with sqlite3.connect(data / "tripline.db") as database:
-        for one, trips in zip(registered, load.trips, strict=True):
-            _assert_kept_once_and_scored_once(database, one, trips)
-        assert database.execute("SELECT count(*) FROM rejected_message").fetchone() == (0,)
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    database.close()
+    database = stores.Database(data)
+    for one, trips in zip(registered, load.trips, strict=True):
+        _assert_kept_once_and_scored_once(database, one, trips)
+    assert database.rows("SELECT count(*) FROM rejected_message") == [(0,)]
+    assert database.damage() == []
 
 
 def _wait_until_nothing_is_waiting_to_be_scored(data: Path) -> None:
-    database = sqlite3.connect(data / "tripline.db")
     until = time.monotonic() + 30
-    while database.execute("SELECT count(*) FROM scoring_job").fetchone() != (0,):
+    while stores.Database(data).rows("SELECT count(*) FROM scoring_job") != [(0,)]:
         assert time.monotonic() < until, "scoring jobs are still waiting"
         time.sleep(0.05)
-    database.close()
 
 
-def _assert_kept_once_and_scored_once(database: sqlite3.Connection, one: Registered, trips: int) -> None:
-    times = database.execute(
-        "SELECT m.ts FROM microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.sensor_id = ?", (one.sensor_id,)
-    ).fetchall()
+def _assert_kept_once_and_scored_once(database: stores.Database, one: Registered, trips: int) -> None:
+    times = database.rows(
+        "SELECT m.ts FROM microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.sensor_id = ?", one.sensor_id
+    )
     expected = Counter(
         FIRST_TRIP_MS + trip * HOUR_MS + sample * 2_000 for trip in range(trips) for sample in range(SAMPLES)
     )
     assert Counter(ts for (ts,) in times) == expected
 
-    rows = database.execute(
+    rows = database.rows(
         "SELECT t.tid, t.state, count(m.no), (SELECT count(*) FROM driving_score s WHERE s.trip_no = t.no)"
         " FROM trip t LEFT JOIN microtrip m ON m.trip_no = t.no WHERE t.sensor_id = ? GROUP BY t.no ORDER BY t.tid",
-        (one.sensor_id,),
-    ).fetchall()
+        one.sensor_id,
+    )
     assert rows == [(trip + 1, "COMPLETE", SAMPLES, 1) for trip in range(trips)]
 
-    total = database.execute("SELECT count FROM vehicle_score WHERE vehicle_id = ?", (one.vehicle_id,)).fetchone()
-    assert total == (trips,)
+    total = database.rows("SELECT count FROM vehicle_score WHERE vehicle_id = ?", one.vehicle_id)
+    assert total == [(trips,)]

@@ -3,12 +3,10 @@
 import asyncio
 import time
 
-from tests.support import dangling, fleet, servers
+from tests.support import dangling, fleet, servers, stores
 from tests.system.test_device_to_score import PATIENCE_S, STEPS, microtrip, publish_all, scores_of, trip
 
-from tripline.adapters import data_folder
 from tripline.domain.ids import PLACEHOLDER
-from tripline.store.sqlite import SqliteStore
 
 V1 = "/api/tre/v1"
 PASSWORD = "a long pass phrase"
@@ -63,7 +61,7 @@ def _named(server: servers.Running, *deleted: str) -> dict[str, int]:
     """Where the ids are named, as soon as the server's eraser is through."""
 
     async def look() -> dict[str, int]:
-        store = SqliteStore(server.data / data_folder.DATABASE)
+        store = stores.Database(server.data).open()
         try:
             return await store.read(lambda tx: dangling.references(tx, *deleted))
         finally:

@@ -3,13 +3,12 @@
 import asyncio
 import json
 import random
-import sqlite3
 import ssl
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from tests.support import drives, servers
+from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.receivers import OK, Receiver, Reply, Request, Then, serving, status
@@ -72,12 +71,11 @@ def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_
 
     receiver = asyncio.run(scenario())
 
-    database = sqlite3.connect(data / "tripline.db")
-    sensors = [sensor for (sensor,) in database.execute("SELECT id FROM sensor")]
-    trips = dict(database.execute("SELECT sensor_id, count(*) FROM trip GROUP BY sensor_id"))
+    database = stores.Database(data)
+    sensors = [sensor for (sensor,) in database.rows("SELECT id FROM sensor")]
+    trips = dict(database.rows("SELECT sensor_id, count(*) FROM trip GROUP BY sensor_id"))
     assert trips == dict.fromkeys(sensors, TRIPS)
-    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    database.close()
+    assert database.damage() == []
     assert_complete_and_in_order(receiver.requests, sensors)
 
 
@@ -90,13 +88,12 @@ async def play(device: CarefulDevice) -> None:
 
 async def until_empty(data: Path) -> None:
     """Wait until nothing is left to be sent."""
-    database = sqlite3.connect(data / "tripline.db")
+    database = stores.Database(data)
     async with asyncio.timeout(60):
         for _ in range(10_000):
-            if database.execute("SELECT count(*) FROM push_outbox").fetchone() == (0,):
+            if database.rows("SELECT count(*) FROM push_outbox") == [(0,)]:
                 break
             await asyncio.sleep(0.05)
-    database.close()
 
 
 def assert_complete_and_in_order(requests: list[Request], sensors: list[str]) -> None:

@@ -4,12 +4,11 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import sqlite3
 import ssl
 import time
 from pathlib import Path
 
-from tests.support import drives, servers
+from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 from tests.support.receivers import OK, SILENT, Receiver
@@ -37,10 +36,7 @@ def drive(server: servers.Running, sensor: Registered, *, samples: int) -> None:
 
 def rows(data: Path) -> list[tuple[int, str | None]]:
     """Attempts and last error of what waits."""
-    database = sqlite3.connect(data / "tripline.db")
-    found = database.execute("SELECT attempts, last_error FROM push_outbox ORDER BY no").fetchall()
-    database.close()
-    return found
+    return stores.Database(data).rows("SELECT attempts, last_error FROM push_outbox ORDER BY no")
 
 
 def test_server_that_may_not_send_to_private_addresses_does_not(tmp_path: Path) -> None:

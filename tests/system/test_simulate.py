@@ -2,16 +2,14 @@
 
 import re
 import signal
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from statistics import mean
 
 import pytest
-from tests.support import fleet, pages, reference, required, servers
+from tests.support import fleet, pages, reference, required, servers, stores
 
 from tripline.simulator import tracks
 from tripline.simulator.calls import MANNERS
@@ -56,17 +54,17 @@ def table(output: str) -> Table:
 def in_store(server: servers.Running, prefix: str) -> dict[str, int]:
     """What the database itself holds of the fleet."""
     of_fleet = "(SELECT id FROM vehicle WHERE vehicle_no LIKE ?)"
-    with closing(sqlite3.connect(server.data / "tripline.db")) as database:
 
-        def count(what: str) -> int:
-            [(number,)] = database.execute(f"SELECT count(*) FROM {what} {of_fleet}", (f"{prefix}-%",)).fetchall()
-            return int(number)
+    def count(what: str) -> int:
+        statement = f"SELECT count(*) FROM {what} {of_fleet}"
+        [(number,)] = stores.Database(server.data).rows(statement, f"{prefix}-%")
+        return int(number)
 
-        return {
-            "microtrips": count("microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.vehicle_id IN"),
-            "trips": count("trip WHERE payload IS NOT NULL AND vehicle_id IN"),
-            "events": count("device_event WHERE vehicle_id IN"),
-        }
+    return {
+        "microtrips": count("microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.vehicle_id IN"),
+        "trips": count("trip WHERE payload IS NOT NULL AND vehicle_id IN"),
+        "events": count("device_event WHERE vehicle_id IN"),
+    }
 
 
 def shown_as_stored(found: Table) -> dict[str, int]:
@@ -150,8 +148,7 @@ def test_simulate_again_uses_the_fleet_that_is_there_and_counts_only_the_new(ser
     assert {kind: first[kind]["stored"] + second[kind]["stored"] for kind in ("microtrips", "trips")} == {
         kind: count for kind, count in in_store(server, "TWICE").items() if kind != "events"
     }
-    with closing(sqlite3.connect(server.data / "tripline.db")) as database:
-        types = database.execute("SELECT DISTINCT type FROM sensor WHERE serial_no LIKE 'TWICE-%'").fetchall()
+    types = stores.Database(server.data).rows("SELECT DISTINCT type FROM sensor WHERE serial_no LIKE 'TWICE-%'")
     assert types == [("OBD",)]
 
 

@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import sqlite3
 import ssl
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support import drives, servers
+from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -59,43 +58,30 @@ def driving(server: servers.Running, registered: Registered) -> Iterator[None]:
         thread.join()
 
 
-@contextlib.contextmanager
-def database(data: Path) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(data / "tripline.db", timeout=10)
-    try:
-        with connection:
-            yield connection
-    finally:
-        connection.close()
-
-
 def swell(data: Path, vehicle_id: str) -> None:
     """Copy one microtrip of the vehicle many times over, into numbers that are free."""
-    with database(data) as connection:
-        connection.execute(
-            """
-            WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter WHERE n < ?),
-                one AS (SELECT m.* FROM microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.vehicle_id = ? LIMIT 1)
-            INSERT INTO microtrip (no, trip_no, id, ts, ty, payload, samples)
-            SELECT n, trip_no, printf('%036d', n), ts, ty, payload, samples FROM one, counter
-            """,
-            (COPIES, vehicle_id),
-        )
+    fill = "lpad(CAST(n AS text), 36, '0')" if stores.on_postgresql() else "printf('%036d', n)"
+    stores.Database(data).rows(
+        f"""
+        WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter WHERE n < {COPIES}),
+            one AS (SELECT m.* FROM microtrip m JOIN trip t ON t.no = m.trip_no WHERE t.vehicle_id = ? LIMIT 1)
+        INSERT INTO microtrip (no, trip_no, id, ts, ty, payload, samples)
+        SELECT n, trip_no, {fill}, ts, ty, payload, samples FROM one, counter
+        """,
+        vehicle_id,
+    )
 
 
 def left_of(data: Path, vehicle_id: str) -> dict[str, int]:
     """How many rows name the vehicle, or hang on a trip that is not there."""
-    with database(data) as connection:
-        counts = {
-            f"{table}.{column}": connection.execute(
-                f"SELECT count(*) FROM {table} WHERE {column} = ?",
-                (vehicle_id,),
-            ).fetchone()[0]
-            for table, column in NAMING.items()
-        }
-        for table in ("microtrip", "scoring_job", "gps_event", "driving_score"):
-            orphans = f"SELECT count(*) FROM {table} WHERE trip_no NOT IN (SELECT no FROM trip)"
-            counts[f"{table} without trip"] = connection.execute(orphans).fetchone()[0]
+    database = stores.Database(data)
+    counts = {
+        f"{table}.{column}": database.rows(f"SELECT count(*) FROM {table} WHERE {column} = ?", vehicle_id)[0][0]
+        for table, column in NAMING.items()
+    }
+    for table in ("microtrip", "scoring_job", "gps_event", "driving_score"):
+        orphans = f"SELECT count(*) FROM {table} WHERE trip_no NOT IN (SELECT no FROM trip)"
+        counts[f"{table} without trip"] = database.rows(orphans)[0][0]
     return {name: count for name, count in counts.items() if count}
 
 

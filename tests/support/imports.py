@@ -1,0 +1,43 @@
+"""Which modules of the tests a test file imports, itself or through others."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).parent.parent
+
+
+def reaches(file: Path, module: str) -> bool:
+    """Whether the file imports `tests.{module}`, or something of the tests does that it imports."""
+    return module in _closure(file)
+
+
+@cache
+def direct(file: Path) -> frozenset[str]:
+    """Modules of the tests that the file names in its imports, without `tests.`: `support.stores`."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            named |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+        elif isinstance(node, ast.Import):
+            named |= {each.name for each in node.names}
+    own = {name.removeprefix("tests.") for name in named if name.startswith("tests.")}
+    return frozenset(name for name in own if _file(name) is not None)
+
+
+@cache
+def _closure(file: Path) -> frozenset[str]:
+    found: set[str] = set()
+    waiting = set(direct(file))
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        path = _file(name)
+        assert path is not None
+        waiting |= direct(path) - found
+    return frozenset(found)
+
+
+def _file(module: str) -> Path | None:
+    path = TESTS.joinpath(*module.split("."))
+    return next((each for each in (path.with_suffix(".py"), path / "__init__.py") if each.exists()), None)
