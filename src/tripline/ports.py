@@ -175,8 +175,10 @@ class BusBatch:
     """Messages, those of a partition in their order. It goes back to the reader that it came from."""
 
     messages: Sequence[BusMessage]
+    number: int
+    """The reader's own: which batch this is, also with fewer messages."""
     marks: Mapping[BusPart, tuple[int, int]]
-    """The reader's own: since when the partition is its, and where it goes on behind this batch."""
+    """The reader's own: since when each partition is its, and where it goes on behind this batch."""
 
 
 class BusReader(Protocol):
@@ -195,6 +197,16 @@ class BusReader(Protocol):
 
     def done(self, batch: BusBatch) -> None:
         """The batch is stored: the group goes on behind it, once those read before it are done. Cheap, never blocks."""
+
+
+class BusLog(Protocol):
+    """What is known of one topic beside its messages."""
+
+    async def identity(self) -> str:
+        """The topic's name with the id that brokers gave it: another one for a topic made anew. Raises `Outage`."""
+
+    async def ends(self) -> dict[int, int]:
+        """Partition -> the offset that its next message will have. Raises `Outage`."""
 
 
 class Receipts(Protocol):

@@ -199,6 +199,10 @@ class Cluster:
         answered = asked[group].result(START_S).topic_partitions
         return {part.partition: part.offset for part in answered if part.offset >= 0}
 
+    def members(self, group: str) -> int:
+        """How many members the group has."""
+        return len(self.admin.describe_consumer_groups([group])[group].result(START_S).members)
+
     def _parts(self, topic: str) -> list[int]:
         return sorted(self.admin.list_topics(topic, timeout=10).topics[topic].partitions)
 

@@ -1,0 +1,291 @@
+"""Reading from Kafka: `ports.BusReader` as a member of a consumer group, in a thread of its own.
+
+The thread reads one batch ahead, keeps the member in its group whatever the event loop does, takes part in rebalances,
+and commits the offsets of what the loop said is stored (`docs/decisions/260`). Nobody else calls the library's
+consumer: it lets one thread in at a time, and a call from the loop would wait for a poll to end.
+
+Not here: which partitions are whose and how far they are stored (`bus_kafka_holdings.py`), what is read and how.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tripline import observe
+from tripline.adapters import bus_kafka_options
+from tripline.adapters.bus_kafka_holdings import Holdings
+from tripline.config import Bus
+from tripline.ports import BusBatch, BusMessage, BusPart
+
+GIVE_UP_S: Final = 10.0
+"""How long a partition that moves to another member waits for batches under way."""
+SESSION_MS: Final = 10_000
+"""A member that was not heard of for this long is dead; others take over its partitions."""
+PATIENCE_S: Final = 1.0
+"""How long a batch may lie ready before reading pauses: pausing throws away what the library has fetched."""
+TOLD_S: Final = 5.0
+"""How long reading pauses before that is worth a line."""
+FETCHED_KIB: Final = 16_384
+"""What the library fetches ahead: with the batches, the memory that a reader takes at most."""
+_WAIT_S: Final = 0.25
+_WAIT_BUSY_S: Final = 0.02
+_STOP_S: Final = 30.0
+_log = observe.logger("bus")
+
+
+class _Lag(msgspec.Struct):
+    consumer_lag: int = -1
+
+
+class _Topic(msgspec.Struct):
+    partitions: dict[str, _Lag]
+
+
+class _Statistics(msgspec.Struct):
+    """Of the library's figures the ones that we show."""
+
+    topics: dict[str, _Topic]
+
+
+class KafkaReader:
+    """Implements `ports.BusReader`. Make it on the event loop; it reads from then on. Close it at the end."""
+
+    def __init__(self, settings: Bus, *, topics: Sequence[str], group: str) -> None:
+        self._topics, self._limit = list(topics), settings.batch
+        self._troubles = bus_kafka_options.Troubles("reader")
+        self._options: dict[str, Any] = {
+            **bus_kafka_options.connection(settings),
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": SESSION_MS,
+            "queued.max.messages.kbytes": FETCHED_KIB,
+            "statistics.interval.ms": 10_000,
+            "stats_cb": self._on_statistics,
+            "error_cb": self._troubles.note,
+            "on_commit": self._on_commit,
+        }
+        self._loop = asyncio.get_running_loop()
+        self._arrived = asyncio.Event()
+        self._lock = threading.Condition()
+        """Guards all that follows; notified when a batch was taken or is done, and at the end."""
+        self._holdings = Holdings()
+        self._ahead: BusBatch | None = None
+        self._due: dict[BusPart, int] = {}
+        """Offsets to commit."""
+        self._stopping = False
+        self._left: list[Message] = []
+        """Read while pausing; of the thread alone."""
+        self._paused_s: float | None = None
+        self._told = False
+        self._thread = threading.Thread(target=self._run, name="bus-reader", daemon=True)
+        self._thread.start()
+
+    async def read(self) -> BusBatch:
+        """The next messages, at least one; waits for them."""
+        while True:
+            with self._lock:
+                self._arrived.clear()
+                batch, self._ahead = self._ahead, None
+                if batch is not None:
+                    self._lock.notify_all()
+                    batch = self._holdings.kept(batch)
+                    if batch.messages:
+                        self._holdings.give(batch)
+                        return batch
+            await self._arrived.wait()
+
+    def kept(self, batch: BusBatch) -> BusBatch:
+        """The batch without messages of partitions that are another member's by now."""
+        with self._lock:
+            return self._holdings.kept(batch)
+
+    def done(self, batch: BusBatch) -> None:
+        """The batch is stored: the group goes on behind it, once those read before it are done."""
+        with self._lock:
+            self._due |= self._holdings.done(batch)
+            self._lock.notify_all()
+
+    async def close(self) -> None:
+        """Leave the group; what is not done is read again by others."""
+        with self._lock:
+            self._stopping = True
+            self._lock.notify_all()
+        await asyncio.to_thread(self._thread.join, _STOP_S)
+
+    def _run(self) -> None:
+        """The thread: a member of the group, and another one whenever the library gives up."""
+        while not self._stopping:
+            try:
+                self._be_member()
+            except KafkaException as error:
+                _log.warning("bus.renewed", side="reader", code=error.args[0].name())
+            except Exception:  # noqa: BLE001  a bug costs this member, never the reading
+                _log.exception("bus.failed", side="reader")
+            with self._lock:
+                self._lock.wait_for(lambda: self._stopping, 0 if self._stopping else 1.0)
+
+    def _be_member(self) -> None:
+        self._troubles.fatal, self._left, self._paused_s = False, [], None
+        consumer = Consumer(self._options)
+        try:
+            consumer.subscribe(
+                self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            while not self._stopping and not self._troubles.fatal:
+                self._turn(consumer)
+            if self._troubles.fatal:
+                _log.warning("bus.renewed", side="reader", code="_FATAL")
+        finally:
+            self._commit(consumer)
+            consumer.close()
+            with self._lock:
+                self._holdings.lose_all()
+                self._due.clear()
+
+    def _turn(self, consumer: Consumer) -> None:
+        """One round: read a batch ahead, or, when the one before is not taken, just remain in the group."""
+        with self._lock:
+            patience = PATIENCE_S if self._paused_s is None else 0
+            room = self._lock.wait_for(lambda: self._ahead is None or self._stopping, patience)
+        self._commit(consumer)
+        if not room:
+            self._remain(consumer)
+            return
+        if self._paused_s is not None:
+            self._resume(consumer)
+        batch = self._fetched(consumer)
+        if batch is not None:
+            self._troubles.over()
+            with self._lock:
+                self._ahead = batch
+            self._call(self._arrived.set)
+
+    def _commit(self, consumer: Consumer) -> None:
+        """Have written down how far batches are stored; of partitions that are ours."""
+        with self._lock:
+            due, self._due = self._due, {}
+        if due:
+            offsets = [TopicPartition(topic, partition, offset) for (topic, partition), offset in due.items()]
+            try:
+                consumer.commit(offsets=offsets, asynchronous=True)
+            except KafkaException as error:
+                self._on_commit(error.args[0], offsets)
+
+    def _wait_s(self) -> float:
+        """How long to wait for messages: not long while a batch is under way, since its offsets are due soon."""
+        with self._lock:
+            return _WAIT_S if self._holdings.idle else _WAIT_BUSY_S
+
+    def _remain(self, consumer: Consumer) -> None:
+        """Stay in the group without reading on."""
+        now = time.monotonic()
+        if self._paused_s is None:
+            self._paused_s = now
+        elif not self._told and now - self._paused_s > TOLD_S:
+            self._told = True
+            _log.warning("bus.paused", side="reader")
+        consumer.pause(consumer.assignment())
+        message = consumer.poll(_WAIT_S)
+        if message is not None:
+            self._left.append(message)
+
+    def _resume(self, consumer: Consumer) -> None:
+        self._paused_s = None
+        if self._told:
+            self._told = False
+            _log.info("bus.resumed", side="reader")
+        consumer.resume(consumer.assignment())
+
+    def _fetched(self, consumer: Consumer) -> BusBatch | None:
+        """A batch of what is there, or None when nothing came for a moment."""
+        messages, self._left = self._left, []
+        if not messages:
+            first = consumer.poll(self._wait_s())
+            if first is None:
+                return None
+            messages.append(first)
+        if len(messages) < self._limit:
+            messages += consumer.consume(self._limit - len(messages), 0)
+        read = []
+        for message in messages:
+            error = message.error()
+            if error is None:
+                read.append(_read(message))
+            else:
+                self._troubles.note(error)
+        with self._lock:
+            batch = self._holdings.batch(read)
+        for topic, number in Counter(message.topic for message in batch.messages).items():
+            observe.BUS_READ.labels(topic).inc(number)
+        return batch if batch.messages else None
+
+    def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._troubles.over()
+        with self._lock:
+            self._holdings.gain(_parts(partitions))
+            if partitions:
+                _log.info("bus.assigned", partitions=len(self._holdings.parts))
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Let go once nothing of these partitions is under way, or patience ends."""
+        parts = _parts(partitions)
+        with self._lock:
+            self._lock.wait_for(lambda: self._stopping or not self._holdings.busy(parts), GIVE_UP_S)
+        self._commit(consumer)
+        with self._lock:
+            self._let_go(parts)
+            left = len(self._holdings.parts)
+        if parts and not self._stopping:
+            _log.info("bus.revoked", partitions=left)
+
+    def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        with self._lock:
+            self._let_go(_parts(partitions))
+        _log.warning("bus.lost", partitions=len(partitions))
+
+    def _let_go(self, parts: list[BusPart]) -> None:
+        self._holdings.lose(parts)
+        self._due = {part: offset for part, offset in self._due.items() if part not in parts}
+        self._left = [message for message in self._left if (message.topic(), message.partition()) not in parts]
+
+    def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        failed = error or next((each.error for each in partitions if each.error), None)
+        if failed is None:
+            self._troubles.over()
+        elif failed.code() != KafkaError._NO_OFFSET:
+            self._troubles.note(failed)
+            with self._lock:
+                self._due = self._holdings.stored | self._due
+
+    def _on_statistics(self, text: str) -> None:
+        with self._lock:
+            ours = set(self._holdings.parts)
+        for name, topic in msgspec.json.decode(text, type=_Statistics).topics.items():
+            lags = [part.consumer_lag for number, part in topic.partitions.items() if (name, int(number)) in ours]
+            observe.BUS_LAG.labels(name).set(sum(lag for lag in lags if lag > 0))
+
+    def _call(self, what: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(what)
+
+
+def _read(message: Message) -> BusMessage:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
+    at_ms = max(message.timestamp()[1], 0)
+    return BusMessage(topic, partition, offset, message.key(), message.value() or b"", at_ms)
+
+
+def _parts(partitions: list[TopicPartition]) -> list[BusPart]:
+    return [(each.topic, each.partition) for each in partitions]
