@@ -4,13 +4,19 @@ A commit that returned is on the disk of the server (`synchronous_commit`), what
 SERIALIZABLE and run again when they collide, so a rule that reads before it writes holds however many processes write.
 Batches that take their locks themselves run READ COMMITTED (`docs/locks.md`). Reads see one snapshot.
 
-A connection that broke is replaced before the next work; only work of which nothing was sent yet is tried again.
+A connection that broke is replaced before the next work; only work of which nothing was sent yet is tried again. No
+work takes longer than its crew's limit, whatever server or network do: its connection is cut then.
+
+Where a batch and an ordinary write want each other's rows the write gives way: it waits for locks a short time only.
 
 Not here: tables (`tables/`), migrations (`migrate.py`), what goes over LISTEN and NOTIFY (`adapters/`).
 """
 
 import asyncio
+import contextlib
+import os
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +37,14 @@ LONGEST_IDLE_S: Final = 15
 """After so long without a word inside a transaction the server gives it up: whoever began it is gone."""
 TRIES: Final = 12
 """Runs of a work that collides with others; the pauses between grow to some tenths of a second."""
+LONGEST_READ_S: Final = 60.0
+LONGEST_WRITE_S: Final = 30.0
+LONGEST_BATCH_S: Final = 20.0
+"""How long a work may take with all its tries; then nobody waits any more, and its connection is cut."""
+LOCK_WAIT: Final = "400ms"
+"""How long an ordinary write waits for a lock before it gives way and tries again; batches wait ten seconds."""
+TRIES_AGAINST_RULES: Final = 3
+"""Runs of a work that broke a rule between rows: what it looked up before may have become untrue meanwhile."""
 _OPTIONS: Final = {
     "connect_timeout": CONNECT_S,
     "keepalives_idle": 5,
@@ -39,10 +53,16 @@ _OPTIONS: Final = {
     "tcp_user_timeout": 11_000,
     "application_name": "tripline",
     "options": f"-c idle_in_transaction_session_timeout={LONGEST_IDLE_S}s -c lock_timeout=10s -c timezone=UTC"
-    " -c synchronous_commit=on -c jit=off",
+    " -c synchronous_commit=on -c jit=off -c client_connection_check_interval=5s",
 }
 _COLLISIONS: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
-_AWAY: Final = (psycopg.OperationalError, psycopg.InterfaceError)
+_BROKEN_RULES: Final = (psycopg.IntegrityError, exc.IntegrityError)
+_AWAY: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    errors.IdleInTransactionSessionTimeout,
+    errors.ReadOnlySqlTransaction,  # a server that stands by for another
+)
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_LOCKED: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -90,8 +110,9 @@ def open_engine(url: str) -> Engine:
 class _Lane:
     """One connection, opened when it is needed, and the transaction discipline on it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lock_wait: str | None) -> None:
         self._engine = engine
+        self._lock_wait = lock_wait
         self._connection: Connection | None = None
         self._driver: Any = None
 
@@ -105,12 +126,14 @@ class _Lane:
                 self._roll_back()
                 raise
             self._driver.execute("COMMIT")
-        except (*_AWAY, exc.OperationalError, exc.InterfaceError) as error:
+        except (psycopg.Error, exc.DBAPIError) as error:
             cause = getattr(error, "orig", None) or error
             self._roll_back()
             if isinstance(cause, _COLLISIONS):
                 raise cause from error
-            raise Outage(f"The store cannot be used: {_first_line(cause)}") from error
+            if isinstance(cause, _AWAY):
+                raise Outage(f"The store cannot be used: {_first_line(cause)}") from error
+            raise
         return result
 
     def close(self) -> None:
@@ -118,6 +141,13 @@ class _Lane:
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+    def cut(self) -> None:
+        """Break the connection under a work that waits for the server; called from another thread."""
+        driver = self._driver
+        if driver is not None:
+            with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(driver.fileno())) as wire:
+                wire.shutdown(socket.SHUT_RDWR)
 
     def _begun(self, begin: str) -> PostgresTx:
         if self._connection is not None:
@@ -129,6 +159,8 @@ class _Lane:
                 return PostgresTx(self._connection)
         self._connection = self._engine.connect()
         self._driver = self._connection.connection.driver_connection
+        if self._lock_wait is not None:
+            self._driver.execute(f"SET lock_timeout = '{self._lock_wait}'")
         self._driver.execute(begin)
         return PostgresTx(self._connection)
 
@@ -145,33 +177,83 @@ def _first_line(error: object) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
+class _Turn:
+    """One work on its way through a thread, which is to be over at some time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lane: _Lane | None = None
+        self.late = False
+
+    def begin(self, lane: _Lane) -> None:
+        """The lane works on it from now on."""
+        with self._lock:
+            self._lane = lane
+
+    def end(self) -> None:
+        """The lane works on something else from now on."""
+        with self._lock:
+            self._lane = None
+
+    def cut(self) -> None:
+        """Nobody waits any more."""
+        with self._lock:
+            self.late = True
+            if self._lane is not None:
+                self._lane.cut()
+
+
 class _Crew:
     """Threads with a lane each."""
 
-    def __init__(self, engine: Engine, threads: int, name: str) -> None:
+    def __init__(
+        self, engine: Engine, threads: int, name: str, *, longest_s: float, lock_wait: str | None = None
+    ) -> None:
         self._engine = engine
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._longest_s = longest_s
+        self._lock_wait = lock_wait
         self._local = threading.local()
         self._lanes: list[_Lane] = []
 
     async def work(self, work: Callable[[Any], T], begin: str) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._work, work, begin)
+        loop = asyncio.get_running_loop()
+        turn = _Turn()
+        limit = loop.call_later(self._longest_s, turn.cut)
+        try:
+            result = await loop.run_in_executor(self._threads, self._work, work, begin, turn)
+        except asyncio.CancelledError:
+            raise  # the thread works on, and is still not to do so for ever
+        except BaseException:
+            limit.cancel()
+            raise
+        limit.cancel()
+        return result
 
-    def _work(self, work: Callable[[Any], T], begin: str) -> T:
+    def _work(self, work: Callable[[Any], T], begin: str, turn: _Turn) -> T:
         lane: _Lane | None = getattr(self._local, "lane", None)
         if lane is None:
-            lane = self._local.lane = _Lane(self._engine)
+            lane = self._local.lane = _Lane(self._engine, self._lock_wait)
             self._lanes.append(lane)
-        for turn in range(1, TRIES):
+        turn.begin(lane)
+        try:
+            return self._until_alone(lane, work, begin, turn)
+        finally:
+            turn.end()
+
+    def _until_alone(self, lane: _Lane, work: Callable[[Any], T], begin: str, turn: _Turn) -> T:
+        """Run the work until it collides with nobody."""
+        for number in range(1, TRIES + 1):
+            if turn.late:
+                break
             try:
                 return lane.work(work, begin)
-            except _COLLISIONS as collision:
-                _log.debug("store.collision", turn=turn, reason=type(collision).__name__)
-                time.sleep(random.uniform(0, 0.002 * 2 ** min(turn, 7)))  # noqa: S311  spreads, protects nothing
-        try:
-            return lane.work(work, begin)
-        except _COLLISIONS as collision:
-            raise Outage(f"The store is too busy: {_first_line(collision)}") from collision
+            except (*_COLLISIONS, *_BROKEN_RULES) as collision:
+                if isinstance(collision, _BROKEN_RULES) and number >= TRIES_AGAINST_RULES:
+                    raise
+                _log.debug("store.collision", turn=number, reason=type(collision).__name__)
+                time.sleep(random.uniform(0, 0.002 * 2 ** min(number, 7)))  # noqa: S311  spreads, protects nothing
+        raise Outage("The store is too busy.")
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
@@ -184,9 +266,9 @@ class PostgresStore:
 
     def __init__(self, url: str, *, readers: int = 2, writers: int = 4) -> None:
         self._engine = open_engine(url)
-        self._readers = _Crew(self._engine, readers, "store-reader")
-        self._writers = _Crew(self._engine, writers, "store-writer")
-        self._batches = _Crew(self._engine, writers, "store-batch")
+        self._readers = _Crew(self._engine, readers, "store-reader", longest_s=LONGEST_READ_S)
+        self._writers = _Crew(self._engine, writers, "store-writer", longest_s=LONGEST_WRITE_S, lock_wait=LOCK_WAIT)
+        self._batches = _Crew(self._engine, writers, "store-batch", longest_s=LONGEST_BATCH_S)
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
         """Run the work in one durable transaction, again when it collides with others."""
