@@ -2,68 +2,55 @@
 
 The bus delivers at least once: a process that dies between the store's commit and the bus's gets messages again, and
 one that was away too long may write while another has its partition. Both are told here: what lies before the position
-is stored, and a batch that does not begin at the position is somebody else's by now.
+is stored. A log is a topic with its id, so that one made anew under the same name begins anew.
 
 Not here: reading the bus (`adapters/`), what is stored (`services/ingest/`).
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final
 
 from sqlalchemy import bindparam, select, update
 
+from tripline.ports import Outage
 from tripline.store.bulk import Bulk
 from tripline.store.tables import bus_position
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
-class Part(NamedTuple):
-    """A partition of a topic."""
-
-    log: str
-    """The topic, and its id: a topic made anew under the same name is another one."""
-    part: int
-
-
-class MovedError(Exception):
-    """Another process has stored messages of these partitions since they were read."""
+class MovedError(Outage):
+    """Some of these messages are stored already, by another process or before this one started."""
 
 
 _NEXT: Final = Hot(
-    select(bus_position.c.next_offset).where(
-        bus_position.c.log == bindparam("log"), bus_position.c.part == bindparam("part")
-    ),
-    *("log", "part"),
+    select(bus_position.c.part, bus_position.c.next_offset).where(bus_position.c.log == bindparam("of_log")), "of_log"
 )
 _FIRST: Final = Bulk(bus_position, "log", "part", "next_offset", on_conflict="ON CONFLICT DO NOTHING")
-_ADVANCE: Final = (
+_ADVANCE: Final = Hot(
     update(bus_position)
     .where(
         bus_position.c.log == bindparam("of_log"),
         bus_position.c.part == bindparam("of_part"),
-        bus_position.c.next_offset == bindparam("expected"),
+        bus_position.c.next_offset <= bindparam("first"),
     )
     .values(next_offset=bindparam("behind"))
+    .returning(bus_position.c.part),
+    *("of_log", "of_part", "first", "behind"),
 )
 
 
-def positions(tx: ReadTx, parts: Iterable[Part]) -> dict[Part, int]:
-    """The first offset of each partition that is not stored yet; 0 of one that nothing was stored of."""
-    found = {}
-    for part in parts:
-        rows = tx.hot(_NEXT, *part)
-        found[part] = rows[0][0] if rows else 0
-    return found
+def positions(tx: ReadTx, log: str) -> dict[int, int]:
+    """Partition -> its first offset that is not stored; one of which nothing is stored is not there."""
+    return dict(tx.hot(_NEXT, log))
 
 
-def advance(tx: WriteTx, moves: Mapping[Part, tuple[int, int]]) -> None:
-    """Go on from where each partition was to behind what this transaction stores. Raises `MovedError`.
+def advance(tx: WriteTx, log: str, moves: Mapping[int, tuple[int, int]]) -> None:
+    """This transaction stores of each partition what lies from the first offset up to the second. Raises `MovedError`.
 
-    First of all in the transaction: the rows stay locked until its end, in one order.
+    Before everything else in the transaction: the rows stay locked until its end, taken in one order.
     """
-    for part, (expected, behind) in sorted(moves.items()):
-        if expected == 0:
-            _FIRST.insert(tx, [*part, 0])
-        values = {"of_log": part.log, "of_part": part.part, "expected": expected, "behind": behind}
-        if tx.run(_ADVANCE, values) != 1:
-            raise MovedError
+    for part, (first, behind) in sorted(moves.items()):
+        if not tx.hot(_ADVANCE, log, part, first, behind):
+            _FIRST.insert(tx, [log, part, 0])
+            if not tx.hot(_ADVANCE, log, part, first, behind):
+                raise MovedError("Stored already.")

@@ -58,3 +58,17 @@ def behind_results(frames: list[Frame]) -> tuple[list[Frame], list[Frame]]:
             answered.add(sensor_id)
         together.append(frame)
     return together, later
+
+
+def beginning(frames: list[Frame], most_bytes: int) -> list[Frame]:
+    """The longest beginning that goes through together: the first frame, and those after it up to so many bytes or to
+    data of a sensor that has answered before."""
+    answered: set[SensorId] = set()
+    size = 0
+    for place, (source, topic, body, *_) in enumerate(frames):
+        size += len(body)
+        if place and (size > most_bytes or (source.sensor_id in answered and topic in topics.DATA)):
+            return frames[:place]
+        if topic.startswith(topics.RPC_RESULT):
+            answered.add(source.sensor_id)
+    return frames

@@ -8,7 +8,7 @@ Not here: what happens to a batch (`pipeline.py`), which trips are silent (`clos
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Final
 
 from tripline import observe
@@ -16,7 +16,7 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services.ingest import closing, cutting, watching
-from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.services.ingest.pipeline import Begin, Frame, Pipeline
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
@@ -29,6 +29,15 @@ BATCH_BYTES: Final = 2**20
 BACKLOG_BYTES: Final = 64 * 2**20
 """Bodies that wait, together, above which sources should stop reading: `backlog` counts frames of any length."""
 _log = observe.logger("ingest")
+
+
+StoredUntil = Callable[[int], Awaitable[int | None]]
+"""An instant up to the given one until which everything that devices were told is kept stands in the store; None: not
+known yet."""
+
+
+async def _everything_is(now_ms: int) -> int:
+    return now_ms
 
 
 class IngestDoor:
@@ -45,10 +54,12 @@ class IngestDoor:
         signals: Signals,
         clock: Clock,
         node_id: str | None = None,
+        stored_until: StoredUntil = _everything_is,
     ) -> None:
         self._store = store
         self._settings = settings
         self._clock = clock
+        self._stored_until = stored_until
         self._commit_s = settings.commit_ms / 1000
         self._pipeline = Pipeline(
             store=store,
@@ -99,6 +110,12 @@ class IngestDoor:
         all written."""
         async with self._passing:
             self._pipeline.tracks.forget_deleted(frozenset(deleted))
+
+    async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> None:
+        """Take a batch through that was cut elsewhere, between those of this door. Raises `Outage`: nothing is kept
+        but what `begin` was asked for in transactions before."""
+        async with self._passing:
+            await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
@@ -183,9 +200,7 @@ class IngestDoor:
         pause_s = closing.SWEEP_S
         now_ms = self._clock()
         try:
-            silent = await closing.silent_sensors(
-                self._store, self._settings, node_id=self._pipeline.node_id, now_ms=now_ms
-            )
+            silent = await self._silent(now_ms)
             if silent:
                 await self._turn(silent)
             more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
@@ -198,6 +213,15 @@ class IngestDoor:
         self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
         self._sweep_timer = self._loop.call_later(pause_s, self._time_to_sweep)
         self.swept = pause_s > 0
+
+    async def _silent(self, now_ms: int) -> list[SensorId]:
+        """Sensors whose open trip fell silent: what they sent may still be on its way to here."""
+        until_ms = await self._stored_until(now_ms)
+        if until_ms is None:
+            return []
+        return await closing.silent_sensors(
+            self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
+        )
 
     def _time_to_sweep(self) -> None:
         self._sweep_due = True

@@ -11,7 +11,7 @@ import asyncio
 import random
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from tripline import observe
@@ -39,6 +39,8 @@ Frame = tuple[Source, str, bytes, int, int, Rejected | None]
 """Source, topic, body, receipt (epoch ms), token, and the gateway's own refusal."""
 Refusal = tuple[SensorId, str, int, Rejected]
 """Sensor, topic, receipt (epoch ms), and what is wrong."""
+Begin = Callable[[WriteTx, Sequence[Frame]], None]
+"""What a transaction that keeps these frames begins with. It may raise `Outage`: then they are not kept."""
 
 LONG_BYTES: Final = 2**15
 """A body that is not read on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
@@ -50,6 +52,10 @@ _LONGEST_PAUSE_S: Final = 0.2
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 3_600_000
 _log = observe.logger("ingest")
+
+
+def _nothing_else(_tx: WriteTx, _frames: Sequence[Frame]) -> None:
+    """A transaction begins with keeping the frames."""
 
 
 class Pipeline:
@@ -87,6 +93,7 @@ class Pipeline:
         now_ms: int,
         silent: Collection[SensorId] = (),
         again: Collection[SensorId] = (),
+        begin: Begin = _nothing_else,
     ) -> None:
         """Take a batch of frames to its end; end the trips of the `silent` sensors; read the sensors in `again` anew.
 
@@ -98,12 +105,12 @@ class Pipeline:
         concerned.update(silent, again)
         try:
             try:
-                await self._as_it_is(frames, concerned, silent, now_ms)
+                await self._as_it_is(frames, concerned, silent, now_ms, begin)
             except Outage:
                 raise
             except Exception:  # noqa: BLE001  a second try tells what the clock did
                 await self._skip_numbers(concerned, now_ms)
-                await self._as_it_is(frames, concerned, silent, now_ms)
+                await self._as_it_is(frames, concerned, silent, now_ms, begin)
         except Outage:
             self.tracks.forget(concerned)
             raise
@@ -111,15 +118,20 @@ class Pipeline:
             self.tracks.forget(concerned)
             if not frames:
                 raise
-            await self._narrow_down(frames, now_ms, silent, again)
+            await self._narrow_down(frames, now_ms, silent, again, begin)
 
     async def _as_it_is(
-        self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+        self,
+        frames: Sequence[Frame],
+        concerned: Collection[SensorId],
+        silent: Collection[SensorId],
+        now_ms: int,
+        begin: Begin,
     ) -> None:
         """Through, again for as long as another process changes meanwhile what the batch is placed against."""
         for turn in range(TRIES):
             try:
-                return await self._through(frames, concerned, silent, now_ms)
+                return await self._through(frames, concerned, silent, now_ms, begin)
             except Stale:
                 if self._store.shared:
                     # Whom another process took a sensor from waits a while, or both would for ever.
@@ -139,7 +151,12 @@ class Pipeline:
         self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE, before_no=before_no)))
 
     async def _through(
-        self, frames: Sequence[Frame], concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
+        self,
+        frames: Sequence[Frame],
+        concerned: Collection[SensorId],
+        silent: Collection[SensorId],
+        now_ms: int,
+        begin: Begin,
     ) -> None:
         over = await self._over(concerned, silent, now_ms)
         readings, answers, refusals = await self._decoded(frames)
@@ -148,7 +165,7 @@ class Pipeline:
         traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
         rows = self._place(items, over, now_ms)
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
-        await self._keep(concerned, rows, messages, answers, refusals, traces, now_ms)
+        await self._keep(lambda tx: begin(tx, frames), concerned, rows, messages, answers, refusals, traces, now_ms)
         acknowledge(frames)
         self._tell(rows, refusals, redelivered=len(readings) - len(items), answers=len(answers))
 
@@ -218,6 +235,7 @@ class Pipeline:
 
     async def _keep(
         self,
+        begin: Callable[[WriteTx], None],
         concerned: Collection[SensorId],
         rows: Rows,
         messages: Sequence[Message],
@@ -230,6 +248,7 @@ class Pipeline:
         log = self._log_rows(refusals, now_ms)
 
         def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal]]:
+            begin(tx)
             self.tracks.check(tx, concerned)
             if self._wishes.stale:
                 raise Stale
@@ -248,19 +267,29 @@ class Pipeline:
         hints.tell(self._signals, told)
 
     async def _narrow_down(
-        self, frames: Sequence[Frame], now_ms: int, silent: Collection[SensorId], again: Collection[SensorId]
+        self,
+        frames: Sequence[Frame],
+        now_ms: int,
+        silent: Collection[SensorId],
+        again: Collection[SensorId],
+        begin: Begin,
     ) -> None:
         """Something is wrong with the batch: take its halves in, and set the one bad frame aside."""
         if len(frames) > 1:
             half = len(frames) // 2
-            await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again)
-            await self.take_in(frames[half:], now_ms=now_ms)
+            await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again, begin=begin)
+            await self.take_in(frames[half:], now_ms=now_ms, begin=begin)
             return
         source, topic, body, received_ms, _, _ = frames[0]
         _log.exception("ingest.failed", sensor=source.sensor_id)
         refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
         log = self._log_rows(refusals, now_ms)
-        await self._store.write(lambda tx: rejected.LOG.insert(tx, log), locked=True)
+
+        def write(tx: WriteTx) -> None:
+            begin(tx, frames)
+            rejected.LOG.insert(tx, log)
+
+        await self._store.write(write, locked=True)
         acknowledge(frames)
         self._tell(Rows(), refusals)
 
