@@ -15,12 +15,13 @@ from tripline import app, outside
 from tripline.adapters import data_folder, tls_local
 from tripline.config import Config
 from tripline.domain import fields, ids
-from tripline.services import doctor, passwords
+from tripline.services import doctor, doctor_shared, passwords
 from tripline.services.accounts import registry
 from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.fleet.import_kinds import ImportKind
-from tripline.store import migrate, sqlite
+from tripline.store import inspection_shared, migrate, sqlite
+from tripline.store.postgres import PostgresStore
 from tripline.store.transactions import Store
 
 
@@ -32,6 +33,8 @@ def migrated(config: Config) -> str:
 
 async def examined(config: Config) -> doctor.Report:
     """What `tripline doctor` finds; changes nothing."""
+    if config.store.url:
+        return await _examined_shared(config)
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
     damage = migrate.damage(database)
@@ -48,6 +51,26 @@ async def examined(config: Config) -> doctor.Report:
     store = sqlite.SqliteStore(database)
     try:
         return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=app.now_ms()))
+    finally:
+        await store.close()
+
+
+async def _examined_shared(config: Config) -> doctor.Report:
+    """Disks of a database server, its copies and its log are its own administrator's affair."""
+    url, newest = config.store.url, migrate.newest()
+    certificate = doctor.certificate(_certificate_end(config, config.data), now_ms=app.now_ms())
+    try:
+        schema = migrate.version_of_shared(url)
+    except migrate.DatabaseError as error:
+        return doctor.Report([doctor_shared.unusable(str(error)), certificate], {}, [])
+    findings = [doctor.schema(schema, newest), certificate]
+    if schema != newest:
+        return doctor.Report(findings, {}, [])
+    store = PostgresStore(url, readers=1, writers=1)
+    try:
+        seen = await store.read(lambda tx: inspection_shared.look(tx, clock=app.now_ms))
+        findings += doctor_shared.about(seen)
+        return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=seen.clock_ms))
     finally:
         await store.close()
 

@@ -1,9 +1,10 @@
 """Is this installation well? What `tripline doctor` says about a data folder, beside a running server or without one.
 
-The caller measures what lies outside the database (disk, certificate, damage); the verdicts are made here.
+The caller measures what lies outside the database (disk, certificate, damage); the verdicts are made here, those about
+a shared database and its processes in `doctor_shared.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,25 +64,34 @@ class Report:
 
 def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
     """The findings that need no look into the tables."""
-    return [_schema(surroundings), _damage(surroundings), _disk(surroundings), _certificate(surroundings, now_ms)]
+    return [
+        schema(surroundings.schema, surroundings.newest_schema),
+        _damage(surroundings),
+        _disk(surroundings),
+        certificate(surroundings.certificate_end_ms, now_ms=now_ms),
+    ]
 
 
 def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
     """The whole report of a database of the present schema."""
+    return reported(tx, about(surroundings, now_ms=now_ms), now_ms=now_ms)
+
+
+def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
+    """These findings, and those about what waits in the tables."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
-        [*about(surroundings, now_ms=now_ms), _jobs(tx, now_ms), _mails(tx), _pushes(tx, now_ms)],
+        [*findings, _jobs(tx, now_ms), _mails(tx), _pushes(tx, now_ms)],
         rejected.counts(tx, everything, since_ms=0),
         rejected.newest(tx, everything, limit=NEWEST),
     )
 
 
-def _schema(seen: Surroundings) -> Finding:
-    if seen.schema == seen.newest_schema:
-        return Finding("schema", True, f"version {seen.schema}, the newest")
-    return Finding(
-        "schema", False, f"version {seen.schema or 'none'}, not {seen.newest_schema}; run `tripline migrate`"
-    )
+def schema(version: str | None, newest: str) -> Finding:
+    """Whether the database has the schema of this program."""
+    if version == newest:
+        return Finding("schema", True, f"version {version}, the newest")
+    return Finding("schema", False, f"version {version or 'none'}, not {newest}; run `tripline migrate`")
 
 
 def _damage(seen: Surroundings) -> Finding:
@@ -100,10 +110,11 @@ def _disk(seen: Surroundings) -> Finding:
     return Finding("disk", True, free)
 
 
-def _certificate(seen: Surroundings, now_ms: int) -> Finding:
-    if seen.certificate_end_ms is None:
+def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
+    """Whether devices can go on trusting the certificate; None: there is none."""
+    if end_ms is None:
         return Finding("certificate", True, "none yet; the first start makes one")
-    days = (seen.certificate_end_ms - now_ms) // _MS_PER_DAY
+    days = (end_ms - now_ms) // _MS_PER_DAY
     if days < 0:
         return Finding("certificate", False, f"ended {-days} days ago; devices refuse to connect")
     if days < CERTIFICATE_DAYS:

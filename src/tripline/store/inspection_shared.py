@@ -3,7 +3,7 @@
 Only PostgreSQL. Scoring jobs: `inspection.py`; what a server must be: `requirements.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,24 +43,33 @@ class Shared:
     server: Server
     clock_ms: int
     """The clock of the database."""
+    ahead_ms: int
+    """How far the clock of this machine is ahead of it."""
     nodes: Sequence[Node]
     connections: int
     connections_allowed: int
+    parts_wanted: Sequence[Part]
     parts_missing: Sequence[Part]
     aside: int
     """Rows in the parts for everything else, counted up to `ASIDE_COUNTED` for each table."""
 
 
-def look(tx: ReadTx, *, now_ms: int) -> Shared:
-    """All of it."""
+def look(tx: ReadTx, *, clock: Callable[[], int]) -> Shared:
+    """All of it. `clock` is that of this machine, epoch ms."""
+    before_ms = clock()
+    now_ms = clock_ms(tx)
+    ahead_ms = (before_ms + clock()) // 2 - now_ms
+    wanted = partitions.wanted(now_ms)
     connections: Any = tx.all(_CONNECTIONS)[0]
     return Shared(
         server=requirements.look(tx.connection),
-        clock_ms=clock_ms(tx),
+        clock_ms=now_ms,
+        ahead_ms=ahead_ms,
         nodes=nodes(tx),
         connections=connections[0],
         connections_allowed=connections[1],
-        parts_missing=partitions.missing(tx, partitions.wanted(now_ms)),
+        parts_wanted=wanted,
+        parts_missing=partitions.missing(tx, wanted),
         aside=partitions.aside(tx, limit=ASIDE_COUNTED),
     )
 

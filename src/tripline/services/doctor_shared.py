@@ -1,0 +1,80 @@
+"""What `tripline doctor` says about a shared database and the processes that use it.
+
+Not here: what waits in the tables (`doctor.py`), how it is asked (`store/inspection_shared.py`).
+"""
+
+from typing import Final
+
+from tripline.services.doctor import Finding
+from tripline.store.inspection_shared import ASIDE_COUNTED, Node, Shared
+
+SILENT_MS: Final = 10_000
+"""A process that says nothing for so long is taken for dead by the others."""
+SKEW_MS: Final = 1_000
+"""Row numbers are instants, so the clocks of all machines have to agree."""
+FULL: Final = 0.9
+"""Share of the server's connections."""
+NEEDED: Final = 2
+"""Weeks that need their parts before long: this one and the next."""
+ROLES: Final = ("api", "gateway", "worker")
+
+
+def unusable(why: str) -> Finding:
+    """The database cannot be asked."""
+    return Finding("database", False, why)
+
+
+def about(seen: Shared) -> list[Finding]:
+    """The findings about server, clock, parts and processes."""
+    server = seen.server
+    return [
+        Finding("database", True, f"PostgreSQL {server.version_text}, {server.encoding}"),
+        _connections(seen),
+        _clock(seen),
+        _parts(seen),
+        _nodes(seen),
+    ]
+
+
+def _connections(seen: Shared) -> Finding:
+    text = f"{seen.connections} of {seen.connections_allowed} used"
+    if seen.connections >= FULL * seen.connections_allowed:
+        return Finding("connections", False, f"{text}; raise max_connections, or lower store.readers and store.writers")
+    return Finding("connections", True, text)
+
+
+def _clock(seen: Shared) -> Finding:
+    if abs(seen.ahead_ms) > SKEW_MS:
+        way = "ahead of" if seen.ahead_ms > 0 else "behind"
+        text = f"this machine is {abs(seen.ahead_ms) / 1000:.1f} s {way} the database; let NTP set both"
+        return Finding("clock", False, text)
+    return Finding("clock", True, f"this machine and the database differ by {abs(seen.ahead_ms)} ms")
+
+
+def _parts(seen: Shared) -> Finding:
+    aside = ""
+    if seen.aside:
+        more = " or more" if seen.aside >= ASIDE_COUNTED else ""
+        aside = f"; {seen.aside}{more} rows are in no week's part"
+    soon = sorted({part.start_ms for part in seen.parts_wanted})[:NEEDED]
+    late = tuple(part.name for part in seen.parts_missing if part.start_ms in soon)
+    if late:
+        return Finding("parts", False, f"{len(late)} parts are missing{aside}; run `tripline migrate`", late)
+    return Finding("parts", True, f"those of this week and the next are there{aside}")
+
+
+def _nodes(seen: Shared) -> Finding:
+    alive = [node for node in seen.nodes if node.silent_ms < SILENT_MS]
+    details = tuple(_line(node) for node in seen.nodes)
+    if not alive:
+        return Finding("processes", True, "none runs", details)
+    done = {role for node in alive for role in node.roles.split(",")}
+    idle = [] if "all" in done else [role for role in ROLES if role not in done]
+    if idle:
+        return Finding("processes", False, f"{len(alive)} run, none of them as {' or '.join(idle)}", details)
+    return Finding("processes", True, f"{len(alive)} run", details)
+
+
+def _line(node: Node) -> str:
+    silent = "" if node.silent_ms < SILENT_MS else f", silent for {node.silent_ms // 1000} s"
+    return f"{node.name}: {node.roles}, for {node.age_ms // 60_000} minutes{silent}"
