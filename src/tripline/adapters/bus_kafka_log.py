@@ -1,0 +1,48 @@
+"""What brokers say of a topic beside its messages: `ports.BusLog`."""
+
+import asyncio
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from tripline.adapters import bus_kafka_options
+from tripline.config import Bus
+from tripline.ports import Outage
+
+T = TypeVar("T")
+_WAIT_S: Final = 10.0
+
+
+class KafkaLog:
+    """Implements `ports.BusLog` for one topic."""
+
+    def __init__(self, settings: Bus, *, topic: str) -> None:
+        self._topic = topic
+        self._admin = AdminClient(bus_kafka_options.connection(settings))
+        self._parts: list[int] = []
+
+    async def identity(self) -> str:
+        """The topic's name with the id that brokers gave it. Raises `Outage`."""
+        asked = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=_WAIT_S)
+        described: Any = await _answer(asked[self._topic])
+        self._parts = [part.id for part in described.partitions]
+        return f"{self._topic}@{described.topic_id}"
+
+    async def ends(self) -> dict[int, int]:
+        """Partition -> the offset that its next message will have. Raises `Outage`."""
+        await self.identity()
+        latest = {TopicPartition(self._topic, part): OffsetSpec.latest() for part in self._parts}  # type: ignore[no-untyped-call]
+        answers = self._admin.list_offsets(latest, request_timeout=_WAIT_S)
+        return {where.partition: (await _answer(answer)).offset for where, answer in answers.items()}
+
+
+async def _answer(asked: "Future[T]") -> T:
+    try:
+        async with asyncio.timeout(_WAIT_S + 1):
+            return await asyncio.wrap_future(asked)
+    except KafkaException as error:
+        raise Outage(f"The bus does not say how its topic is: {error.args[0].name()}.") from error
+    except TimeoutError as error:
+        raise Outage("The bus does not say how its topic is.") from error
