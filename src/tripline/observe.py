@@ -79,6 +79,9 @@ EVENTS: Final[dict[str, str]] = {
     "bus.paused": "what was read is not stored yet; nothing more is read until it is",
     "bus.resumed": "reading goes on",
     "bus.renewed": "the client's library gave up; it was started anew",
+    "bus.reject": "messages of customers could not be used; reason, how many, and where the first of them stands",
+    "bus.message_failed": "an unexpected error while a message was taken in; it was set aside; a bug",
+    "bus.outage": "messages of customers cannot be stored, or dead letters not written; nothing is lost, it is retried",
     "bus.failed": "an unexpected error while the bus was read or written; it goes on; a bug",
     "node.entered": "this process took its place among those that share the store; slot, node and roles",
     "node.away": "the store cannot be reached, so others may take this process for dead; tried again",
@@ -119,6 +122,11 @@ PUSH_OLDEST_SECONDS: Final = Gauge(
     "tripline_push_oldest_seconds", "How long the oldest waiting message to a customer's server has waited, seconds"
 )
 MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
+BUS_MESSAGES: Final = Counter(
+    "tripline_bus_messages_total",
+    "What became of customers' messages: stored by kind, duplicate, rejected",
+    ["outcome"],
+)
 BUS_READ: Final = Counter("tripline_bus_read_total", "Messages read from the bus, by topic", ["topic"])
 BUS_LAG: Final = Gauge(
     "tripline_bus_lag", "Messages of the partitions read here that are not stored yet, by topic", ["topic"]

@@ -40,6 +40,8 @@ class Cause(Enum):
     """The sensor was mapped to another vehicle, or to none."""
     REMOVED = auto()
     """The sensor was deleted."""
+    RESUMED = auto()
+    """A microtrip that names it: over the bus the customer's id says which trip it is."""
 
 
 NEXT: Final[dict[tuple[State | None, Cause], State]] = {
@@ -51,6 +53,7 @@ NEXT: Final[dict[tuple[State | None, Cause], State]] = {
     (State.OPEN, Cause.REMOUNTED): State.LAPSED,
     (State.OPEN, Cause.REMOVED): State.LAPSED,
     (State.LAPSED, Cause.MESSAGE): State.COMPLETE,
+    (State.LAPSED, Cause.RESUMED): State.OPEN,
 }
 """Every move there is; None is "no such trip yet"."""
 

@@ -42,6 +42,14 @@ class Refused:
     body: bytes
 
 
+def shortened(detail: str, body: bytes) -> tuple[str, bytes]:
+    """Detail and body as the log keeps them: of a long body the beginning, with a word about it."""
+    size = len(body)
+    if size <= BODY_LIMIT:
+        return detail, body
+    return f"{detail} [the first {BODY_LIMIT} of {size} bytes]", body[:BODY_LIMIT]
+
+
 def newest(tx: ReadTx, scope: Scope, *, limit: int, sensor_id: SensorId | None = None) -> list[Refused]:
     """The newest rejected messages within the scope, newest first; of one sensor when given."""
     statement = (

@@ -299,7 +299,7 @@ class Pipeline:
             numbers = self._ids.numbers(len(refusals), now_ms=now_ms)
             for (sensor_id, topic, _, refused), no in zip(refusals, numbers, strict=True):
                 limit = rejected.TEXT_LIMIT
-                detail, body = _kept(refused)
+                detail, body = rejected.shortened(refused.detail, refused.body)
                 log += (no, "device", sensor_id, topic[:limit], refused.reason, detail[:limit], body)
         return log
 
@@ -322,14 +322,6 @@ class Pipeline:
         for reason, count in Counter(refused.reason for _, _, _, refused in refusals).items():
             observe.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
-
-
-def _kept(refused: Rejected) -> tuple[str, bytes]:
-    """Detail and body as the log keeps them: of a long body the beginning, with a word about it."""
-    size, limit = len(refused.body), rejected.BODY_LIMIT
-    if size <= limit:
-        return refused.detail, refused.body
-    return f"{refused.detail} [the first {limit} of {size} bytes]", refused.body[:limit]
 
 
 def acknowledge(frames: Sequence[Frame]) -> None:

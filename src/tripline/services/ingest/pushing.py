@@ -9,7 +9,7 @@ anything a batch costs one look at its companies.
 Not here: the rows and their numbers (`services/push/notices.py`), the sending.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -21,7 +21,7 @@ from tripline.ports import Signals
 from tripline.services.ingest.placing import Item
 from tripline.services.ingest.tracks import Track
 from tripline.services.push import notices
-from tripline.services.push.notices import Message
+from tripline.services.push.notices import Message, Subject
 from tripline.store import outbox
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire import device_answers, device_tables, push
@@ -76,10 +76,13 @@ class Wishes:
 
     async def about(self, items: Iterable[Item], *, now_ms: int) -> dict[CompanyId, Wanted]:
         """The companies of these sensors that somebody wants messages about. Raises `Outage`."""
+        return await self.of_companies({item[0].company_id for item in items}, now_ms=now_ms)
+
+    async def of_companies(self, companies: Collection[CompanyId], *, now_ms: int) -> dict[CompanyId, Wanted]:
+        """Those of the companies about whose sensors somebody wants messages. Raises `Outage`."""
         if self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS:
             self._read_ms = now_ms
             self.forget()
-        companies = {item[0].company_id for item in items}
         known = self._of
         missing = [company_id for company_id in companies if company_id not in known]
         if missing:
@@ -117,13 +120,14 @@ def messages(
         vehicle_id = next(vehicles) if isinstance(reading, Trip) else track.vehicle_id
         about = wanted.get(track.company_id)
         if about is not None and not isinstance(reading, LatestValues):
-            found += _of_one(track, reading, received_ms, about, vehicle_id)
+            found += of_one(track, reading, received_ms, about, vehicle_id)
     return found
 
 
-def _of_one(
-    track: Track, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
+def of_one(
+    about_whom: Track | Subject, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
 ) -> Iterable[Message]:
+    """What is to be sent about one reading of a sensor that was stored."""
     kind, sent = numbers(reading)
     receivers = about.receivers(kind, sent)
     if not receivers:
@@ -131,8 +135,8 @@ def _of_one(
     payload = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
     notice = push.Notice(
         master_company_id=about.operator_id,
-        company_id=track.company_id,
-        sensor_id=track.sensor_id,
+        company_id=about_whom.company_id,
+        sensor_id=about_whom.sensor_id,
         vehicle_id=push.vehicle_or_unset(vehicle_id),
         ts=push.message_ms(reading.ts, received_ms),
         ty=_NAMES[type(reading)],
@@ -147,7 +151,9 @@ def numbers(reading: Told) -> tuple[int, int]:
     sent without one, the kind's."""
     if isinstance(reading, Event):
         return reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty
-    trip = device_tables.TRIP_OF[reading.device_type]
+    trip = device_tables.TRIP_OF.get(reading.device_type)
+    if trip is None:
+        return _NO_NUMBER, reading.ty
     return trip + 1 if isinstance(reading, Microtrip) else trip, reading.ty
 
 

@@ -1,0 +1,71 @@
+"""What a second delivery over the bus is, and what a trip keeps of its trip message (bus-messages 4.11, 4.15, 5).
+
+A customer's trip lives by the customer's `tripId`: the states are those of every trip (`trips.py`), but another number
+or a new mounting does not part it, what comes after silence goes on with it, and a sensor may have several open.
+
+Not here: who asks (`services/bus/placing.py`), rows (`store/bus_trips.py`).
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+SOURCE: Final = "bus"
+"""`trip.source` of a trip that customers' messages made; the pipeline of devices leaves it alone."""
+
+_OWNER_BITS: Final = 20
+_CONTENT_BITS: Final = 43
+"""Together 63: a positive number in a signed column. The records of one owner lie beside each other in the index."""
+_REMEMBERED: Final = 4
+"""Trip messages of one trip that are known when they come again: the one that counts, and those before it."""
+_DIGEST_BYTES: Final = 4
+
+
+def record_key(owner: str, record: str, content: bytes = b"") -> int:
+    """The number by which a record is found again: by what the customer calls it, or by its content too.
+
+    Another record may have the same number by chance, so who finds one compares the payload.
+    """
+    head = hashlib.blake2b(owner.encode(), digest_size=8).digest()
+    body = hashlib.blake2b(record.encode() + b"\0" + content, digest_size=8, salt=head).digest()
+    return (int.from_bytes(head) >> (64 - _OWNER_BITS) << _CONTENT_BITS) | int.from_bytes(body) >> (64 - _CONTENT_BITS)
+
+
+def digest(*parts: bytes) -> str:
+    """A short text that tells one trip message of a trip from another."""
+    return hashlib.blake2b(b"\0".join(parts), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a trip keeps of its trip message besides payload and distance; `trip.message_key` is its text."""
+
+    start_ms: int | None
+    """As the message says; None: the samples say."""
+    end_ms: int | None
+    parking: bool
+    """Whether the message says so."""
+    alone: bool
+    """Whether the trip had no sample yet."""
+    digests: tuple[str, ...]
+    """Of the message that counts, and of those before it, the newest first."""
+
+    @property
+    def text(self) -> str:
+        """At most 64 characters."""
+        flags = ("p" if self.parking else "") + ("a" if self.alone else "")
+        times = (("" if at_ms is None else str(at_ms)) for at_ms in (self.start_ms, self.end_ms))
+        return ":".join([f"b{flags}", *times, "".join(self.digests[:_REMEMBERED])])
+
+
+def told(text: str) -> Told:
+    """The inverse of `Told.text`."""
+    flags, start, end, digests = text.split(":")
+    width = 2 * _DIGEST_BYTES
+    return Told(
+        start_ms=int(start) if start else None,
+        end_ms=int(end) if end else None,
+        parking="p" in flags,
+        alone="a" in flags,
+        digests=tuple(digests[place : place + width] for place in range(0, len(digests), width)),
+    )

@@ -1,0 +1,80 @@
+"""The bus door's batches over a fresh store with one company, vehicle, driver and sensor (`ingest_rig`)."""
+
+import json
+import zoneinfo
+from pathlib import Path
+from typing import Any
+
+from tests.support.ingest_rig import NOW, Rig
+from tripline.config import Harsh, Scoring
+from tripline.domain.ids import CompanyId
+from tripline.services.bus.batches import BusBatches, Outcome
+from tripline.services.bus.messages import Message
+from tripline.services.scores.scorer import Scorer
+from tripline.wire.bus import EVENTS, MICROTRIPS, TRIPS
+
+ZONE = zoneinfo.ZoneInfo("Asia/Seoul")
+LATER = NOW + 1_000_000
+"""When the messages of most tests are received: after the drive."""
+_KINDS: Any = {MICROTRIPS: "microtrip", TRIPS: "trip", EVENTS: "event"}
+_TOPICS = {kind: topic for topic, kind in _KINDS.items()}
+
+
+class BusRig(Rig):
+    """A bus door without a bus; use it as a context."""
+
+    grace_s = 0.0
+
+    def start(self) -> None:
+        super().start()
+        self.now_ms = max(self.now_ms, LATER)
+        self.batches = BusBatches(
+            store=self.store, ids=self.ids, signals=self.signals, zone=ZONE, grace_s=self.grace_s, max_items=1000
+        )
+
+    def deliver(self, *messages: Any, topic: str | None = None, company: str | None = None) -> Outcome:
+        """Take messages in as one batch, each from the topic of its `msgType` when none is given."""
+        return self.take([message(each, topic=topic, company=company) for each in messages])
+
+    def take(self, messages: list[Message]) -> Outcome:
+        outcome: Outcome = self.run(self.batches.take_in(messages, now_ms=self.now_ms))
+        return outcome
+
+    def score(self) -> None:
+        """Score what is due."""
+
+        async def work() -> None:
+            scorer = Scorer(
+                store=self.store,
+                scoring=Scoring(),
+                harsh=Harsh(),
+                ids=self.ids,
+                signals=self.signals,
+                clock=lambda: self.now_ms,
+            )
+            while await scorer.score_due():
+                pass
+
+        self.run(work())
+
+
+def message(
+    content: Any, *, topic: str | None = None, company: str | None = None, offset: int | None = None
+) -> Message:
+    """A message as the bus would bring it."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    if topic is None:
+        kind = content.get("msgType") if isinstance(content, dict) else None
+        topic = _TOPICS.get(kind.lower() if isinstance(kind, str) else "", MICROTRIPS)
+    return Message(topic, body, _KINDS.get(topic), None if company is None else CompanyId(company), 0, offset)
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    """Why messages were refused."""
+    return [each.rejected.reason for each in outcome.refused]
+
+
+def fresh(folder: Path, template: Path | None = None) -> BusRig:
+    rig = BusRig.fresh(folder, template=template)
+    assert isinstance(rig, BusRig)
+    return rig
