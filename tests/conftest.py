@@ -11,7 +11,7 @@ from tests.support import databases, logs
 
 pytest_plugins = ("tests.support.store_runs",)
 
-LONG_FIRST = ("system", "properties", "conformance", "integration", "fuzz", "house")
+LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""
 
 

@@ -1,0 +1,57 @@
+"""The disk of an embedded server is full under load: devices wait, reads are answered, and what was told is kept."""
+
+import contextlib
+import json
+import sqlite3
+import ssl
+import time
+from typing import Any
+
+import pytest
+from tests.support import faults, faults_disk, producers, servers
+from tests.support.fleet import Company
+
+DEVICES = 8
+DISK_MIB = 32
+EMBEDDED = {"TRIPLINE_STORE_URL": "", "TRIPLINE_LOG_FORMAT": "json"}
+
+
+@pytest.mark.slow
+def test_full_disk_of_an_embedded_server_under_load_takes_nothing_and_loses_nothing() -> None:
+    faults_disk.need("a full disk")
+    with (
+        faults_disk.disk(mib=DISK_MIB) as disk,
+        servers.serving(disk.folder / "data", variables=EMBEDDED) as server,
+        Company(server.api, server.data, variables=EMBEDDED) as company,
+        contextlib.closing(sqlite3.connect(server.data / "tripline.db")) as database,
+    ):
+        registered = [company.vehicle_with_sensor(number) for number in range(DEVICES)]
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        with producers.driving(registered, [(server.device_host, server.device_port)], tls, rate=60) as load:
+            load.flows()
+            disk.fill()
+            _until_logged(server, "ingest.outage")
+            written = company.http.post("/api/tre/v1/vehicle", json={"vehicleNo": "99A9999", "mileage": 1})
+            read = company.http.get(f"/api/tre/v1/vehicle/{registered[0].vehicle_id}")
+            while_full = load.acknowledged
+            _until_logged(server, "ingest.outage", times=3)
+            nothing_more = load.acknowledged
+            disk.free()
+            load.flows()
+
+        def rows(statement: str) -> list[tuple[Any, ...]]:
+            return database.execute(statement).fetchall()
+
+        assert (written.status_code, read.status_code) == (503, 200)
+        assert nothing_more == while_full
+        faults.hold(load, rows)
+        assert rows("PRAGMA integrity_check") == [("ok",)]
+        events = [json.loads(line) for line in server.log()]
+        assert [each for each in events if each["level"] == "error"] == []
+
+
+def _until_logged(server: servers.Running, event: str, *, times: int = 1) -> None:
+    until = time.monotonic() + 30
+    while sum(f'"{event}"' in line for line in server.log()) < times:
+        assert time.monotonic() < until, server.log()[-5:]
+        time.sleep(0.02)

@@ -1,0 +1,106 @@
+"""PostgreSQL is killed, restarted, or has no room left, under load: devices wait, and what they were told is kept.
+
+Several processes of Tripline on one PostgreSQL, which is on a small disk; each fault under its own load.
+"""
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from tests.support import clusters, faults, faults_disk, postgres
+from tests.support.clusters import Deployment
+from tests.support.faults_disk import Disk
+
+DEVICES = 10
+DISK_MIB = 320
+PASSWORD = "known-to-nobody"
+NODES = {"gateways": 0, "apis": 0, "workers": 0, "everything": 1}
+SETTINGS = {"shared_buffers": "32MB", "min_wal_size": "32MB", "max_wal_size": "64MB"}
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[Disk]:
+    faults_disk.need("faults of the store")
+    with faults_disk.disk(mib=DISK_MIB) as small:
+        yield small
+
+
+@pytest.fixture(scope="module")
+def deployment(disk: Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    postgres.need("faults of the store")
+    database = postgres.Cluster(durable=True, password=PASSWORD, settings=SETTINGS, within=disk.folder)
+    try:
+        with clusters.deployed(tmp_path_factory.mktemp("nodes"), database, **NODES) as running:
+            yield running
+    finally:
+        database.remove()
+
+
+def outages(deployment: Deployment) -> int:
+    return sum(node.count("ingest.outage") for node in deployment.gateways)
+
+
+def until_an_outage(deployment: Deployment, *, more_than: int) -> None:
+    """Wait until a gateway has noticed."""
+    until = time.monotonic() + 30
+    while outages(deployment) <= more_than:
+        assert time.monotonic() < until, "nobody noticed"
+        time.sleep(0.05)
+
+
+def asked(deployment: Deployment) -> list[int]:
+    """What every api answers to a question of the company's."""
+    headers = deployment.company.http.headers
+    path = f"/api/tre/v1/company/{deployment.company.record['id']['id']}"
+    return [httpx.get(node.api + path, headers=headers, timeout=30).status_code for node in deployment.apis]
+
+
+@pytest.mark.slow
+def test_postgresql_killed_under_load_keeps_everything_acknowledged_exactly_once(deployment: Deployment) -> None:
+    with deployment.driving(DEVICES) as load:
+        load.flows()
+        for _ in range(2):
+            before = outages(deployment)
+            deployment.database.kill()
+            until_an_outage(deployment, more_than=before)
+            meanwhile = asked(deployment)
+            deployment.database.start()
+            load.flows()
+
+    assert set(meanwhile) == {503}
+    assert set(asked(deployment)) == {200}
+    faults.hold(load, deployment.rows)
+    faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
+
+
+@pytest.mark.slow
+def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_exactly_once(
+    deployment: Deployment,
+) -> None:
+    with deployment.driving(DEVICES) as load:
+        load.flows()
+        deployment.database.stop()
+        deployment.database.start()
+        load.flows()
+
+    assert set(asked(deployment)) == {200}
+    faults.hold(load, deployment.rows)
+    faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
+
+
+@pytest.mark.slow
+def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(deployment: Deployment, disk: Disk) -> None:
+    before = outages(deployment)
+    with deployment.driving(DEVICES, rate=50) as load:
+        load.flows()
+        disk.fill()
+        until_an_outage(deployment, more_than=before)
+        disk.free()
+        if deployment.database.ended():  # it gives up when it cannot write its log
+            deployment.database.start()
+        load.flows()
+
+    assert set(asked(deployment)) == {200}
+    faults.hold(load, deployment.rows)
+    faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])

@@ -1,0 +1,240 @@
+"""Tripline as several processes on one PostgreSQL: gateways, apis and workers, each killed, stopped and started by a
+test, by its own process id.
+
+Each node has a data folder of its own, as on a machine of its own; all show one certificate, as behind one name. Node
+logs are JSON lines, kept over restarts.
+"""
+
+import contextlib
+import itertools
+import json
+import signal
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support import brokers, certificates, fleet, postgres, producers, servers
+
+DATABASE = "fleet"
+START_S = 90
+STOP_S = 30
+GATEWAY, API, WORKER, ALL = "gateway", "api", "worker", "all"
+DOORS = ("api", "analytics", "device")
+
+
+@dataclass
+class Node:
+    """One process: its role, where it listens, and what it logged."""
+
+    name: str
+    role: str
+    folder: Path
+    variables: Mapping[str, str]
+    ports: Mapping[str, int]
+    host: str = "127.0.0.1"
+    inside: Sequence[str] = ()
+    """A command that runs it somewhere else, such as in a network namespace."""
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def api(self) -> str:
+        """The address of its REST door."""
+        return f"http://{self.host}:{self.ports['api']}"
+
+    @property
+    def devices(self) -> tuple[str, int]:
+        """Where devices reach it."""
+        return self.host, self.ports["device"]
+
+    @property
+    def running(self) -> bool:
+        """Whether its process is there."""
+        return self.process is not None and self.process.poll() is None
+
+    def launch(self) -> None:
+        """Start its process; `ready` waits until it can be used."""
+        assert not self.running, f"{self.name} runs"
+        flags = [f"--{door}-port={port}" for door, port in self.ports.items()]
+        roles = [] if self.role == ALL else [f"--role={self.role}"]
+        command = servers.command("serve", "--data", str(self.folder / "data"), "--host", self.host, *flags, *roles)
+        self.said.unlink(missing_ok=True)
+        with self.log.open("ab") as log, self.said.open("wb") as said:
+            self.process = subprocess.Popen(
+                [*self.inside, *command],
+                env=servers.environment(self.variables),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=log,
+            )
+
+    def ready(self) -> None:
+        """Wait until its doors are open."""
+        until = time.monotonic() + START_S
+        while not self.said.read_bytes().startswith(b"ready "):
+            assert self.running and time.monotonic() < until, (
+                f"{self.name} is not ready: {self.log.read_text()[-3_000:]}"
+            )
+            time.sleep(0.02)
+
+    def start(self) -> None:
+        """Start it, and wait until its doors are open."""
+        self.launch()
+        self.ready()
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(STOP_S)
+
+    def stop(self) -> int:
+        """End it as an operator would; its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_S)
+
+    def events(self) -> list[dict[str, Any]]:
+        """What it logged, over all its lives. A line that is no log event is one of its own, under `text`."""
+        return [_event(line) for line in self.log.read_text("utf-8", "replace").splitlines()]
+
+    def count(self, event: str) -> int:
+        """How often it logged an event."""
+        return sum(each.get("event") == event for each in self.events())
+
+    def until_logged(self, event: str, *, more_than: int = 0, within_s: float = START_S) -> None:
+        """Wait until it has logged an event more often than that."""
+        until = time.monotonic() + within_s
+        while self.count(event) <= more_than:
+            assert time.monotonic() < until, f"{self.name} did not log {event}"
+            time.sleep(0.05)
+
+    @property
+    def log(self) -> Path:
+        """The file it logs to."""
+        return self.folder / "log"
+
+    @property
+    def said(self) -> Path:
+        """What it printed since it started last."""
+        return self.folder / "said"
+
+
+@dataclass
+class Deployment:
+    """Nodes on one store, with a company that was registered through the first of them that has a REST door."""
+
+    nodes: list[Node]
+    database: postgres.Cluster
+    variables: Mapping[str, str]
+    tls: ssl.SSLContext
+    company: fleet.Company = field(init=False)
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def of_role(self, role: str) -> list[Node]:
+        """The nodes that do this work."""
+        return [node for node in self.nodes if node.role in (role, ALL)]
+
+    @property
+    def gateways(self) -> list[Node]:
+        """Nodes that devices connect to."""
+        return self.of_role(GATEWAY)
+
+    @property
+    def apis(self) -> list[Node]:
+        """Nodes that answer requests."""
+        return self.of_role(API)
+
+    @property
+    def workers(self) -> list[Node]:
+        """Nodes that score, push and read the bus."""
+        return self.of_role(WORKER)
+
+    def start_all(self) -> None:
+        """Start every node that does not run, all at once."""
+        idle = [node for node in self.nodes if not node.running]
+        for node in idle:
+            node.launch()
+        for node in idle:
+            node.ready()
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command with the settings of this deployment."""
+        return servers.run(*arguments, variables=self.variables)
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement on the store."""
+        return self.database.run(statement, database=DATABASE)
+
+    def registered(self, count: int) -> list[fleet.Registered]:
+        """New vehicles, each with a sensor."""
+        return [self.company.vehicle_with_sensor(next(self._numbers)) for _ in range(count)]
+
+    @contextlib.contextmanager
+    def driving(self, count: int, *, rate: float = 20.0) -> Iterator[producers.Load]:
+        """So many new devices, which drive while the block runs; at its end everything they sent is acknowledged."""
+        gateways = [node.devices for node in self.gateways]
+        with producers.driving(self.registered(count), gateways, self.tls, rate=rate) as load:
+            yield load
+
+
+@contextlib.contextmanager
+def deployed(
+    folder: Path,
+    database: postgres.Cluster,
+    *,
+    gateways: int = 2,
+    apis: int = 2,
+    workers: int = 2,
+    everything: int = 0,
+    variables: Mapping[str, str] | None = None,
+    hosts: Mapping[str, tuple[str, Sequence[str]]] | None = None,
+) -> Iterator[Deployment]:
+    """So many processes of each role (`everything`: of all roles) on a new database, until the block ends.
+
+    `hosts`: for names of nodes (`gateway-1`) the address that they have, and the command that runs them there.
+    """
+    made = certificates.make(folder)
+    settings = {
+        "TRIPLINE_STORE_URL": database.create(DATABASE),
+        "TRIPLINE_TLS_CERT": str(made.certificate),
+        "TRIPLINE_TLS_KEY": str(made.key),
+        "TRIPLINE_LOG_FORMAT": "json",
+        "TRIPLINE_HTTPS": "false",
+        "TRIPLINE_PUSH_ALLOW_PRIVATE": "true",
+        **(variables or {}),
+    }
+    numbers = {GATEWAY: gateways, API: apis, WORKER: workers, ALL: everything}
+    names = [(f"{role}-{number}", role) for role, count in numbers.items() for number in range(1, count + 1)]
+    ports = iter(brokers.free_ports("127.0.0.1", len(DOORS) * len(names)))
+    tls = made.client_context()
+    tls.check_hostname = False  # by which address a node is reached is no matter here
+    nodes = []
+    for name, role in names:
+        place = folder / name
+        place.mkdir()
+        host, inside = (hosts or {}).get(name, ("127.0.0.1", ()))
+        nodes.append(Node(name, role, place, settings, {door: next(ports) for door in DOORS}, host, inside))
+    deployment = Deployment(nodes, database, settings, tls)
+    migrated = deployment.run("migrate", "--data", str(folder / "operator"))
+    assert migrated.returncode == 0, migrated.stderr
+    try:
+        deployment.start_all()
+        first = deployment.apis[0]
+        with fleet.Company(first.api, folder / "operator", variables=settings) as deployment.company:
+            yield deployment
+    finally:
+        for node in nodes:
+            if node.running:
+                node.kill()
+
+
+def _event(line: str) -> dict[str, Any]:
+    with contextlib.suppress(ValueError):
+        found = json.loads(line)
+        if isinstance(found, dict):
+            return found
+    return {"text": line}

@@ -1,0 +1,160 @@
+"""What must hold after a fault, whatever it was: everything acknowledged is stored once, in the order sent; every trip
+has one score, that of the same drive on an undisturbed server; the log says what happened, and nothing it must not.
+"""
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+import ssl
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.support import producers, servers
+from tests.support.clusters import Node
+from tests.support.device import CarefulDevice
+from tests.support.fleet import Company
+from tripline import observe
+
+Rows = Callable[[str], list[tuple[Any, ...]]]
+"""The rows of a statement on the store that is looked at."""
+PATIENCE_S = 60
+MICROTRIPS = """
+    SELECT trip.sensor_id, trip.tid, microtrip.ty, microtrip.ts, microtrip.payload
+    FROM microtrip JOIN trip ON trip.no = microtrip.trip_no ORDER BY microtrip.no"""
+TRIPS = """
+    SELECT sensor_id, no, tid, state, start_ms, end_ms, payload, not_scored FROM trip ORDER BY start_ms, no"""
+SCORES = """
+    SELECT trip_no, score, accel, de_accel, over_speed, over_speed_s, distance_m FROM driving_score"""
+EVENTS = """
+    SELECT gps_event.trip_no, event_ms - trip.start_ms, event_type, speed_mh, lat, lon, info
+    FROM gps_event JOIN trip ON trip.no = gps_event.trip_no ORDER BY gps_event.trip_no, event_ms, event_type"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What scoring made of a trip: the score's row, and its GPS events with their times since the start."""
+
+    score: tuple[Any, ...]
+    events: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Everything that a store holds of one sensor."""
+
+    microtrips: list[dict[str, Any]]
+    """As messages, in the order stored."""
+    trips: list[tuple[int, str, Any]]
+    """Number, state and message of each, in the order driven."""
+    verdicts: list[Verdict | None]
+    """What was made of each."""
+
+
+def stored(rows: Rows) -> dict[str, Stored]:
+    """What a store holds, by sensor."""
+    scores: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for no, *score in rows(SCORES):
+        scores[no].append(tuple(score))
+    assert all(len(found) == 1 for found in scores.values()), "a trip has two scores"
+    events: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for no, *event in rows(EVENTS):
+        events[no].append(tuple(event))
+    found: dict[str, Stored] = defaultdict(lambda: Stored([], [], []))
+    for sensor_id, _, ty, ts, payload in rows(MICROTRIPS):
+        found[str(sensor_id)].microtrips.append({"ty": ty, "ts": ts, "pld": json.loads(payload)})
+    for sensor_id, no, tid, state, _, _, payload, _ in rows(TRIPS):
+        of_sensor = found[str(sensor_id)]
+        of_sensor.trips.append((tid, state, json.loads(payload) if payload else None))
+        of_sensor.verdicts.append(Verdict(scores[no][0], tuple(events[no])) if no in scores else None)
+    return dict(found)
+
+
+@cache
+def undisturbed() -> dict[str, Verdict | None]:
+    """What an embedded server makes of each drive that devices drive here, with nothing happening to it; None: it is
+    too short to be scored."""
+    drives = producers.drives()
+    embedded = {"TRIPLINE_STORE_URL": ""}
+    with TemporaryDirectory() as folder, servers.serving(Path(folder) / "data", variables=embedded) as server:
+        with Company(server.api, server.data, variables=embedded) as company:
+            registered = [company.vehicle_with_sensor(number) for number in range(len(drives))]
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        for one, drive in zip(registered, drives, strict=True):
+            box = CarefulDevice(one.token, server.device_host, server.device_port, tls)
+            asyncio.run(box.play([json.dumps(message).encode() for message in drive.bodies(0)]))
+
+        with contextlib.closing(sqlite3.connect(server.data / "tripline.db")) as database:
+
+            def rows(statement: str) -> list[tuple[Any, ...]]:
+                return database.execute(statement).fetchall()
+
+            everything_scored(rows)
+            found = stored(rows)
+    verdicts = {drive.name: found[one.sensor_id].verdicts[0] for one, drive in zip(registered, drives, strict=True)}
+    assert [verdict is None for verdict in verdicts.values()] == [False, False, True, False]
+    return verdicts
+
+
+def everything_scored(rows: Rows, *, within_s: float = PATIENCE_S) -> None:
+    """Wait until no trip waits for its score."""
+    until = time.monotonic() + within_s
+    while (waiting := rows("SELECT count(*) FROM scoring_job")) != [(0,)]:
+        assert time.monotonic() < until, f"{waiting[0][0]} trips wait for their score"
+        time.sleep(0.1)
+
+
+def hold(load: producers.Load, rows: Rows) -> None:
+    """Everything that must hold of a load that came to its end: see the head of this file."""
+    everything_scored(rows)
+    found = stored(rows)
+    expected = undisturbed()
+    for box in load.boxes:
+        sent_microtrips = [message for message in box.sent if message["ty"] == 2]
+        sent_trips = [message["pld"] for message in box.sent if message["ty"] == 1]
+        of_sensor = found[box.registered.sensor_id]
+        assert box.acknowledged == len(box.sent)
+        _same(of_sensor.microtrips, sent_microtrips)
+        assert of_sensor.trips == [(trip["tid"], "COMPLETE", trip) for trip in sent_trips]
+        assert of_sensor.verdicts == [expected[name] for name in box.driven]
+    totals = {str(vehicle_id): count for vehicle_id, count in rows("SELECT vehicle_id, count FROM vehicle_score")}
+    for box in load.boxes:
+        assert totals.get(box.registered.vehicle_id, 0) == sum(expected[name] is not None for name in box.driven)
+
+
+def _same(kept: Sequence[Any], sent: Sequence[Any]) -> None:
+    """Equal, and when not: what is missing, what is there twice, or where the order breaks, in few words."""
+    if kept == sent:
+        return
+    there, wanted = [message["ts"] for message in kept], [message["ts"] for message in sent]
+    lost = [wanted.index(ts) for ts in sorted(set(wanted) - set(there))]
+    twice = [wanted.index(ts) for ts in sorted({ts for ts in there if there.count(ts) > 1})]
+    strange = len(set(there) - set(wanted))
+    raise AssertionError(
+        f"{len(sent)} sent, {len(kept)} kept: lost {lost}, twice {twice}, strange {strange}, "
+        f"in order: {there == sorted(there)}"
+    )
+
+
+def logs_are_plain(nodes: Iterable[Node], secrets: Iterable[str] = ()) -> None:
+    """Each line of each log is an event of the catalogue, none is a bug, and no secret or position is in any."""
+    unwanted = list(secrets)
+    for node in nodes:
+        text = node.log.read_text("utf-8", "replace")
+        strange = [each for each in node.events() if each.get("event") not in observe.EVENTS]
+        bugs = [each for each in node.events() if each.get("level") == "error" or "exception" in each]
+        assert strange == [], (node.name, strange[:3])
+        assert bugs == [], (node.name, bugs[:3])
+        assert [each for each in unwanted if each in text] == [], node.name
+
+
+def secrets_of(load: producers.Load) -> list[str]:
+    """What of a load must not be in a log: tokens, and where the vehicles were."""
+    points = [drive.points[len(drive.points) // 2] for drive in producers.drives()]
+    return [*(box.registered.token for box in load.boxes), *(str(point.lat) for point in points)]
