@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import bindparam, select
 
 from tripline.domain import ids
-from tripline.domain.ids import VehicleId
+from tripline.domain.ids import RowNo, VehicleId
 from tripline.domain.journeys import StoredEvent
 from tripline.store import erasures
 from tripline.store.journeys import Span
@@ -35,20 +35,40 @@ _IS_EVENT: Final = Hot(
     ),
     *("no", "id", "vehicle"),
 )
+_OF_CUSTOMER: Final = Hot(
+    select(device_event.c.no)
+    .where(
+        device_event.c.bus_key.is_not(None),
+        device_event.c.id == bindparam("id"),
+        device_event.c.vehicle_id == bindparam("vehicle"),
+    )
+    .order_by(device_event.c.no)
+    .limit(1),
+    *("id", "vehicle"),
+)
 
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredEvent]:
     """Device events of the vehicle, by creation. Raises `UnknownOffset`."""
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
     if span.after is not None:
-        place = ids.no_of(span.after)
-        if not tx.hot(_IS_EVENT, place, span.after, vehicle_id):
-            raise UnknownOffset.of_list()
+        place = _no_of(tx, vehicle_id, span.after)
         if span.ascending:
             first = max(first, ids.RowNo(place + 1))
         else:
             end = min(end, place)
     return [StoredEvent(*row) for row in tx.hot(_page(span.ascending), vehicle_id, first, end, span.limit)]
+
+
+def _no_of(tx: ReadTx, vehicle_id: VehicleId, event_id: str) -> RowNo:
+    """The row number of one of the vehicle's events: it is in an id of ours; a customer's is looked up."""
+    no = ids.no_of(event_id)
+    if tx.hot(_IS_EVENT, no, event_id, vehicle_id):
+        return no
+    named = tx.hot(_OF_CUSTOMER, event_id, vehicle_id)
+    if not named:
+        raise UnknownOffset.of_list()
+    return RowNo(named[0][0])
 
 
 @cache

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, tuple_
 
-from tripline.domain import ids
+from tripline.domain import bus, ids
 from tripline.domain.access import Scope
-from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
+from tripline.domain.ids import RowNo, SensorId, TripId, UserId, VehicleId
 from tripline.domain.journeys import StoredMicrotrip, StoredTrip
 from tripline.store import erasures, scopes
 from tripline.store.listing import UnknownOffset
@@ -67,15 +67,25 @@ def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredT
 
 def microtrips_of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
     """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
-    if span.after is not None and not tx.hot(_IS_MICROTRIP, ids.no_of(span.after), span.after, trip_id):
-        raise UnknownOffset.of_list()
+    place = None if span.after is None else _microtrip_no(tx, trip_id, span.after)
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if span.after is not None and span.ascending:
-        first = max(first, ids.RowNo(ids.no_of(span.after) + 1))
-    elif span.after is not None:
-        end = min(end, ids.no_of(span.after))
+    if place is not None and span.ascending:
+        first = max(first, ids.RowNo(place + 1))
+    elif place is not None:
+        end = min(end, place)
     rows = tx.hot(_microtrip_page(span.ascending), trip_id, first, end, span.limit)
     return [StoredMicrotrip(*row) for row in rows]
+
+
+def _microtrip_no(tx: ReadTx, trip_id: TripId, microtrip_id: str) -> RowNo:
+    """The row number of one of the trip's microtrips: it is in an id of ours; a customer's is looked up."""
+    no = ids.no_of(microtrip_id)
+    if tx.hot(_IS_MICROTRIP, no, microtrip_id, trip_id):
+        return no
+    named = tx.hot(_OF_CUSTOMER, bus.record_key(trip_id, microtrip_id), microtrip_id, trip_id)
+    if not named:
+        raise UnknownOffset.of_list()
+    return RowNo(named[0][0])
 
 
 def trip_of(tx: ReadTx, trip_id: TripId) -> StoredTrip:
@@ -127,6 +137,17 @@ _IS_MICROTRIP: Final = Hot(
     "no",
     "id",
     "trip",
+)
+_OF_CUSTOMER: Final = Hot(
+    select(microtrip.c.no)
+    .select_from(_JOINED)
+    .where(
+        microtrip.c.bus_key == bindparam("key"),
+        microtrip.c.id == bindparam("id"),
+        trip.c.id == bindparam("trip"),
+    )
+    .limit(1),
+    *("key", "id", "trip"),
 )
 _LATEST_MICROTRIP: Final = Hot(
     select(*_MICROTRIP)

@@ -272,7 +272,9 @@ def _live(row: tuple[object, ...], latest: dict[int, int]) -> trips.LiveTrip:
     no, trip_id, state, tid, device_type, parking, vehicle_id, user_id, start_ms, end_ms, closed_ms = map(
         _interned, row[:11]
     )
-    assert isinstance(no, int) and isinstance(start_ms, int)
+    assert isinstance(no, int)
+    if not isinstance(start_ms, int):
+        start_ms = ids.ms_of_no(no)  # a trip over the bus that only an event has named
     return trips.LiveTrip(
         RowNo(no),
         TripId(str(trip_id)),

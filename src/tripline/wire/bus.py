@@ -1,8 +1,10 @@
 """Messages on the bus of a customer's own collecting system: the documented envelopes (bus-messages 1 to 3).
 
-Payloads are those of devices. This version reads no bus: the structs say what the published description promises.
+Payloads are those of devices. The structs say what the published description promises, and what a dead letter is; how
+messages are really read, with all tolerance, is in `bus_read.py`.
 """
 
+import base64
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -138,3 +140,48 @@ class BusEvent(msgspec.Struct, rename="camel", kw_only=True):
 
 ENVELOPES: Final[dict[str, type[msgspec.Struct]]] = {MICROTRIPS: BusMicrotrip, TRIPS: BusTrip, EVENTS: BusEvent}
 """Topic -> its message."""
+
+
+class DeadLetter(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """A message that could not be used, as it goes to the dead-letter topic."""
+
+    topic: Annotated[str, Meta(description="where it was read", examples=[MICROTRIPS])]
+    partition: Annotated[int | None, Meta(description="and in which partition", examples=[0])]
+    offset: Annotated[int | None, Meta(description="and at which offset", examples=[1042])]
+    reason: Annotated[str, Meta(description="why it cannot be used, a stable word", examples=["unknown_sensor"])]
+    detail: Annotated[
+        str,
+        Meta(
+            description="the same as a sentence for the sender's developer",
+            examples=["No sensor with this `sensorId` is registered."],
+        ),
+    ]
+    body: Annotated[str | None, Meta(description="the message as it was, when it is text", examples=["{}"])] = None
+    body_base64: Annotated[str | None, Meta(description="the message as it was, when it is no text")] = None
+    cut: Annotated[bool, Meta(description="whether this is only its beginning, because it is too long")] = False
+
+
+_BEGINNING: Final = 4_096
+_LETTERS = msgspec.json.Encoder()
+
+
+def dead_letter(
+    *, topic: str, partition: int | None, offset: int | None, reason: str, detail: str, body: bytes, cut: bool
+) -> bytes:
+    """The letter as JSON; of a message that is `cut`, the beginning."""
+    kept = body[:_BEGINNING] if cut else body
+    try:
+        text = kept.decode()
+    except UnicodeDecodeError:
+        text = None
+    letter = DeadLetter(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        reason=reason,
+        detail=detail,
+        body=text,
+        body_base64=base64.b64encode(kept).decode() if text is None else None,
+        cut=cut,
+    )
+    return _LETTERS.encode(letter)

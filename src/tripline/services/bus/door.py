@@ -1,0 +1,138 @@
+"""The bus door: reads batches, has them stored, writes dead letters, and only then lets the group go on.
+
+While the store or the bus is away the batch waits and nothing more is read; nothing is dropped. Messages that cannot be
+used hold up nobody: they are in the rejected-message log with the batch, and go to the dead-letter topic behind it. A
+process that dies in between is followed by one that reads the batch again; what is stored already changes nothing then,
+but a dead letter may be written twice.
+
+Not here: what happens to a batch (`batches.py`), the client of the bus (`adapters/`).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from tripline import observe
+from tripline.domain.ids import CompanyId
+from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter, Clock, Outage
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.messages import Message, Refused
+from tripline.wire import bus
+from tripline.wire.bus_read import Kind
+
+Topics: TypeAlias = Mapping[str, tuple[Kind, CompanyId | None]]
+"""Topic -> what it carries, and whose, when only one company can write to it."""
+
+_PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""How long to wait after the first, second, ... outage in a row."""
+_log = observe.logger("bus")
+
+
+class BusDoor:
+    """Takes in what customers' systems write to the bus, until it is cancelled."""
+
+    def __init__(
+        self,
+        *,
+        reader: BusReader,
+        writer: BusWriter,
+        batches: BusBatches,
+        topics: Topics,
+        dead_letters: str,
+        clock: Clock,
+    ) -> None:
+        """`dead_letters` is the topic for messages that cannot be used; empty: none is written."""
+        self._reader = reader
+        self._writer = writer
+        self._batches = batches
+        self._topics = topics
+        self._dead_letters = dead_letters
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Take batches in, until cancelled. Trouble costs a pause, and no message."""
+        while True:
+            await self.turn()
+
+    async def turn(self) -> None:
+        """Take one batch to its end, however long what it needs is away."""
+        batch = await self._reader.read()
+        stored = await self._stored(batch)
+        if stored is None:
+            return
+        kept, refused = stored
+        if self._dead_letters and refused:
+            await self._written(refused)
+        self._reader.done(kept)
+
+    async def _stored(self, batch: BusBatch) -> tuple[BusBatch, Sequence[Refused]] | None:
+        """What was stored of the batch, and what could not be used; None when all of it is another member's by now."""
+        troubles = 0
+        while True:
+            batch = self._reader.kept(batch)
+            if not batch.messages:
+                return None
+            try:
+                outcome = await self._batches.take_in(
+                    [self._message(each) for each in batch.messages], now_ms=self._clock()
+                )
+            except Exception as error:  # noqa: BLE001  whatever stands in the way, the messages wait
+                troubles += 1
+                await self._pause(error, troubles, len(batch.messages))
+            else:
+                return batch, outcome.refused
+
+    async def _written(self, refused: Sequence[Refused]) -> None:
+        """Every one of them is in the dead-letter topic when this returns."""
+        try:
+            await self._delivered([self._note(each) for each in refused])
+        except BusMessageRefusedError:
+            for each in refused:
+                await self._written_alone(each)
+
+    async def _written_alone(self, refused: Refused) -> None:
+        """The letter, or one with the beginning of a message that is too long; it is in the log in any case."""
+        with contextlib.suppress(BusMessageRefusedError):
+            try:
+                await self._delivered([self._note(refused)])
+            except BusMessageRefusedError:
+                await self._delivered([self._note(refused, cut=True)])
+
+    async def _delivered(self, notes: Sequence[BusNote]) -> None:
+        """Write these, however long the brokers are away. Raises `BusMessageRefusedError`."""
+        troubles = 0
+        while True:
+            try:
+                await self._writer.deliver(notes)
+            except BusMessageRefusedError:
+                raise
+            except Exception as error:  # noqa: BLE001  as above
+                troubles += 1
+                await self._pause(error, troubles, len(notes))
+            else:
+                return
+
+    async def _pause(self, error: Exception, troubles: int, count: int) -> None:
+        if isinstance(error, Outage):
+            _log.warning("bus.outage", reason=str(error), messages=count)
+        else:
+            _log.error("bus.failed", messages=count, exc_info=error)
+        await asyncio.sleep(_PAUSES_S[min(troubles, len(_PAUSES_S)) - 1])
+
+    def _message(self, read: BusMessage) -> Message:
+        kind, company_id = self._topics.get(read.topic, (None, None))
+        return Message(read.topic, read.value, kind, company_id, read.partition, read.offset)
+
+    def _note(self, refused: Refused, *, cut: bool = False) -> BusNote:
+        message = refused.message
+        letter = bus.dead_letter(
+            topic=message.topic,
+            partition=message.partition,
+            offset=message.offset,
+            reason=refused.rejected.reason,
+            detail=refused.rejected.detail,
+            body=message.body,
+            cut=cut,
+        )
+        return BusNote(self._dead_letters, None, letter)

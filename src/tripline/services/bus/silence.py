@@ -1,0 +1,77 @@
+"""Trips over the bus whose trip message does not come end by silence, like those of devices (I1, gap H8).
+
+The reference gives no rule of its own for them: a customer's system may forget the message as a box may. Such a trip is
+scored from its samples. What comes for it later goes on with it, because the customer's id says so: a microtrip opens
+it again, a trip message completes it, each with a score anew.
+
+Which trips are silent is asked of the rows, so it is the same after a restart and in any process.
+"""
+
+from typing import Final
+
+from tripline import observe
+from tripline.config import Ingest
+from tripline.domain import trips
+from tripline.domain.trips import Cause, State
+from tripline.ports import Clock, Signals
+from tripline.services.bus.batches import SCOPE
+from tripline.services.rounds import now_and_then
+from tripline.store import bus_trips, driving
+from tripline.store.transactions import Store, WriteTx
+
+LOOK_S: Final = 5.0
+"""Pause between two looks."""
+_AT_ONCE: Final = 200
+"""Trips ended in one transaction; the rest follow at once."""
+_MINUTE_MS: Final = 60_000
+_log = observe.logger("bus")
+
+
+class Silence:
+    """Ends trips over the bus of which nothing was received for the length of the gap."""
+
+    def __init__(self, *, store: Store, settings: Ingest, signals: Signals, clock: Clock) -> None:
+        self._store = store
+        self._gap_ms = settings.trip_gap_minutes * _MINUTE_MS
+        self._signals = signals
+        self._clock = clock
+
+    async def run(self) -> None:
+        """End what is silent, until cancelled."""
+        await now_and_then(self.end_silent, every_s=LOOK_S, log=_log, failed="bus.failed", outage="bus.outage")
+
+    async def end_silent(self) -> int:
+        """End some of the trips; how many. Raises `Outage`."""
+        now_ms = self._clock()
+        since_ms = int(now_ms - self._gap_ms)
+        found = await self._store.read(lambda tx: bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
+        if not found:
+            return 0
+        ended, asked = await self._store.write(
+            lambda tx: _end(tx, found, since_ms=since_ms, now_ms=now_ms), locked=True
+        )
+        if asked:
+            self._signals.notify(observe.SIGNAL_SCORING_DUE)
+        return ended
+
+
+def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[int, int]:
+    """How many trips were ended, and how many of them are put before the scorer."""
+    locked = bus_trips.lock(tx, SCOPE, found)
+    # A microtrip may have come between the look and the lock.
+    still = set(bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
+    rows = driving.Rows()
+    ended = [trip for trip in locked.values() if trip.id in still and trip.live is State.OPEN]
+    for trip in ended:
+        bounds = bus_trips.bounds(tx, SCOPE, trip.no)
+        trip.state = trips.move(trip.live, Cause.SILENCE).value
+        trip.closed_ms, trip.changed = now_ms, True
+        trip.end_ms = None if bounds is None else bounds[1]
+        trip.not_scored = trips.why_not_scored(
+            device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking
+        )
+        if trip.not_scored is None:
+            rows.jobs[trip.no] = now_ms
+    bus_trips.change(tx, SCOPE, ended)
+    driving.write(tx, SCOPE, rows)
+    return len(ended), len(rows.jobs)
