@@ -8,9 +8,8 @@ Not here: what is printed (`cli/device.py`).
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tripline import app
@@ -20,7 +19,8 @@ from tripline.config import Config
 from tripline.services.device_check import looking
 from tripline.services.device_check.listening import MESSAGE, NOTE, Listener, Told
 from tripline.services.device_check.looking import SCOPE, Watched
-from tripline.store import device_watch
+from tripline.services.doctor_shared import SILENT_MS
+from tripline.store import device_watch, inspection_shared
 from tripline.store.transactions import Store, WriteTx
 
 WATCH_MS: Final = 300_000
@@ -30,7 +30,13 @@ RENEW_MS: Final = 120_000
 MOST_WATCHED: Final = 50
 POLL_S: Final = 0.25
 _NO_SERVER: Final = "no server runs on this data folder: start it with `tripline serve`; waiting"
+_NO_GATEWAY: Final = "no server with a device door uses this store: start one with `tripline serve`; waiting"
+_DOORS: Final = frozenset({"all", "gateway"})
 _SERVED: Final = "the server runs"
+
+
+_Served = Callable[[Store], Awaitable[str | None]]
+"""Why nothing can come; None when it can."""
 
 
 class Busy(Exception):  # noqa: N818  an answer to who asks
@@ -57,7 +63,7 @@ class Heard:
 
 async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Heard:
     """Listen until the order is met, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
-    folder = data_folder.existing(config.data)
+    served = _served_of(config)
     async with installation.store_of(config) as store:
         watched = await store.read(lambda tx: looking.find(tx, order.token, now_ms=app.now_ms()))
         first = await store.read(lambda tx: looking.begin(tx, watched))
@@ -65,7 +71,7 @@ async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]
         watch = _Watch(store, watched)
         await watch.prolong()
         try:
-            return await _listen(store, folder, order, listener, watch, tell)
+            return await _listen(store, served, order, listener, watch, tell)
         finally:
             await watch.end()
 
@@ -103,19 +109,37 @@ class _Watch:
         await self._store.write(lambda tx: device_watch.end(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms))
 
 
+def _served_of(config: Config) -> _Served:
+    """Whether a server takes in what devices send: one on the data folder, or any on the shared store."""
+    if config.store.url:
+
+        async def has_door(store: Store) -> str | None:
+            nodes = await store.read(inspection_shared.nodes)
+            alive = (node for node in nodes if node.silent_ms < SILENT_MS)
+            return None if any(_DOORS & {*node.roles.split(",")} for node in alive) else _NO_GATEWAY
+
+        return has_door
+    folder = data_folder.existing(config.data)
+
+    async def is_held(store: Store) -> str | None:
+        return None if data_folder.is_held(folder) else _NO_SERVER
+
+    return is_held
+
+
 async def _listen(
-    store: Store, folder: Path, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
+    store: Store, served: _Served, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
 ) -> Heard:
     heard = Heard()
     begun_ms = app.now_ms()
     for told in listener.beginning(begun_ms):
         tell(told)
-    is_served = True
+    trouble: str | None = None
     while True:
         now_ms = app.now_ms()
-        was_served, is_served = is_served, data_folder.is_held(folder)
-        if is_served is not was_served:
-            tell(Told(now_ms, NOTE, _SERVED if is_served else _NO_SERVER))
+        before, trouble = trouble, await served(store)
+        if trouble is not before:
+            tell(Told(now_ms, NOTE, trouble or _SERVED))
         look = await store.read(lambda tx: looking.look(tx, watch.watched, listener.look))
         for told in listener.told(look, now_ms):
             if told.kind == MESSAGE:
