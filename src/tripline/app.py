@@ -13,19 +13,22 @@ import gc
 import os
 import secrets
 import signal
+import socket
+import ssl
 import time
 from collections.abc import Callable
 from typing import Final
 
 from tripline import config_files, observe, outside, parts
-from tripline.adapters import data_folder, doors, http_uvicorn, signals_local, tls_local
-from tripline.api.app import create_app
+from tripline.adapters import data_folder, doors, http_uvicorn, tls_local
 from tripline.config import Config
 from tripline.domain import ids
 from tripline.domain.refusals import Refusal
-from tripline.outside import Doors, Others
+from tripline.gateway.listener import DeviceListener
+from tripline.outside import Doors
 from tripline.parts import Parts
 from tripline.ports import Outage
+from tripline.services.nodes import Node
 from tripline.store import migrate
 from tripline.store import secrets as kept_secrets
 from tripline.store.transactions import Store
@@ -53,7 +56,8 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `TROUBLES`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
-    doors.allow(config.devices.max_connections)
+    if config_files.does(config, "gateway"):
+        doors.allow(config.devices.max_connections)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
         material = outside.material(config, folder, now_ms=now_ms())
@@ -61,45 +65,44 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         store = outside.store(config, folder)
         opened.push_async_callback(store.close)
         others = outside.others(config, store=store, clock=now_ms, opened=opened)
-        await _run(config, store, ways_in, material, others, announce=announce)
+        maker = await ids_of(store)
+        node = node_of(store, maker, roles=",".join(config.roles))
+        await node.enter()
+        opened.push_async_callback(node.leave)
+        signals = outside.signals(config)
+        ready = asyncio.Event()
+        made = parts.wired(
+            config,
+            parts.Ground(store=store, ids=maker, signals=signals, clock=now_ms),
+            others,
+            node=node,
+            token_key=await _signing_key(store),
+            api_port=ways_in.api_port,
+            api_url=ways_in.api_url,
+            ready=ready.is_set,
+        )
+        async with outside.carried(signals):
+            await _run(made, ways_in, material, ready, announce=announce)
     _log.info("serve.stopped")
 
 
 async def _run(
-    config: Config,
-    store: Store,
-    ways_in: Doors,
-    material: tls_local.Material,
-    others: Others,
-    *,
-    announce: Callable[[str], None],
+    made: Parts, ways_in: Doors, material: tls_local.Material, ready: asyncio.Event, *, announce: Callable[[str], None]
 ) -> None:
-    """Wire the parts, open the doors, wait for the signal to stop, and stop in order."""
+    """Start the parts, open the doors, wait for the signal to stop, and stop in order."""
     tls = tls_local.context(material)
     stop = _stop_signal()
-    ready = asyncio.Event()
-    made = parts.wired(
-        config,
-        parts.Ground(store=store, ids=await ids_of(store), signals=signals_local.LocalSignals(), clock=now_ms),
-        others,
-        token_key=await _signing_key(store),
-        api_port=ways_in.api_port,
-        api_url=ways_in.api_url,
-        ready=ready.is_set,
-    )
-    http = http_uvicorn.HttpDoors(
-        create_app(made.rim), ways_in.http, tls=tls if config_files.uses_https(config) else None, clock=now_ms
-    )
-    await made.presence.begin()
+    http = http_uvicorn.HttpDoors(made.http, ways_in.http, tls=tls if ways_in.uses_https else None, clock=now_ms)
+    if made.presence is not None:
+        await made.presence.begin()
     async with asyncio.TaskGroup() as tasks:
-        taking_in = tasks.create_task(made.intake.run())
         serving = tasks.create_task(http.run())
-        pushing = tasks.create_task(made.pusher.run())
+        taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
+        pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
         working = [tasks.create_task(run()) for run in made.workers]
-        async with made.listener as listener:
-            await listener.start_on(ways_in.devices, tls)
-            if ways_in.devices_plain is not None:
-                await listener.start_on(ways_in.devices_plain, None)
+        async with contextlib.AsyncExitStack() as opened:
+            if made.ingress is not None:
+                await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)
             await http.opened()
             _collect_rarely()
             ready.set()
@@ -108,23 +111,32 @@ async def _run(
             await stop.wait()
             _log.info("serve.stopping")
             ready.clear()
-            await _close(made, http)
-        made.intake.stop()
-        await taking_in
+            made.stop()
+            http.stop()
+            if made.ingress is not None:
+                # What devices have sent has some time to be acknowledged.
+                await made.ingress.listener.drain(DRAIN_S)
+        if made.ingress is not None and taking_in is not None:
+            made.ingress.intake.stop()
+            await taking_in
         await serving
-        await asyncio.wait([pushing], timeout=DRAIN_S)
-        for each in (pushing, *working):
+        if pushing is not None:
+            await asyncio.wait([pushing], timeout=DRAIN_S)
+            pushing.cancel()
+        for each in working:
             each.cancel()
-        await made.presence.finish()
-    made.rim.passwords.close()
+        if made.presence is not None:
+            await made.presence.finish()
+    if made.rim is not None:
+        made.rim.passwords.close()
 
 
-async def _close(made: Parts, http: http_uvicorn.HttpDoors) -> None:
-    """Let nothing new in or out; what devices have sent has some time to be acknowledged."""
-    made.calls.stop()
-    http.stop()
-    made.pusher.stop()
-    await made.listener.drain(DRAIN_S)
+async def _open(listener: DeviceListener, ways_in: Doors, tls: ssl.SSLContext) -> None:
+    """Let devices in."""
+    if ways_in.devices is not None:
+        await listener.start_on(ways_in.devices, tls)
+    if ways_in.devices_plain is not None:
+        await listener.start_on(ways_in.devices_plain, None)
 
 
 def _collect_rarely() -> None:
@@ -159,7 +171,13 @@ async def _signing_key(store: Store) -> bytes:
 
 
 async def ids_of(store: Store, *, clock_sequence: int = 0) -> ids.TimeIds:
-    """The id maker of this installation. A command beside the server takes a clock sequence of its own."""
+    """The id maker of this installation. On a shared store it numbers nothing before it is in a slot (`node_of`);
+    otherwise a command beside the server takes a clock sequence of its own."""
     fresh = secrets.token_bytes(6)
     node = await store.write(lambda tx: kept_secrets.made_once(tx, "node", fresh))
-    return ids.TimeIds(node=int.from_bytes(node), clock_sequence=clock_sequence)
+    return ids.TimeIds(node=int.from_bytes(node), clock_sequence=0 if store.shared else clock_sequence)
+
+
+def node_of(store: Store, maker: ids.TimeIds, *, roles: str) -> Node:
+    """This process among those that share the store."""
+    return Node(store=store, ids=maker, name=f"{socket.gethostname()}:{os.getpid()}", roles=roles)

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from tripline import config_bus
-from tripline.config import Config, Section
+from tripline.config import Config, Role, Section
 
 PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
@@ -122,6 +122,11 @@ def uses_https(config: Config) -> bool:
     if config.https is None:
         return not is_loopback(config.host)
     return config.https
+
+
+def does(config: Config, role: Role) -> bool:
+    """Whether this process does that part of the work."""
+    return "all" in config.roles or role in config.roles
 
 
 def pushes_into_private_networks(config: Config) -> bool:

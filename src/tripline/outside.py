@@ -3,13 +3,15 @@
 Here adapters are chosen; what they are given to is in `parts.py`, when they are opened in `app.py`.
 """
 
+import asyncio
 import contextlib
 import socket
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tripline import config_files
+from tripline import config_files, observe
 from tripline.adapters import (
     carrier_http,
     carrier_simulated,
@@ -17,52 +19,81 @@ from tripline.adapters import (
     doors,
     mail_folder,
     mail_smtp,
+    signals_local,
+    signals_postgres,
     tls_local,
     webhook_addresses,
     webhook_http,
 )
 from tripline.config import Config
-from tripline.ports import CarrierLines, Clock, Mailer, WebhookSender
+from tripline.ports import CarrierLines, Clock, Mailer, Signals, WebhookSender
 from tripline.store import migrate
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 LOOPBACK: Final = "127.0.0.1"
+_log = observe.logger("app")
 
 
 class Doors:
-    """Every listening socket, bound; and what the ready line says of them. Raises `doors.DoorError`."""
+    """The listening sockets that the roles need, bound; and what the ready line says of them. Raises `doors.DoorError`.
+
+    Health and metrics are on the API port; where this process serves no REST, on its loopback side alone, without TLS.
+    """
 
     def __init__(self, config: Config, opened: contextlib.AsyncExitStack) -> None:
         self._opened = opened
         self._host = config.host
         self._scheme = "https" if config_files.uses_https(config) else "http"
-        self.devices = self._bind(config.host, config.device_port, "device")
-        self.devices_plain = (
-            None if config.device_plain_port is None else self._bind(LOOPBACK, config.device_plain_port, "plain device")
-        )
-        self._api = self._bind(config.host, config.api_port, "API")
-        self._analytics = self._bind(config.host, config.analytics_port, "analytics")
-        self.http = [self._api, self._analytics]
+        self.devices: socket.socket | None = None
+        self.devices_plain: socket.socket | None = None
+        self._analytics: socket.socket | None = None
+        if config_files.does(config, "gateway"):
+            self.devices = self._bind(config.host, config.device_port, "device")
+            if config.device_plain_port is not None:
+                self.devices_plain = self._bind(LOOPBACK, config.device_plain_port, "plain device")
+        if config_files.does(config, "api"):
+            self._api = self._bind(config.host, config.api_port, "API")
+            self._analytics = self._bind(config.host, config.analytics_port, "analytics")
+            self.http = [self._api, self._analytics]
+        else:
+            self._scheme = "http"
+            self._api = self._bind(LOOPBACK, config.api_port, "health")
+            self.http = [self._api]
         self.api_port = doors.port_of(self._api)
-        if not config_files.is_loopback(config.host) and config.host not in doors.EVERY_ADDRESS:
+        serves = self._analytics is not None
+        if serves and not config_files.is_loopback(config.host) and config.host not in doors.EVERY_ADDRESS:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
             self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
 
     @property
+    def uses_https(self) -> bool:
+        """Whether the HTTP doors speak HTTPS."""
+        return self._scheme == "https"
+
+    @property
     def api_url(self) -> str:
         """The API door's address, one that can be connected to."""
-        return f"{self._scheme}://{self._address(self._api)}"
+        host = self._host if self._analytics is not None else LOOPBACK
+        return f"{self._scheme}://{self._address(self._api, host)}"
 
     def ready_line(self, ca: Path) -> str:
-        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to."""
-        analytics, devices = self._address(self._analytics), self._address(self.devices)
-        return f"ready api={self.api_url} analytics={self._scheme}://{analytics} devices={devices} ca={ca}"
+        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to; of a process with
+        a part of the roles the doors that it has, and `health=URL` where that is no API."""
+        told = ["ready"]
+        if self._analytics is not None:
+            told += [f"api={self.api_url}", f"analytics={self._scheme}://{self._address(self._analytics, self._host)}"]
+        else:
+            told.append(f"health={self.api_url}")
+        if self.devices is not None:
+            told.append(f"devices={self._address(self.devices, self._host)}")
+        if self.devices is not None or self.uses_https:
+            told.append(f"ca={ca}")
+        return " ".join(told)
 
-    def _address(self, door: socket.socket) -> str:
-        host = LOOPBACK if self._host in doors.EVERY_ADDRESS else self._host
-        return doors.address_text(host, doors.port_of(door))
+    def _address(self, door: socket.socket, host: str) -> str:
+        return doors.address_text(LOOPBACK if host in doors.EVERY_ADDRESS else host, doors.port_of(door))
 
     def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
         door = doors.bind(host, port, purpose=purpose)
@@ -87,6 +118,25 @@ def store(config: Config, folder: Path) -> Store:
     return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
 
 
+def signals(config: Config) -> Signals:
+    """What carries hints: through the shared store, or inside this process."""
+    return signals_postgres.PostgresSignals(config.store.url) if config.store.url else signals_local.LocalSignals()
+
+
+@contextlib.asynccontextmanager
+async def carried(hints: Signals) -> AsyncIterator[None]:
+    """Hints pass between processes, where there are several; leaving sends what waits."""
+    if not isinstance(hints, signals_postgres.PostgresSignals):
+        yield
+        return
+    async with asyncio.TaskGroup() as tasks:
+        carrying = tasks.create_task(hints.run())
+        try:
+            yield
+        finally:
+            carrying.cancel()
+
+
 @dataclass(frozen=True, slots=True)
 class Others:
     """Whom the program speaks to."""
@@ -105,6 +155,8 @@ def material(config: Config, folder: Path, *, now_ms: int) -> tls_local.Material
     """The certificate of the doors: the operator's, or one of our own. Raises `tls_local.TlsError`."""
     if config.tls.cert:
         return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
+    if config.store.url and config_files.does(config, "gateway"):
+        _log.warning("tls.own_certificate", folder=str(folder / "tls"))
     return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
 
 

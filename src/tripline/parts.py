@@ -5,17 +5,19 @@ Not here: the adapters that some of them are given (`outside.py`), in which orde
 
 import time
 import zoneinfo
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypedDict
 
-from tripline.api.rim import Rim
+from litestar.types import ASGIApp
+
+from tripline import config_files
+from tripline.api.app import create_app, create_health
+from tripline.api.rim import Rim, Vitals
 from tripline.config import Config
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.listener import Admit, DeviceListener
-from tripline.gateway.roster import CREDENTIAL_ENDED
-from tripline.observe import SIGNAL_CREDENTIAL_ENDED
 from tripline.outside import Others
 from tripline.ports import Clock, Signals
 from tripline.services.accounts.limits import Limits
@@ -23,9 +25,11 @@ from tripline.services.accounts.postman import Postman
 from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
-from tripline.services.erasing import Eraser
+from tripline.services.erasing import Eraser, LetGo
 from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.ingest import letting_go
 from tripline.services.ingest.intake import IngestDoor
+from tripline.services.nodes import Node, Undertaker
 from tripline.services.parts_ahead import PartKeeper
 from tripline.services.passwords import Passwords
 from tripline.services.presence import PresenceKeeper
@@ -33,8 +37,10 @@ from tripline.services.push.keeper import Keeper
 from tripline.services.push.pusher import Pusher
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.rpc.sending import Deliverer, EveryDevice
 from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
+from tripline.services.sessions import SessionCheck
 from tripline.services.tokens import Tokens
 from tripline.store import sensors
 from tripline.store.transactions import Store
@@ -53,16 +59,31 @@ class Ground(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ingress:
+    """What a gateway is made of."""
+
+    intake: IngestDoor
+    listener: DeviceListener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """The parts that are started and stopped one by one, and those that just work beside them."""
 
-    intake: IngestDoor
-    presence: PresenceKeeper
-    listener: DeviceListener
-    calls: Calls
-    pusher: Pusher
-    rim: Rim
+    http: ASGIApp
+    """What the HTTP doors serve: everything, or health and metrics."""
+    rim: Rim | None
+    ingress: Ingress | None
+    presence: PresenceKeeper | None
+    pusher: Pusher | None
     workers: tuple[Worker, ...]
+
+    def stop(self) -> None:
+        """Let nobody wait any longer for what others do."""
+        if self.rim is not None:
+            self.rim.calls.stop()
+        if self.pusher is not None:
+            self.pusher.stop()
 
 
 def wired(
@@ -70,56 +91,105 @@ def wired(
     ground: Ground,
     others: Others,
     *,
+    node: Node,
     token_key: bytes,
     api_port: int,
     api_url: str,
     ready: Callable[[], bool],
 ) -> Parts:
-    """Every part; nothing of it runs yet."""
-    store, ids, signals, clock = ground["store"], ground["ids"], ground["signals"], ground["clock"]
+    """Every part that the roles need; nothing of it runs yet."""
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    does = partial(config_files.does, config)
+    presence = None
+    if does("gateway") or does("worker"):
+        presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
+    ingress = None
+    workers: list[Worker] = [node.run]
+    if does("gateway") and presence is not None:
+        ingress = _ingress(config, ground, presence)
+        roster = ingress.listener.roster
+        workers += [
+            SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals).run,
+            Deliverer(here=roster, node=node, store=store, signals=signals).run,
+        ]
+    if presence is not None:
+        workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
+    rim = None
+    if does("api"):
+        rim = _rim(config, ground, others, ingress, node, token_key, api_port, ready)
+    pusher = None
+    if does("worker"):
+        pusher = Pusher(store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock)
+        workers += _workers(config, ground, others, ingress, api_url)
+        workers.append(Undertaker(store=store).run)
+    vitals = Vitals(ready=ready, clock=clock, api_port=api_port)
+    return Parts(
+        http=create_app(rim) if rim is not None else create_health(vitals),
+        rim=rim,
+        ingress=ingress,
+        presence=presence,
+        pusher=pusher,
+        workers=tuple(workers),
+    )
+
+
+def _ingress(config: Config, ground: Ground, presence: PresenceKeeper) -> Ingress:
     intake = IngestDoor(
         settings=config.ingest,
         scoring_grace_s=config.scoring.grace_s,
         max_items=config.devices.max_items,
         **ground,
     )
-    presence = PresenceKeeper(absent_s=config.push.absent_s, **ground)
     listener = DeviceListener(
-        config=config.devices, intake=intake, presence=presence, admit=_admission(store), ids=ids, clock=clock
+        config=config.devices,
+        intake=intake,
+        presence=presence,
+        admit=_admission(ground["store"]),
+        ids=ground["ids"],
+        clock=ground["clock"],
     )
-    roster = listener.roster
-    signals.subscribe(SIGNAL_CREDENTIAL_ENDED, lambda sensor: roster.drop(SensorId(sensor), CREDENTIAL_ENDED))
-    calls = Calls(devices=roster, settings=config.rpc, **ground)
-    rim = Rim(
+    return Ingress(intake=intake, listener=listener)
+
+
+def _rim(
+    config: Config,
+    ground: Ground,
+    others: Others,
+    ingress: Ingress | None,
+    node: Node,
+    token_key: bytes,
+    api_port: int,
+    ready: Callable[[], bool],
+) -> Rim:
+    roster = ingress.listener.roster if ingress is not None else None
+    calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
+    return Rim(
         **ground,
         tokens=Tokens(key=token_key, settings=config.tokens),
         passwords=Passwords(config.passwords),
         limits=Limits(accounts=config.accounts, rest=config.rest),
         carrier_actions=Batches(**ground),
         unpauser=Unpauser(
-            store=store, carrier=others.carrier, ids=ids, clock=clock, timeout_s=config.carrier.timeout_s
+            store=ground["store"],
+            carrier=others.carrier,
+            ids=ground["ids"],
+            clock=ground["clock"],
+            timeout_s=config.carrier.timeout_s,
         ),
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=ready,
-        heard_of=roster.heard_of,
+        heard_of=_heard_nothing if roster is None else roster.heard_of,
         imports=ImportDesk(config.rest),
         api_port=api_port,
         behind_proxy=config.behind_proxy,
     )
-    return Parts(
-        intake=intake,
-        presence=presence,
-        listener=listener,
-        calls=calls,
-        pusher=Pusher(store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock),
-        rim=rim,
-        workers=(partial(presence.run, roster.heard), *_workers(config, ground, others, intake, api_url)),
-    )
 
 
-def _workers(config: Config, ground: Ground, others: Others, intake: IngestDoor, api_url: str) -> tuple[Worker, ...]:
+def _workers(
+    config: Config, ground: Ground, others: Others, ingress: Ingress | None, api_url: str
+) -> tuple[Worker, ...]:
     """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     postman = Postman(
@@ -130,15 +200,27 @@ def _workers(config: Config, ground: Ground, others: Others, intake: IngestDoor,
         signals=signals,
         clock=clock,
     )
+    let_go: LetGo = partial(_let_go_everywhere, config, ground)
+    if ingress is not None:
+        let_go = ingress.intake.let_go_of
     return (
         Scorer(scoring=config.scoring, harsh=config.harsh, **ground).run,
-        Eraser(store=store, signals=signals, let_go=intake.let_go_of, stopwatch=time.perf_counter).run,
+        Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,
         postman.run,
         Sweeper(store=store, clock=clock).run,
         PartKeeper(store=store, settings=config.ingest, clock=clock).run,
     )
+
+
+async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection[str]) -> None:
+    await letting_go.everywhere(ground["store"], config.ingest, deleted, now_ms=ground["clock"]())
+
+
+def _heard_nothing(_: SensorId) -> int | None:
+    """No device is connected to this process."""
+    return None
 
 
 def _admission(store: Store) -> Admit:

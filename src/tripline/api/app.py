@@ -3,6 +3,7 @@
 Handlers are collected from the modules beside this one; each exports `handlers`.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from litestar import Litestar
@@ -39,7 +40,7 @@ from tripline.api import (
     vehicles,
 )
 from tripline.api.openapi import Document
-from tripline.api.rim import Rim
+from tripline.api.rim import Rim, Vitals
 from tripline.domain.refusals import Refusal
 from tripline.ports import Outage
 
@@ -79,12 +80,21 @@ def create_app(rim: Rim) -> ASGIApp:
     return surround.surrounded(routed_app(rim))
 
 
+def create_health(vitals: Vitals) -> ASGIApp:
+    """The application of a process whose work is no REST: health and metrics alone."""
+    return surround.surrounded(_app((health,), {"rim": vitals}))
+
+
 def routed_app(rim: Rim) -> Litestar:
     """The routes and the error table."""
-    handlers: list[Any] = [handler for family in FAMILIES for handler in family.handlers]
+    return _app(FAMILIES, {"rim": rim, "document": Document(FAMILIES)})
+
+
+def _app(families: Sequence[Any], state: dict[str, Any]) -> Litestar:
+    handlers: list[Any] = [handler for family in families for handler in family.handlers]
     return Litestar(
         handlers,
-        state=State({"rim": rim, "document": Document(FAMILIES)}),
+        state=State(state),
         exception_handlers={
             Refusal: errors.on_refusal,
             Outage: errors.on_outage,

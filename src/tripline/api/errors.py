@@ -17,7 +17,7 @@ from litestar.response import Response
 from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
 
 from tripline import observe
-from tripline.api.rim import Call, rim_of
+from tripline.api.rim import Call, vitals_of
 from tripline.domain.refusals import Kind, Refusal, TryLater
 from tripline.ports import Outage
 from tripline.wire.rest import ErrorBody
@@ -81,7 +81,7 @@ def on_bug(request: Call, trouble: Exception) -> Response[bytes]:
 def _answer(
     request: Call, status: int, message: str, code: int, headers: dict[str, str] | None = None
 ) -> Response[bytes]:
-    body = ErrorBody(status, message, code, rim_of(request).clock())
+    body = ErrorBody(status, message, code, vitals_of(request).clock())
     return Response(
         msgspec.json.encode(body), status_code=status, media_type="application/json;charset=UTF-8", headers=headers
     )

@@ -13,7 +13,7 @@ from litestar.response import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
+from tripline.api.rim import Call, vitals_of
 from tripline.domain.access import Gate
 from tripline.wire.rest import Health
 
@@ -24,7 +24,7 @@ _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)
 def _only_from_here(request: Call) -> None:
     peer = request.scope.get("client")
     door = request.scope.get("server")
-    api_port = rim_of(request).api_port
+    api_port = vitals_of(request).api_port
     if api_port is not None and not (door and door[1] == api_port):
         raise NotFoundException
     if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
@@ -51,7 +51,7 @@ async def live(request: Call) -> Response[Health]:
 async def ready(request: Call) -> Response[Health]:
     """200 when every door is open, else 503."""
     _only_from_here(request)
-    if rim_of(request).ready():
+    if vitals_of(request).ready():
         return Response(Health("ready"))
     return Response(Health("starting"), status_code=503)
 

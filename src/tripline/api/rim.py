@@ -56,6 +56,23 @@ class Rim:
     """Whether a proxy of ours says in `X-Forwarded-For` for whom it asks."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """What health and metrics need of a process that serves nothing else; as in `Rim`."""
+
+    ready: Callable[[], bool]
+    """Whether every door of the program is open."""
+    clock: Clock
+    api_port: int | None
+    """The port where they answer; None: every port."""
+
+
+def vitals_of(request: Call) -> Vitals | Rim:
+    """What is to be told of the process that serves this request."""
+    vitals: Vitals | Rim = request.app.state["rim"]
+    return vitals
+
+
 def rim_of(request: Call) -> Rim:
     """The parts of the program that serves this request."""
     rim: Rim = request.app.state["rim"]

@@ -78,6 +78,7 @@ class Connection(asyncio.Protocol):
         "_session",
         "_transport",
         "_under_way",
+        "credential",
         "seen_ms",
         "sensor_id",
         "session_no",
@@ -89,6 +90,7 @@ class Connection(asyncio.Protocol):
         self._session = session.ServerSession(around.rules)
         self.session_no = RowNo(0)
         """Of two connections of a sensor, the one that asked later has the greater number."""
+        self.credential = ""
         self._entered = False
         """Whether roster and presence know of it: they hear of each end once, the moment it is decided."""
         self._connect: Connect | None = None
@@ -314,6 +316,7 @@ class Connection(asyncio.Protocol):
 
     def _on_asked(self, asked: events.Asked, _received_ms: int) -> None:
         self.session_no = self._around.number_session()
+        self.credential = asked.user_name
         if self._around.exchange is not None:
             self._connect = asked.connect
         self._hold(ADMISSION)

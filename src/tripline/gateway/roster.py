@@ -18,8 +18,6 @@ CONTENDED: Final = 3
 """Quick take-overs in a row after which it is said, and ..."""
 CONTENDED_AGAIN: Final = 100
 """... said again after so many more."""
-CREDENTIAL_ENDED: Final = "credential_ended"
-"""Why the session of a sensor that was deleted, or whose access token changed, was ended."""
 
 
 _log = observe.logger("gateway")
@@ -33,6 +31,9 @@ class LiveSession(Protocol):
 
     session_no: RowNo
     """Greater than that of a connection that asked earlier."""
+
+    credential: str
+    """The user name that it was admitted with."""
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
         """Send a message; its packet id (0 at QoS 0), or None when it cannot be sent."""
@@ -106,6 +107,20 @@ class Roster:
     def find(self, sensor_id: SensorId) -> LiveSession | None:
         """The sensor's session, if it is connected."""
         return self._sessions.get(sensor_id)
+
+    def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
+        """Of each live session the sensor, the credential it came with, and its number."""
+        return [(sensor_id, each.credential, each.session_no) for sensor_id, each in self._sessions.items()]
+
+    def end_older(self, sensor_id: SensorId, session_no: RowNo, reason: str) -> None:
+        """End the sensor's session when it is older than one with this number."""
+        session = self._sessions.get(sensor_id)
+        if session is not None and session.session_no < session_no:
+            session.end(reason)
+
+    def is_here(self, sensor_id: SensorId) -> bool:
+        """Whether the sensor has a session."""
+        return sensor_id in self._sessions
 
     def heard(self) -> list[tuple[SensorId, int]]:
         """The connected sensors, and when each was last heard of (epoch ms)."""

@@ -31,6 +31,11 @@ def credential_ended(sensor_id: SensorId) -> tuple[Hint, ...]:
     return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
 
 
+def sessions_began(began: Iterable[tuple[SensorId, int]]) -> tuple[Hint, ...]:
+    """Devices connected to another gateway: older sessions than these are over."""
+    return tuple((observe.SIGNAL_SESSION_BEGAN, f"{sensor_id} {session_no}") for sensor_id, session_no in began)
+
+
 def push_due() -> tuple[Hint, ...]:
     """Messages wait for customers' servers."""
     return ((observe.SIGNAL_PUSH_DUE, ""),)

@@ -1,7 +1,8 @@
 """Who is connected, as the store and customers know it: what the gateway tells is written down a little later, many
 at a time, and what of it is news (push class 500) goes into the outbox with it.
 
-A session that another one of its sensor took over ends unnoticed. Nothing is lost while the store is away: of each
+A session that another one of its sensor took over ends unnoticed, also on another gateway: of sessions the one with the
+greatest number counts, the gateway with an older one is told. Nothing is lost while the store is away: of each
 sensor the newest state waits.
 
 Not here: who is connected to this process at this moment (`gateway/roster.py`), what is news (`domain/presence.py`).
@@ -14,16 +15,18 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from tripline import observe
+from tripline.domain import ids as time_ids
 from tripline.domain import presence
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.ports import TAKEN_OVER, Clock, Outage, Signals
 from tripline.services import hints
 from tripline.services.hints import Hint
+from tripline.services.nodes import DEAD_MS, Node
 from tripline.services.push import notices
 from tripline.services.push.notices import Subject
-from tripline.store import connections
+from tripline.store import connections, nodes
 from tripline.store.connections import Change
-from tripline.store.transactions import Store, WriteTx
+from tripline.store.transactions import ReadTx, Store, WriteTx
 
 GATHER_S: Final = 0.1
 """How often changes are written at most. One that comes alone is written at once, so that customers are told that a
@@ -55,23 +58,30 @@ class PresenceKeeper:
         signals: Signals,
         clock: Clock,
         absent_s: float,
+        node: Node | None = None,
+        tells_away: bool = True,
     ) -> None:
+        """`node`: this process, where there are others; `tells_away`: whether it looks who stayed away, of all."""
         self._store = store
         self._ids = ids
         self._signals = signals
         self._clock = clock
         self._absent_ms = int(absent_s * 1000)
+        self._node = node if node is not None and node.shared else None
+        self._tells_away = tells_away
         self._heard: Heard = tuple
         self._live: dict[SensorId, RowNo] = {}
         self._waiting: dict[SensorId, Change] = {}
         self._asked = asyncio.Event()
         self._watching_since_ms = self._seen_written_ms = clock()
         self._in_trouble = False
+        if self._node is not None:
+            self._node.renewed(self._say_again)
 
     def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
         """A session began."""
         self._live[sensor_id] = session_no
-        change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms)
+        change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms, session_no=session_no)
         before = self._waiting.get(sensor_id)
         self._put(change if before is None else replace(change, lost_ms=before.lost_ms, reason=before.reason))
 
@@ -80,11 +90,18 @@ class PresenceKeeper:
         observe.DISCONNECTS.labels(reason).inc()
         if reason != TAKEN_OVER and self._live.get(sensor_id) == session_no:
             del self._live[sensor_id]
-            self._put(Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, lost_ms=at_ms, reason=reason))
+            change = Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, session_no=session_no)
+            self._put(replace(change, lost_ms=at_ms, reason=reason))
+
+    def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
+        """The rows do not know of this session: say again that it is there, unless it ended or is about to be said."""
+        if self._live.get(sensor_id) == session_no and sensor_id not in self._waiting:
+            self.connected(sensor_id, session_no, time_ids.ms_of_no(session_no))
 
     async def begin(self) -> None:
-        """No session of an earlier run is live. Call it before the device door opens."""
-        await self._store.write(lambda tx: connections.end_all(tx, reason=SERVER_LOST))
+        """Where there is one process, no session of an earlier run is live. Call it before the device door opens."""
+        if self._node is None:
+            await self._store.write(lambda tx: connections.end_all(tx, reason=SERVER_LOST))
 
     async def run(self, heard: Heard) -> None:
         """Write what changes, and look who stayed away, until cancelled; `heard` tells of the live sessions."""
@@ -144,7 +161,10 @@ class PresenceKeeper:
         """Write the changes. A bug costs the one that it is about: its sensor's next change is written."""
         now_ms = self._clock()
         try:
-            told = await self._store.write(lambda tx: _keep(tx, changes, ids=self._ids, now_ms=now_ms))
+            node_id = None if self._node is None else self._node.id
+            told = await self._store.write(
+                lambda tx: _keep(tx, changes, node_id=node_id, ids=self._ids, now_ms=now_ms), locked=True
+            )
         except Outage:
             raise
         except Exception:
@@ -157,23 +177,29 @@ class PresenceKeeper:
             hints.tell(self._signals, told)
 
     async def _tell_who_is_away(self) -> None:
-        if self._in_trouble:
+        if self._in_trouble or not self._tells_away:
             return
         now_ms = self._clock()
         before_ms = presence.away_since_ms(
             now_ms=now_ms, watching_since_ms=self._watching_since_ms, absent_ms=self._absent_ms
         )
-        if before_ms is None or not await self._store.read_short(
-            lambda tx: connections.away(tx, before_ms=before_ms, limit=1)
-        ):
+        if before_ms is None or not await self._store.read_short(lambda tx: self._is_somebody_away(tx, before_ms)):
             return
         back = frozenset(self._live)
         count, told = await self._store.write(
-            lambda tx: _tell_away(tx, before_ms=before_ms, back=back, ids=self._ids, now_ms=now_ms)
+            lambda tx: _tell_away(tx, before_ms=before_ms, back=back, ids=self._ids, now_ms=now_ms), locked=True
         )
         hints.tell(self._signals, told)
         if count:
             self._asked.set()  # there may be more; who came is written first
+
+    def _is_somebody_away(self, tx: ReadTx, before_ms: int) -> bool:
+        """Whether there is somebody to tell of, and has been a gateway that he could have come back to."""
+        found = connections.away(tx, before_ms=before_ms, limit=1)
+        if not found or self._node is None:
+            return bool(found)
+        since_ms = nodes.gateways_since(tx, for_ms=DEAD_MS)
+        return since_ms is not None and since_ms <= before_ms
 
     async def _write_who_was_heard(self) -> None:
         now_ms = self._clock()
@@ -182,8 +208,13 @@ class PresenceKeeper:
         heard = [each for each in self._heard() if each[1] > self._seen_written_ms]
         for start in range(0, len(heard), BATCH):
             some = heard[start : start + BATCH]
-            await self._store.write(lambda tx, some=some: connections.seen(tx, some))  # type: ignore[misc]
+            await self._store.write(lambda tx, some=some: connections.seen(tx, some), locked=True)  # type: ignore[misc]
         self._seen_written_ms = now_ms
+
+    def _say_again(self) -> None:
+        """This process goes on as another node: every session is one of that."""
+        for sensor_id, session_no in self._live.items():
+            self.unknown(sensor_id, session_no)
 
     def _put(self, change: Change) -> None:
         self._waiting[change.sensor_id] = change
@@ -197,25 +228,46 @@ class PresenceKeeper:
             self._watching_since_ms = self._clock()
 
 
-def _keep(tx: WriteTx, changes: Sequence[Change], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Write the changes of sensors that exist, and tell who came."""
-    subjects = connections.subjects(tx, [change.sensor_id for change in changes])
-    kept = [change for change in changes if change.sensor_id in subjects]
+def _keep(
+    tx: WriteTx, changes: Sequence[Change], *, node_id: str | None, ids: TimeIds, now_ms: int
+) -> tuple[Hint, ...]:
+    """Write the changes of sensors that exist, and tell who came, and whose older session is over."""
+    subjects = connections.subjects(tx, [change.sensor_id for change in changes], now_ms=now_ms)
+    known = [(change, subjects[change.sensor_id]) for change in changes if change.sensor_id in subjects]
+    kept = [(change, subject) for change, subject in known if not _is_past(change, subject, now_ms)]
     came = [
-        notices.Connected(_subject(change.sensor_id, subjects[change.sensor_id]), True, change.at_ms)
-        for change in kept
-        if change.connected and presence.comes_as_news(told=subjects[change.sensor_id].told)
+        notices.Connected(_subject(change.sensor_id, subject), True, change.at_ms)
+        for change, subject in kept
+        if change.connected and presence.comes_as_news(told=subject.told)
     ]
-    told = {change.sensor_id: change.connected or subjects[change.sensor_id].told for change in kept}
-    connections.write(tx, kept, told)
-    return notices.connections(tx, came, ids=ids, now_ms=now_ms)
+    told = {change.sensor_id: change.connected or subject.told for change, subject in kept}
+    connections.write(tx, [change for change, _ in kept], told, node_id=node_id)
+    over = [
+        (change.sensor_id, max(change.session_no, subject.session_no))
+        for change, subject in known
+        if change.connected and subject.connected and subject.session_no and subject.node_id != node_id
+    ]
+    return (*notices.connections(tx, came, ids=ids, now_ms=now_ms), *hints.sessions_began(over))
+
+
+def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:
+    """Whether what is known is newer: a later session, of another gateway.
+
+    A number from the future comes from a clock that is ahead of ours. Then nobody knows which was first: what is
+    written last counts, and a gateway that still has a greater number says so again.
+    """
+    if subject.session_no <= change.session_no:
+        return False
+    return not change.connected or (subject.connected and time_ids.ms_of_no(subject.session_no) <= now_ms)
 
 
 def _tell_away(
     tx: WriteTx, *, before_ms: int, back: frozenset[SensorId], ids: TimeIds, now_ms: int
 ) -> tuple[int, tuple[Hint, ...]]:
     """Tell of some devices that stayed away, but for those whose coming is about to be written; of how many."""
-    gone = [each for each in connections.away(tx, before_ms=before_ms, limit=BATCH) if each.sensor_id not in back]
+    gone = [
+        each for each in connections.away(tx, before_ms=before_ms, limit=BATCH, lock=True) if each.sensor_id not in back
+    ]
     if not gone:
         return 0, ()
     connections.told_away(tx, [each.sensor_id for each in gone])

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from structlog.typing import FilteringBoundLogger
 
+from tripline import observe
 from tripline.ports import Outage, Signals
 
 Work = Callable[[], Awaitable[int]]
@@ -21,7 +22,8 @@ class Rounds:
     def __init__(self, signals: Signals, subject: str, *, look_s: float) -> None:
         self._asked = asyncio.Event()
         self._look_s = look_s
-        signals.subscribe(subject, lambda _: self._asked.set())
+        for each in (subject, observe.SIGNAL_RESYNC):
+            signals.subscribe(each, lambda _: self._asked.set())
 
     async def run(self, work: Work, *, log: FilteringBoundLogger, failed: str) -> None:
         """Work until cancelled: again at once while the work says that it did something. Trouble costs a pause.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy import delete, select
-from tests.support import ingest_rig
+from tests.support import ingest_rig, stores
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR, UNMAPPED, VEHICLE, Rig
 from tests.support.stores import Content
 
@@ -316,12 +316,12 @@ def test_round_ends_although_others_come_all_the_time(scene, monkeypatch):
     writes = 0
     write = scene.store.write
 
-    async def busy(work):
+    async def busy(work, **how):
         nonlocal writes
         writes += 1
         if writes < 10:
             scene.keeper.connected(UNMAPPED, writes, NOW)
-        return await write(work)
+        return await write(work, **how)
 
     monkeypatch.setattr(scene.store, "write", busy)
     scene.at(0, "+1")
@@ -340,15 +340,12 @@ def test_disconnects_are_counted_by_reason(scene):
 
 
 def test_bug_costs_the_change_that_it_is_about(scene):
-    breaking = (
-        f"CREATE TRIGGER t BEFORE INSERT ON device_connection WHEN new.sensor_id = '{SENSOR}'"
-        " BEGIN SELECT RAISE(ABORT, 'x'); END"
-    )
-    scene.run(scene.store.write(lambda tx: tx.run_sql(breaking, ())))
+    only_this = f"new.sensor_id = '{SENSOR}'"
+    scene.run(scene.store.write(lambda tx: stores.spoil(tx, "INSERT ON device_connection", when=only_this)))
     scene.keeper.connected(SENSOR, 1, NOW)
     scene.at(0, "+1", sensor=UNMAPPED)
     before = scene.facts()
-    scene.run(scene.store.write(lambda tx: tx.run_sql("DROP TRIGGER t", ())))
+    scene.run(scene.store.write(stores.mend))
     scene.at(1, "-1")
 
     assert [row[:2] for row in before] == [(UNMAPPED, True)]
@@ -358,11 +355,10 @@ def test_bug_costs_the_change_that_it_is_about(scene):
 def test_bug_while_looking_who_is_away_is_survived(scene):
     scene.at(0, "+1")
     scene.at(10, "-1")
-    breaking = "CREATE TRIGGER t BEFORE UPDATE ON device_connection BEGIN SELECT RAISE(ABORT, 'x'); END"
-    scene.run(scene.store.write(lambda tx: tx.run_sql(breaking, ())))
+    scene.run(scene.store.write(lambda tx: stores.spoil(tx, "UPDATE ON device_connection")))
     scene.now_ms = NOW + 40_000
     tried = scene.run(scene.keeper._tried())
-    scene.run(scene.store.write(lambda tx: tx.run_sql("DROP TRIGGER t", ())))
+    scene.run(scene.store.write(stores.mend))
     scene.at(41)
 
     assert tried is False
@@ -390,6 +386,7 @@ def test_run_writes_what_it_is_told_and_sees_who_stays_away(seeded, tmp_path):
         assert [connected for connected, _ in scene.told()] == [True, False]
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 def test_looking_who_stayed_away_reads_only_those_that_are_not_told(scene):
     plans = []
 

@@ -33,11 +33,11 @@ from tripline.wire import topics
 from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
 WAITING: Final = 10_000
-"""Calls that are waited for at a time."""
+"""Calls that are waited for at a time; these three bounds are of one process, of several each has its own."""
 WAITING_OF_COMPANY: Final = 2_500
 """Of these, calls of one company's accounts: who has many silent devices leaves room for others."""
 WAITING_OF_SENSOR: Final = 32
-LOOK_S: Final = 2.0
+LOOK_S: Final = 1.0
 """How often whoever waits looks unasked."""
 _TRY_AGAIN_S: Final = 1
 
@@ -84,12 +84,12 @@ class Calls:
         self._of_company: defaultdict[CompanyId | UserId, int] = defaultdict(int)
         self._stopping = False
         signals.subscribe(observe.SIGNAL_RPC_ANSWERED, self._look)
+        signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._look_at_all())
 
     def stop(self) -> None:
         """Let nobody wait any longer: the server goes. Calls under way go on in their rows."""
         self._stopping = True
-        for event in self._waiting.values():
-            event.set()
+        self._look_at_all()
 
     async def call(
         self, *, actor: Actor, sensor_id: SensorId, asked: Asked, admit: Callable[[ReadTx], None] = _anybody
@@ -186,6 +186,10 @@ class Calls:
     def _look(self, request_id: str) -> None:
         event = self._waiting.get(RequestId(request_id))
         if event is not None:
+            event.set()
+
+    def _look_at_all(self) -> None:
+        for event in self._waiting.values():
             event.set()
 
     @contextlib.contextmanager

@@ -31,10 +31,14 @@ class _Entry:
 
 
 class Gathering:
-    """Runs works in transactions that they share. A work that refuses must not have written anything before."""
+    """Runs works in transactions that they share. A work that refuses must not have written anything before.
 
-    def __init__(self, store: Store) -> None:
+    `locked` works take the locks that they need themselves (`Store.write`).
+    """
+
+    def __init__(self, store: Store, *, locked: bool = False) -> None:
         self._store = store
+        self._locked = locked
         self._waiting: list[_Entry] = []
         self._passing = asyncio.Lock()
 
@@ -70,7 +74,7 @@ class Gathering:
     async def _commit(self, batch: list[_Entry], ended: asyncio.Event) -> None:
         """Write the batch; what came of each stands in its entry."""
         try:
-            await self._store.write(lambda tx: _run(tx, batch))
+            await self._store.write(lambda tx: _run(tx, batch), locked=self._locked)
         except Outage as outage:
             for entry in batch:
                 entry.error = outage
@@ -89,7 +93,7 @@ class Gathering:
         for entry in batch:
             entry.result = entry.error = None
             try:
-                entry.result = await self._store.write(entry.work)
+                entry.result = await self._store.write(entry.work, locked=self._locked)
             except Exception as error:  # noqa: BLE001  raised where the work was given
                 entry.error = error
 

@@ -57,8 +57,10 @@ def insert(
     if found is None:
         raise NotFound("There is no sensor with this id.")
     company_id, mounted_on = found
-    # Another program on this database, or this one before its clock was set back, may be ahead of our numbers.
-    ids.skip_to(rpc_calls.newest_no(tx))
+    if not tx.shared:
+        # Another program on this file, or this one before its clock was set back, may be ahead of our numbers. On a
+        # shared database every process has numbers of its own.
+        ids.skip_to(rpc_calls.newest_no(tx))
     no = ids.take(1, now_ms=now_ms)
     call = Call(
         no=no,

@@ -11,7 +11,7 @@ from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway import connection, listener, roster
 from tripline.mqtt import events
 from tripline.scoring.policy import NotScored
-from tripline.services import presence
+from tripline.services import presence, sessions
 from tripline.services.device_check import phrases
 from tripline.services.device_check.listening import Listener, Told
 from tripline.services.device_check.looking import CallState, Look, Session, Traced, TripState, Watched
@@ -170,7 +170,7 @@ def test_every_reason_that_the_program_has_is_put_into_words() -> None:
     endings = {
         *(events.DISCONNECTED, events.PROTOCOL_ERROR, events.REFUSED, events.FLOODED),
         *(connection.SLOW_READER, connection.SILENT, connection.OUTAGE, connection.BUG, connection.LOST),
-        *(roster.TAKEN_OVER, roster.CREDENTIAL_ENDED, listener.STOPPED, presence.SERVER_LOST),
+        *(roster.TAKEN_OVER, sessions.CREDENTIAL_ENDED, listener.STOPPED, presence.SERVER_LOST),
     }
 
     assert endings <= set(phrases.ENDINGS)

@@ -380,10 +380,10 @@ def test_gathered_writes_share_a_transaction_and_refusals_are_each_ones_own(play
         commits = 0
 
         class Counting:
-            async def write(self, work):
+            async def write(self, work, **how):
                 nonlocal commits
                 commits += 1
-                return await store.write(work)
+                return await store.write(work, **how)
 
         gathering_ = Gathering(Counting())
 

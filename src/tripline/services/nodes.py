@@ -1,0 +1,132 @@
+"""This process among those that share a store: its slot of row numbers, its heartbeat, and burying those that fell
+silent.
+
+A process that was away for too long (stopped, cut off) finds itself buried: it goes on as a new node, in another slot,
+and whoever subscribed to `renewed` says again what it holds. Alone on SQLite a node is an id and nothing else.
+
+Not here: the rows (`store/nodes.py`), sessions (`presence.py`).
+"""
+
+import asyncio
+import secrets
+import uuid
+from collections.abc import Callable
+from typing import Final
+
+from tripline.domain.ids import TimeIds
+from tripline.observe import logger
+from tripline.ports import Outage
+from tripline.store import nodes
+from tripline.store.transactions import Store
+
+BEAT_S: Final = 2.0
+DEAD_MS: Final = 10_000
+"""Five heartbeats were missed."""
+PATIENCE_S: Final = 12.0
+"""How long the store must have been there before somebody is buried: after an outage everybody gets time to say that he
+is there."""
+LEAVE_S: Final = 3.0
+log = logger("nodes")
+
+
+class Node:
+    """This process. `id` changes when it was taken for dead."""
+
+    def __init__(self, *, store: Store, ids: TimeIds, name: str, roles: str) -> None:
+        self._store = store
+        self._ids = ids
+        self._name = name
+        self._roles = roles
+        self._slot = 0
+        self.id = _new_id()
+        self._renewed: list[Callable[[], None]] = []
+
+    @property
+    def shared(self) -> bool:
+        """Whether there may be other nodes."""
+        return self._store.shared
+
+    def renewed(self, listener: Callable[[], None]) -> None:
+        """Call the listener when this process goes on as another node."""
+        self._renewed.append(listener)
+
+    async def enter(self) -> None:
+        """Take a slot; before this nothing is numbered. Raises `Outage`."""
+        if self._store.shared:
+            node_id = self.id
+            self._slot = await self._store.write(
+                lambda tx: nodes.enter(tx, node_id, name=self._name, roles=self._roles), locked=True
+            )
+            self._ids.reslot(self._slot)
+            log.info("node.entered", slot=self._slot, node=node_id, roles=self._roles)
+
+    async def run(self) -> None:
+        """Say every few seconds that this process is there, until cancelled."""
+        while self._store.shared:
+            await asyncio.sleep(BEAT_S)
+            try:
+                async with asyncio.timeout(DEAD_MS / 1000):
+                    await self.beat()
+            except (Outage, TimeoutError) as outage:
+                log.warning("node.away", reason=str(outage))
+            except Exception:
+                log.exception("node.failed")
+
+    async def beat(self) -> None:
+        """One heartbeat; go on as a new node when this one was buried. Raises `Outage`."""
+        slot, node_id = self._slot, self.id
+        if await self._store.write(lambda tx: nodes.beat(tx, slot, node_id), locked=True):
+            return
+        log.warning("node.lost", slot=slot, node=node_id)
+        self.id = _new_id()
+        await self.enter()
+        for listener in self._renewed:
+            listener()
+
+    async def leave(self) -> None:
+        """Say that this process is gone, unless the store is away."""
+        if not self._store.shared:
+            return
+        slot, node_id = self._slot, self.id
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await self._store.write(lambda tx: nodes.leave(tx, slot, node_id), locked=True)
+        except (Outage, TimeoutError) as outage:
+            log.warning("node.away", reason=str(outage))
+
+
+class Undertaker:
+    """Ends what nodes held that are there no more."""
+
+    def __init__(self, *, store: Store) -> None:
+        self._store = store
+        self._since_s: float | None = None
+
+    async def run(self) -> None:
+        """Look every few seconds, until cancelled."""
+        while self._store.shared:
+            try:
+                await self.look(asyncio.get_running_loop().time())
+            except Outage as outage:
+                self._since_s = None
+                log.warning("node.away", reason=str(outage))
+            except Exception:
+                self._since_s = None
+                log.exception("node.failed")
+            await asyncio.sleep(BEAT_S)
+
+    async def look(self, now_s: float) -> int:
+        """Bury who is dead, when the store has been there for a while; how many. Raises `Outage`."""
+        found = await self._store.read_short(lambda tx: nodes.silent(tx, for_ms=DEAD_MS))
+        if self._since_s is None:
+            self._since_s = now_s
+        if not found or now_s - self._since_s < PATIENCE_S:
+            return 0
+        dead = await self._store.write(lambda tx: nodes.bury(tx, for_ms=DEAD_MS), locked=True)
+        for each in dead:
+            log.warning("node.buried", slot=each.slot, node=each.id, name=each.name)
+        return len(dead)
+
+
+def _new_id() -> str:
+    return str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
