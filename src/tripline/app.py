@@ -27,7 +27,7 @@ from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import DeviceListener
 from tripline.outside import Doors
 from tripline.parts import Parts
-from tripline.ports import Outage
+from tripline.ports import Outage, Signals
 from tripline.services.nodes import Node
 from tripline.store import migrate
 from tripline.store import secrets as kept_secrets
@@ -81,13 +81,18 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             api_url=ways_in.api_url,
             ready=ready.is_set,
         )
-        async with outside.carried(signals):
-            await _run(made, ways_in, material, ready, announce=announce)
+        await _run(made, ways_in, material, signals, ready, announce=announce)
     _log.info("serve.stopped")
 
 
 async def _run(
-    made: Parts, ways_in: Doors, material: tls_local.Material, ready: asyncio.Event, *, announce: Callable[[str], None]
+    made: Parts,
+    ways_in: Doors,
+    material: tls_local.Material,
+    signals: Signals,
+    ready: asyncio.Event,
+    *,
+    announce: Callable[[str], None],
 ) -> None:
     """Start the parts, open the doors, wait for the signal to stop, and stop in order."""
     tls = tls_local.context(material)
@@ -96,6 +101,7 @@ async def _run(
     if made.presence is not None:
         await made.presence.begin()
     async with asyncio.TaskGroup() as tasks:
+        carrying = tasks.create_task(outside.carry(signals))
         serving = tasks.create_task(http.run())
         taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
         pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
@@ -127,6 +133,7 @@ async def _run(
             each.cancel()
         if made.presence is not None:
             await made.presence.finish()
+        carrying.cancel()
     if made.rim is not None:
         made.rim.passwords.close()
 

@@ -3,10 +3,8 @@
 Here adapters are chosen; what they are given to is in `parts.py`, when they are opened in `app.py`.
 """
 
-import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -123,18 +121,10 @@ def signals(config: Config) -> Signals:
     return signals_postgres.PostgresSignals(config.store.url) if config.store.url else signals_local.LocalSignals()
 
 
-@contextlib.asynccontextmanager
-async def carried(hints: Signals) -> AsyncIterator[None]:
-    """Hints pass between processes, where there are several; leaving sends what waits."""
-    if not isinstance(hints, signals_postgres.PostgresSignals):
-        yield
-        return
-    async with asyncio.TaskGroup() as tasks:
-        carrying = tasks.create_task(hints.run())
-        try:
-            yield
-        finally:
-            carrying.cancel()
+async def carry(hints: Signals) -> None:
+    """Let hints pass between processes, where there are several, until cancelled; what waits then is still sent."""
+    if isinstance(hints, signals_postgres.PostgresSignals):
+        await hints.run()
 
 
 @dataclass(frozen=True, slots=True)

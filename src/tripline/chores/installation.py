@@ -103,8 +103,7 @@ async def _account_made(config: Config, make: Callable[..., ids.UserId], email: 
         password_hash = hasher.hash_now(password)
     finally:
         hasher.close()
-    async with store_of(config) as store:
-        maker = await ids_of(store)
+    async with store_of(config) as store, numbering(store) as maker:
         return await store.write(
             lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=app.now_ms())
         )
@@ -116,16 +115,27 @@ async def imported(
     """Register what is in a CSV file, as the account with this e-mail address would; see `imports.run`."""
     async with store_of(config) as store:
         actor = await store.read(lambda tx: registry.acting_as(tx, email=email))
-        maker = await ids_of(store)
-        with ImportDesk(config.rest).opened(file) as content:
-            return await imports.run(
-                store, content, actor=actor, kind=kind, order=order, ids=maker, now_ms=app.now_ms(), progress=progress
-            )
+        async with numbering(store) as maker:
+            with ImportDesk(config.rest).opened(file) as content:
+                return await imports.run(
+                    store,
+                    content,
+                    actor=actor,
+                    kind=kind,
+                    order=order,
+                    ids=maker,
+                    now_ms=app.now_ms(),
+                    progress=progress,
+                )
 
 
-async def ids_of(store: Store) -> ids.TimeIds:
-    """An id maker beside that of a running server: with a clock sequence of its own."""
-    return await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+@contextlib.asynccontextmanager
+async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
+    """An id maker beside those of running servers: in a slot of its own, or with a clock sequence of its own."""
+    maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+    node = app.node_of(store, maker, roles="command")
+    async with node.present():
+        yield maker
 
 
 @contextlib.asynccontextmanager

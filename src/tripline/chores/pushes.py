@@ -43,8 +43,7 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
 
 async def resent(config: Config, which: Which) -> int:
     """Let parked messages wait again; how many."""
-    async with installation.store_of(config) as store:
-        ids = await installation.ids_of(store)
+    async with installation.store_of(config) as store, installation.numbering(store) as ids:
         total, done, now_ms = 0, desk.RESENT_AT_ONCE, app.now_ms()
         which = replace(which, until_ms=now_ms)
         while done >= desk.RESENT_AT_ONCE:

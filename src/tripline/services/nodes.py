@@ -8,9 +8,10 @@ Not here: the rows (`store/nodes.py`), sessions (`presence.py`).
 """
 
 import asyncio
+import contextlib
 import secrets
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from tripline.domain.ids import TimeIds
@@ -82,6 +83,23 @@ class Node:
         await self.enter()
         for listener in self._renewed:
             listener()
+
+    @contextlib.asynccontextmanager
+    async def present(self) -> AsyncIterator[None]:
+        """Be there for the length of an `async with` block."""
+        await self.enter()
+        trouble: Exception | None = None
+        async with asyncio.TaskGroup() as tasks:
+            beating = tasks.create_task(self.run())
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001  raised below, as itself and not as a group
+                trouble = error
+            finally:
+                beating.cancel()
+        await self.leave()
+        if trouble is not None:
+            raise trouble
 
     async def leave(self) -> None:
         """Say that this process is gone, unless the store is away."""
