@@ -14,12 +14,12 @@ from rich.console import Console
 
 from tripline import app as program
 from tripline import config_files
-from tripline.cli import accounts, device, importing, installation, playing, push, serving, simulate, store
+from tripline.cli import accounts, device, importing, ingest, installation, playing, push, serving, simulate, store
 from tripline.cli.base import FAILED, OK, WRONG_USE, commands, complain
 
 __all__ = ["FAILED", "OK", "WRONG_USE", "commands", "main", "run"]
 
-_GROUPS = (serving, playing, simulate, device, installation, store, importing, accounts, push)
+_GROUPS = (serving, playing, simulate, device, installation, store, importing, ingest, accounts, push)
 """Importing a module hangs its commands on the root."""
 
 

@@ -59,6 +59,8 @@ class Outcome:
     """How many of each kind were stored, and how many were `duplicate`."""
     refused: list[Refused] = field(default_factory=list)
     """What could not be used; it is in the rejected-message log."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many could not be used, by reason, where who asks counts them."""
 
     def add(self, other: "Outcome") -> None:
         """Both together."""

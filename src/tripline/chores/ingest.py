@@ -1,0 +1,97 @@
+"""Customers' messages from a file through the bus door's reader, with no bus: for old drives, trials and repairs.
+
+Works beside a running server as well as without one; trips that it ends are scored by the server, when it runs. A file
+that was taken in before changes nothing, so one that was broken off is simply given again.
+
+Not here: what is printed (`cli/ingest.py`), what happens to a batch (`services/bus/batches.py`).
+"""
+
+import contextlib
+import zoneinfo
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import IO, Final
+
+from tripline import app, config_bus, observe
+from tripline.adapters import signals_local
+from tripline.chores import installation
+from tripline.config import Config
+from tripline.domain.ids import CompanyId
+from tripline.services.bus.batches import BusBatches, Outcome
+from tripline.services.bus.messages import Message, Refused
+from tripline.wire import bus, bus_lines, bus_read
+from tripline.wire.bus_read import Kind
+
+BATCH_BYTES: Final = 4 * 2**20
+"""Messages of a batch, together."""
+Progress = Callable[[int], None]
+"""Told how many lines are done."""
+Show = Callable[[Refused], None]
+"""Shown each message that cannot be used; its `offset` is the number of its line."""
+
+
+async def ingested(
+    config: Config, file: IO[bytes], *, topic: str | None, progress: Progress, show: Show
+) -> tuple[int, Outcome]:
+    """Take in a file of messages, one in each line: how many, and what became of them.
+
+    `topic` is that of lines that name none. Raises `Outage`; what was told as done is kept.
+    """
+    total, lines = Outcome(), 0
+    async with _batches(config) as batches:
+        for batch in _in_batches(_messages(config, file, topic), config.bus.batch):
+            outcome = await batches.take_in(batch, now_ms=app.now_ms())
+            lines += len(batch)
+            for refused in outcome.refused:
+                show(refused)
+            # What was shown is not kept: a file may have millions of lines.
+            total.counts += outcome.counts
+            total.counts["rejected"] += len(outcome.refused)
+            for refused in outcome.refused:
+                total.reasons[refused.rejected.reason] += 1
+            progress(lines)
+    return lines, total
+
+
+@contextlib.asynccontextmanager
+async def _batches(config: Config) -> AsyncIterator[BusBatches]:
+    observe.configure_logging(level="warning", as_json=False)
+    async with installation.store_of(config) as store, installation.numbering(store) as maker:
+        yield BusBatches(
+            store=store,
+            ids=maker,
+            # Servers look for themselves every few seconds: nobody here has anything to be told.
+            signals=signals_local.LocalSignals(),
+            zone=zoneinfo.ZoneInfo(config.time_zone),
+            grace_s=config.bus.grace_s,
+            max_items=config.devices.max_items,
+        )
+
+
+def _messages(config: Config, file: IO[bytes], topic: str | None) -> Iterator[Message]:
+    """The messages of the file; their offsets are line numbers."""
+    carried: dict[str, tuple[Kind | None, CompanyId | None]] = {
+        bus.MICROTRIPS: ("microtrip", None),
+        bus.TRIPS: ("trip", None),
+        bus.EVENTS: ("event", None),
+    }
+    carried |= {name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()}
+    for number, line in enumerate(bus_lines.lines(file, longest=bus_read.LARGEST), 1):
+        if not line.strip():
+            continue
+        named, body = bus_lines.message(line)
+        read_from = named or topic or ""
+        kind, company_id = carried.get(read_from, (None, None))
+        yield Message(read_from, body, kind, company_id, None, number)
+
+
+def _in_batches(messages: Iterator[Message], most: int) -> Iterator[list[Message]]:
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        batch.append(message)
+        size += len(message.body)
+        if len(batch) == most or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,97 @@
+"""`tripline ingest`: customers' bus messages from a file."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated, Final
+
+import uvloop
+from cyclopts import Parameter
+from rich.console import Console
+
+from tripline import config_files
+from tripline.chores import ingest as chores
+from tripline.cli import base
+from tripline.services.bus.messages import Refused
+
+SHOWN: Final = 20
+"""Messages that could not be used that are shown one by one."""
+_TOLD_EVERY: Final = 10_000
+_STORED: Final = {
+    "microtrip": "microtrips",
+    "trip": "trips",
+    "updated": "updated trips",
+    "event": "events",
+    "latest": "latest values",
+}
+
+
+@base.commands.command(help_epilogue="Example: zcat messages.jsonl.gz | tripline ingest - --data /srv/tripline")
+def ingest(
+    file: Annotated[
+        str, Parameter(help="one message in each line: as on the bus, or with its topic; -: standard input")
+    ],
+    *,
+    topic: Annotated[str | None, Parameter(help="topic of the lines that name none")] = None,
+    place: base.Place | None = None,
+) -> int:
+    """Take in bus messages from a file, beside a running server or without one. Exits 1 when any cannot be used.
+
+    A line is {"data": ..., "msgType": ...} or {"topic": ..., "value": ...}. What was taken in before is a duplicate and
+    changes nothing, so a file that was broken off is given again. The server scores the trips when it runs.
+    """
+    config = base.settings(place, {})
+    shown = 0
+
+    def show(refused: Refused) -> None:
+        nonlocal shown
+        shown += 1
+        if shown <= SHOWN:
+            why = refused.rejected
+            base.line(base.printable(f"line {refused.message.offset}: {why.reason}: {why.detail}"))
+
+    with _opened(file) as content, _counting(Console(highlight=False)) as progress:
+        lines, outcome = uvloop.run(chores.ingested(config, content, topic=topic, progress=progress, show=show))
+    if shown > SHOWN:
+        base.line(f"and {shown - SHOWN} more; all are in the log of rejected messages")
+    for reason, count in outcome.reasons.most_common():
+        base.line(f"rejected {reason}: {count}")
+    stored = ", ".join(f"{name} {outcome.counts[kind]}" for kind, name in _STORED.items() if outcome.counts[kind])
+    base.line(
+        f"messages {lines}, stored: {stored or 'nothing'}, duplicates {outcome.counts['duplicate']},"
+        f" rejected {outcome.counts['rejected']}"
+    )
+    return base.FAILED if outcome.counts["rejected"] else base.OK
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """The file's content. Raises `WrongSettingError` when it cannot be read."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        content = Path(file).open("rb")  # noqa: SIM115  closed below
+    except OSError as error:
+        raise config_files.WrongSettingError(f"The file {file} cannot be read: {error.strerror}.") from error
+    with content:
+        yield content
+
+
+@contextmanager
+def _counting(console: Console) -> Iterator[chores.Progress]:
+    """Shows how many messages are done: in place on a terminal, elsewhere a line for each 10,000."""
+    if console.is_terminal:
+        with console.status("") as status:
+            yield lambda lines: status.update(f"{lines:,} messages")
+        return
+    told = 0
+
+    def tell(lines: int) -> None:
+        nonlocal told
+        if lines // _TOLD_EVERY > told:
+            told = lines // _TOLD_EVERY
+            base.line(f"{lines} messages")
+
+    yield tell
