@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Integer, Table, bindparam, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Table, bindparam, select, tuple_
 
 from tripline.store import erasures
 from tripline.store.journeys import Span
@@ -172,7 +172,7 @@ def _offset(table: Table, owner: Owner) -> Hot:
 def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
     order: list[ColumnElement[int]] = [table.c[name] for name in _ORDER[table]]
     names = _PLACE_NAMES[: len(order)]
-    here, place = tuple_(*order), tuple_(*(bindparam(name, type_=Integer) for name in names))
+    here, place = tuple_(*order), tuple_(*(bindparam(name, type_=BigInteger) for name in names))
     created = table.c.created_ms
     statement = (
         select(*_columns(table))
