@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tripline import config_files, observe
+from tripline import config_bus, config_files, observe
 from tripline.adapters import (
+    bus_kafka_reader,
+    bus_kafka_writer,
     carrier_http,
     carrier_simulated,
     data_folder,
@@ -24,7 +26,7 @@ from tripline.adapters import (
     webhook_http,
 )
 from tripline.config import Config
-from tripline.ports import CarrierLines, Clock, Mailer, Signals, WebhookSender
+from tripline.ports import BusReader, BusWriter, CarrierLines, Clock, Mailer, Signals, WebhookSender
 from tripline.store import migrate
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
@@ -134,11 +136,20 @@ class Others:
     carrier: CarrierLines
     webhooks: WebhookSender
     mailer: Mailer
+    bus_writer: BusWriter | None = None
+    customers: BusReader | None = None
+    """What brings customers' messages; None: nothing does, or not to this process."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Others:
     """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`."""
-    return Others(_carrier(config, store, clock, opened), _webhooks(config, opened), _mailer(config, clock))
+    return Others(
+        _carrier(config, store, clock, opened),
+        _webhooks(config, opened),
+        _mailer(config, clock),
+        _bus_writer(config, opened),
+        _customers(config, opened),
+    )
 
 
 def material(config: Config, folder: Path, *, now_ms: int) -> tls_local.Material:
@@ -157,6 +168,26 @@ def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.Asyn
     carrier = carrier_http.HttpCarrier(config.carrier)
     opened.push_async_callback(carrier.close)
     return carrier
+
+
+def _bus_writer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
+    """What writes to the bus, when there is one."""
+    if not config.bus.url:
+        return None
+    writer = bus_kafka_writer.KafkaWriter(config.bus)
+    opened.push_async_callback(writer.close)
+    return writer
+
+
+def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader | None:
+    """What reads customers' topics, where this process works on what they bring."""
+    if not config.bus.url or not config_files.does(config, "worker"):
+        return None
+    reader = bus_kafka_reader.KafkaReader(
+        config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group
+    )
+    opened.push_async_callback(reader.close)
+    return reader
 
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from litestar.types import ASGIApp
 
-from tripline import config_files
+from tripline import config_bus, config_files
 from tripline.api.app import create_app, create_health
 from tripline.api.rim import Rim, Vitals
 from tripline.config import Config
@@ -23,6 +23,9 @@ from tripline.ports import Clock, Signals
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.postman import Postman
 from tripline.services.accounts.sweeper import Sweeper
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.door import BusDoor
+from tripline.services.bus.silence import Silence
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser, LetGo
@@ -211,7 +214,32 @@ def _workers(
         postman.run,
         Sweeper(store=store, clock=clock).run,
         PartKeeper(store=store, settings=config.ingest, clock=clock).run,
+        *_bus_door(config, ground, others),
     )
+
+
+def _bus_door(config: Config, ground: Ground, others: Others) -> tuple[Worker, ...]:
+    """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
+    if others.customers is None or others.bus_writer is None:
+        return (silence.run,)
+    door = BusDoor(
+        reader=others.customers,
+        writer=others.bus_writer,
+        batches=BusBatches(
+            store=store,
+            ids=ground["ids"],
+            signals=signals,
+            zone=zoneinfo.ZoneInfo(config.time_zone),
+            grace_s=config.bus.grace_s,
+            max_items=config.devices.max_items,
+        ),
+        topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
+        dead_letters=config.bus.dead_letters,
+        clock=clock,
+    )
+    return silence.run, door.run
 
 
 async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection[str]) -> None:
