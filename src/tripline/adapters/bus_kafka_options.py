@@ -35,8 +35,7 @@ _log = observe.logger("bus")
 
 SILENT: Final = logging.getLogger("tripline.librdkafka")
 """Where the library's own lines end."""
-SILENT.addHandler(logging.NullHandler())
-SILENT.propagate = False
+SILENT.setLevel(logging.CRITICAL + 1)
 
 
 def connection(settings: Bus) -> dict[str, Any]:

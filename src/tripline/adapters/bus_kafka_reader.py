@@ -28,6 +28,9 @@ GIVE_UP_S: Final = 10.0
 """How long a partition that moves to another member waits for batches under way."""
 SESSION_MS: Final = 10_000
 """A member that was not heard of for this long is dead; others take over its partitions."""
+HEARTBEAT_MS: Final = 1_000
+"""How often a member says that it is there, and hears of a rebalance."""
+STATISTICS_MS: Final = 10_000
 PATIENCE_S: Final = 1.0
 """How long a batch may lie ready before reading pauses: pausing throws away what the library has fetched."""
 TOLD_S: Final = 5.0
@@ -67,8 +70,9 @@ class KafkaReader:
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
             "queued.max.messages.kbytes": FETCHED_KIB,
-            "statistics.interval.ms": 10_000,
+            "statistics.interval.ms": STATISTICS_MS,
             "stats_cb": self._on_statistics,
             "error_cb": self._troubles.note,
             "on_commit": self._on_commit,

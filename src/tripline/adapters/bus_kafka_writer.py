@@ -7,6 +7,7 @@ event loop in batches, so a message costs no task and no future (`docs/decisions
 import asyncio
 import contextlib
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -28,6 +29,8 @@ MESSAGE_BYTES: Final = 2**23
 CROWDED: Final = 0.8
 _REFUSED: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.INVALID_MSG})
 _WAIT_S: Final = 0.25
+_GATHER_S: Final = 0.002
+"""Between two looks at what became of messages: each look wakes the loop, whatever it brings."""
 _log = observe.logger("bus")
 
 _Outcome: TypeAlias = tuple[Receipts, Any, KafkaError | None]
@@ -102,8 +105,9 @@ class KafkaWriter:
     def _run(self) -> None:
         """The thread: hears what became of messages."""
         while not self._stopping.is_set():
-            self._producer.poll(_WAIT_S)
-            self._tell()
+            if self._producer.poll(_WAIT_S):
+                self._tell()
+                time.sleep(_GATHER_S)
             if self._troubles.fatal:
                 self._renew()
         self._producer.flush(self._timeout_s)

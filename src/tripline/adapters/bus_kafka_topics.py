@@ -1,0 +1,53 @@
+"""Topics of our own, made where they are missing: the devices' buffer and dead letters. Others are their owners'."""
+
+import asyncio
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from tripline.adapters import bus_kafka_options
+from tripline.config import Bus
+from tripline.ports import Outage
+
+_HOUR_MS: Final = 3_600_000
+_AS_THE_BROKERS_SAY: Final = -1
+
+
+async def make(settings: Bus) -> None:
+    """Make what these settings need and is missing; what is there stays as it is. Raises `Outage`."""
+    topics = _topics(settings)
+    if topics:
+        await asyncio.to_thread(_make, settings, topics)
+
+
+def _topics(settings: Bus) -> list[NewTopic]:
+    replicas = settings.replicas or _AS_THE_BROKERS_SAY
+    found = []
+    if settings.dead_letters:
+        found.append(NewTopic(settings.dead_letters, 1, replicas))
+    if settings.buffer_devices:
+        kept = {"retention.ms": str(int(settings.buffer_hours * _HOUR_MS)), "cleanup.policy": "delete"}
+        found.append(NewTopic(settings.buffer_topic, settings.buffer_partitions, replicas, config=kept))
+    return found
+
+
+def _make(settings: Bus, topics: list[NewTopic]) -> None:
+    troubles = bus_kafka_options.Troubles("topics")
+    options = {**bus_kafka_options.connection(settings), "error_cb": troubles.note}
+    del options["allow.auto.create.topics"]
+    try:
+        made = AdminClient(options).create_topics(topics, request_timeout=settings.timeout_s)
+        for name, done in made.items():
+            _settled(name, done.exception(settings.timeout_s + 5))
+    except (KafkaException, TimeoutError) as error:
+        raise Outage("The bus did not answer when its topics were looked at.") from error
+
+
+def _settled(name: str, error: BaseException | None) -> None:
+    if not isinstance(error, KafkaException):
+        return
+    why: KafkaError = error.args[0]
+    if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+        raise Outage(f"The topic {name} is not there and could not be made: {why.name()}.")
