@@ -1,0 +1,21 @@
+"""A bus door's batches for each test, over a copy of one seeded store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support import ingest_rig
+from tests.support.bus_rig import BusRig
+from tests.support.stores import Content
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+
+
+@pytest.fixture
+def rig(seeded: Content, tmp_path: Path) -> Iterator[BusRig]:
+    with BusRig.fresh(tmp_path, template=seeded) as made:
+        assert isinstance(made, BusRig)
+        yield made

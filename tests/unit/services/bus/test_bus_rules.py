@@ -1,0 +1,555 @@
+"""Every reading rule of bus-messages 4, through reading, placing and keeping; the number is in the test's name."""
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from tests.support.bus_messages import (
+    OTHER_TRIP,
+    PLACEHOLDER,
+    RECORD,
+    TRIP,
+    event,
+    microtrip,
+    sample,
+    trip,
+)
+from tests.support.bus_rig import LATER, BusRig, message, reasons
+from tests.support.ingest_rig import COMPANY, DRIVER, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE
+
+from tripline.store import tables
+
+STRANGER = "99999999-0000-11ef-8000-000000000009"
+
+
+def counts(rig: BusRig, *messages: Any, **more: Any) -> dict[str, int]:
+    return dict(rig.deliver(*messages, **more).counts)
+
+
+def envelopes(rig: BusRig, table: Any) -> list[Any]:
+    return [json.loads(text) for text in rig.rows(table, "envelope")]
+
+
+def register_company(rig: BusRig, company_id: str = STRANGER) -> None:
+    """Another company, with a vehicle and a person."""
+
+    def work(tx: Any) -> None:
+        values = {"name": "Stranger", "service_type": "other", "master": True, "token_prefix": "STRAN"}
+        tx.run(insert(tables.company).values(id=company_id, created_ms=0, master_id=company_id, **values))
+        tx.run(
+            insert(tables.vehicle).values(
+                id=VEHICLE.replace("3", "7"),
+                created_ms=0,
+                company_id=company_id,
+                service_type="other",
+                vehicle_no="77",
+                mileage=1.0,
+                displacement=0.0,
+                status="ACTIVATED",
+            )
+        )
+
+    rig.run(rig.store.write(work))
+
+
+# 4.1 and 4.2
+
+
+@pytest.mark.parametrize("said", ["microtrip", "Microtrip", " MICROTRIP "])
+def test_rule_4_1_letter_case_and_blanks_of_msg_type_do_not_matter(rig, said):
+    assert counts(rig, microtrip() | {"msgType": said}) == {"microtrip": 1}
+
+
+def test_rule_4_2_msg_type_decides_the_kind_and_not_the_topic(rig):
+    assert counts(rig, trip(), event(), microtrip(), topic="sf-microtrip") == {"trip": 1, "event": 1, "microtrip": 1}
+
+
+@pytest.mark.parametrize("said", [None, "telemetry", 7])
+def test_rule_4_2_topic_decides_when_msg_type_says_nothing(rig, said):
+    assert counts(rig, trip() | {"msgType": said}, topic="sf-trip") == {"trip": 1}
+
+
+def test_rule_4_2_message_of_no_kind_from_no_known_topic_is_rejected(rig):
+    assert reasons(rig.deliver(trip() | {"msgType": "x"}, topic="elsewhere")) == ["kind"]
+
+
+# 4.3
+
+
+def test_rule_4_3_payload_may_be_text_or_object_or_array(rig):
+    items = [sample(NOW), sample(NOW + 2_000)]
+    for number, payload in enumerate((items[0], items)):
+        for as_text in (True, False):
+            name = f"{number}{as_text:d}"
+            sent = microtrip(payload, as_text=as_text, tripId=f"{TRIP[:-2]}{name}", microTripId=None)
+
+            assert counts(rig, sent) == {"microtrip": 1}
+
+    stored = [json.loads(payload) for payload in rig.rows(tables.microtrip, "payload")]
+    assert stored == [items[0], items[0], items, items]
+
+
+def test_rule_4_3_raw_line_breaks_inside_the_payload_text_are_read(rig):
+    body = json.dumps(microtrip(json.dumps([sample(NOW)], indent=1), as_text=False)).replace("\\n", "\n").encode()
+    assert b"\n" in body
+
+    assert counts(rig, body, topic="sf-microtrip") == {"microtrip": 1}
+
+    assert json.loads(rig.rows(tables.microtrip, "payload")[0]) == [sample(NOW)]
+
+
+@pytest.mark.parametrize("text", ["{", "", "nonsense", '{"a":1'])
+def test_rule_4_3_payload_text_that_does_not_parse_is_rejected(rig, text):
+    assert reasons(rig.deliver(microtrip(text, as_text=False))) == ["payload_text"]
+
+
+@pytest.mark.parametrize("payload", [7, True, '"text"', "3"])
+def test_rule_4_3_payload_that_is_no_record_is_rejected(rig, payload):
+    assert reasons(rig.deliver(microtrip(payload, as_text=False))) == ["payload_form"]
+    assert rig.rows(tables.trip) == []
+
+
+# 4.4 to 4.6
+
+
+@pytest.mark.parametrize("name", ["companyId", "sensorId", "vehicleId", "tripId", "userId", "microTripId"])
+def test_rule_4_4_both_spellings_of_a_key_are_read(rig, name):
+    sent = microtrip(userId=DRIVER)
+    sent["data"][name[:-2] + "ID"] = sent["data"].pop(name)
+
+    assert counts(rig, sent) == {"microtrip": 1}
+
+    assert rig.rows(tables.trip, "id", "sensor_id", "vehicle_id") == [(TRIP, SENSOR, VEHICLE)]
+    assert rig.rows(tables.microtrip, "id") == [RECORD]
+
+
+def test_rule_4_4_event_id_in_both_spellings_is_read(rig):
+    sent = event()
+    sent["data"]["eventID"] = sent["data"].pop("eventId")
+
+    counts(rig, sent)
+
+    assert rig.rows(tables.device_event, "id") == [event()["data"]["eventId"]]
+
+
+def test_rule_4_4_the_usual_spelling_comes_first(rig):
+    assert counts(rig, microtrip(companyID=STRANGER)) == {"microtrip": 1}
+
+
+def test_rule_4_5_ids_may_be_id_objects(rig):
+    data = {name: {"id": microtrip()["data"][name]} for name in ("companyId", "sensorId", "tripId", "microTripId")}
+
+    assert counts(rig, microtrip(**data)) == {"microtrip": 1}
+
+    assert (rig.rows(tables.trip, "id"), rig.rows(tables.microtrip, "id")) == ([TRIP], [RECORD])
+
+
+def test_rule_4_5_ids_in_capitals_and_with_blanks_are_read(rig):
+    assert counts(rig, microtrip(tripId=f" {TRIP.upper()} ")) == {"microtrip": 1}
+
+    assert rig.rows(tables.trip, "id") == [TRIP]
+
+
+def test_rule_4_6_data_may_be_json_text(rig):
+    sent = microtrip()
+
+    assert counts(rig, sent | {"data": json.dumps(sent["data"])}) == {"microtrip": 1}
+
+    assert rig.rows(tables.microtrip, "payload") == [sent["data"]["payload"].encode()]
+
+
+@pytest.mark.parametrize("data", ["{", "[]", 5, [1]])
+def test_rule_4_6_data_that_is_no_object_is_rejected(rig, data):
+    assert reasons(rig.deliver({"data": data, "msgType": "trip"})) == ["data_form"]
+
+
+# 4.7 and 4.8
+
+
+@pytest.mark.parametrize("latest", [{"deviceType": "OBD", "Id": RECORD}, "text", [], None, 5])
+def test_rule_4_7_latest_trip_is_not_looked_at(rig, latest):
+    assert counts(rig, trip() | {"latestTrip": latest}) == {"trip": 1}
+
+
+def test_rule_4_8_day_as_a_number_and_instants_as_numbers_are_tolerated(rig):
+    assert counts(rig, microtrip(date=14), event(eventTs=None, eventDt=NOW)) == {"microtrip": 1, "event": 1}
+
+    assert rig.rows(tables.device_event, "event_ms") == [NOW]
+
+
+def test_rule_4_8_text_times_are_read_in_the_zone_when_the_numbers_are_missing(rig):
+    sent = trip(startTs=None, endTs=None, startDt="2025-01-01 09:00:00", endDt="2025-01-01T09:15")
+
+    counts(rig, sent)
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW, NOW + 900_000)]
+
+
+@pytest.mark.parametrize("text", ["2025-13-01 00:00:00", "yesterday", "2009-12-31 00:00:00", "2031-01-01 00:00:00"])
+def test_rule_4_8_text_times_that_cannot_be_are_as_if_absent(rig, text):
+    counts(rig, event({"event": 1}, ty=111, eventTs=None, eventDt=text))
+
+    assert rig.rows(tables.device_event, "event_ms") == [NOW + 331_000]
+
+
+# 4.9 to 4.11
+
+
+def test_rule_4_9_payload_of_an_event_is_not_checked_against_its_number(rig):
+    assert counts(rig, event({"event": 1234}, ty=111, eventId=None)) == {"event": 1}
+
+    assert rig.rows(tables.device_event, "ty", "payload") == [(111, b'{"event": 1234}')]
+
+
+def test_rule_4_9_signature_supplies_a_missing_number(rig):
+    counts(rig, event({"wbv": 11.2}, ty=None))
+
+    assert rig.rows(tables.device_event, "ty", "sent_ty") == [(104, None)]
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"), [(None, "no_type"), ("x", "no_type"), (99, "unknown_type"), (2, "unknown_type")]
+)
+def test_rule_4_9_event_without_number_or_signature_or_with_one_below_100_is_rejected(rig, number, reason):
+    assert reasons(rig.deliver(event({"event": 1}, ty=number))) == [reason]
+
+
+@pytest.mark.parametrize("number", [100, 101, 116, 130, "102", 2**31 - 1])
+def test_rule_4_9_numbers_from_100_on_are_stored(rig, number):
+    assert counts(rig, event({"a": 1}, ty=number)) == {"event": 1}
+
+    assert rig.rows(tables.device_event, "ty") == [int(number)]
+
+
+def test_rule_4_10_items_without_position_are_stored_and_not_scored(rig):
+    items = [{"tid": 1, "sp": 40, "clt": NOW + second * 1000} for second in range(60)]
+    counts(rig, microtrip(items), trip())
+
+    rig.score()
+
+    assert rig.rows(tables.trip, "not_scored") == ["no_position"]
+    assert rig.rows(tables.driving_score) == []
+
+
+def test_rule_4_11_times_of_the_message_win_when_its_end_is_after_its_start(rig):
+    counts(rig, trip({"stt": NOW - 9_000_000, "edt": NOW - 8_000_000}, endTs=NOW + 1))
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW, NOW + 1)]
+
+
+@pytest.mark.parametrize("end", [NOW, NOW - 1])
+def test_rule_4_11_times_of_the_payload_count_when_the_message_contradicts_itself(rig, end):
+    counts(rig, trip({"stt": NOW - 9_000_000, "edt": NOW - 8_000_000}, endTs=end))
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW - 9_000_000, NOW - 8_000_000)]
+
+
+@pytest.mark.parametrize("trip_first", [True, False])
+def test_rule_4_11_samples_say_the_times_when_nothing_else_does(rig, trip_first):
+    ended = trip({"dis": 9}, startTs=None, endTs=None)
+    drive = [microtrip([sample(NOW + at)], microTripId=None, ts=NOW + at) for at in (60_000, 0, 90_000)]
+    for sent in [ended, *drive] if trip_first else [*drive, ended]:
+        counts(rig, sent)
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms", "state") == [(NOW, NOW + 90_000, "COMPLETE")]
+
+
+# 4.12 to 4.14
+
+
+def test_rule_4_12_producer_that_uses_one_id_for_everything_is_stored(rig):
+    same = {"tripId": TRIP, "microTripId": TRIP, "vehicleId": SENSOR}
+    sent = [microtrip([sample(NOW + at * 1_000)], ts=NOW + at * 1_000, **same) for at in range(5)]
+
+    assert counts(rig, *sent) == {"microtrip": 5}
+    assert counts(rig, *sent) == {"duplicate": 5}
+
+    assert rig.rows(tables.trip, "id", "vehicle_id") == [(TRIP, VEHICLE)]
+    found = rig.rows(tables.microtrip, "id")
+    assert found[0] == TRIP
+    assert len(set(found)) == 5
+
+
+@pytest.mark.parametrize("name", ["sensorId", "tripId", "payload", "deviceType"])
+def test_rule_4_13_field_beside_data_is_found(rig, name):
+    sent = microtrip()
+    sent[name] = sent["data"].pop(name)
+
+    assert counts(rig, sent) == {"microtrip": 1}
+
+    assert rig.rows(tables.trip, "id", "device_type") == [(TRIP, "BLACKBOX")]
+
+
+def test_rule_4_13_envelope_is_data_when_it_has_the_payload(rig):
+    sent = microtrip()
+
+    assert counts(rig, sent["data"] | {"msgType": "microtrip"}) == {"microtrip": 1}
+
+
+def test_rule_4_13_data_without_payload_anywhere_is_rejected(rig):
+    assert reasons(rig.deliver(microtrip(payload=None) | {"data": {"sensorId": SENSOR, "tripId": TRIP}})) == [
+        "no_payload"
+    ]
+
+
+def test_rule_4_14_message_with_the_header_of_devices_is_read_as_one(rig):
+    headed = {"ty": 2, "ts": NOW, "pld": {"tid": 1, "lat": 37.5, "lon": 127.0, "sp": 40, "clt": NOW}}
+
+    assert counts(rig, headed | {"sensorId": SENSOR, "tripId": TRIP}) == {"microtrip": 1}
+    assert counts(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11}, "sensorID": SENSOR}) == {"event": 1}
+
+    assert rig.rows(tables.microtrip, "ty", "ts") == [(2, NOW)]
+
+
+def test_rule_4_14_header_form_without_a_sensor_is_rejected(rig):
+    assert reasons(rig.deliver({"ty": 2, "ts": NOW, "pld": {}})) == ["no_sensor"]
+
+
+# 4.15
+
+
+def test_rule_4_15_same_microtrip_again_is_dropped(rig):
+    assert counts(rig, microtrip(), microtrip()) == {"microtrip": 1, "duplicate": 1}
+    assert counts(rig, microtrip(), microtrip(json.loads(microtrip()["data"]["payload"]), as_text=False)) == {
+        "duplicate": 2
+    }
+
+
+def test_rule_4_15_same_id_with_another_payload_is_a_new_record_with_an_id_of_ours(rig):
+    other = microtrip([sample(NOW + 9_000)])
+
+    assert counts(rig, microtrip(), other) == {"microtrip": 2}
+    assert counts(rig, other, microtrip()) == {"duplicate": 2}
+
+    found = rig.rows(tables.microtrip, "id")
+    assert found[0] == RECORD
+    assert found[1] != RECORD
+
+
+def test_rule_4_15_same_microtrip_of_another_trip_is_stored(rig):
+    assert counts(rig, microtrip(), microtrip(tripId=OTHER_TRIP)) == {"microtrip": 2}
+
+
+def test_rule_4_15_second_trip_message_is_an_update(rig):
+    counts(rig, trip())
+    rig.score()
+    again = trip({"dis": 7000}, userId=DRIVER)
+
+    assert counts(rig, again) == {"updated": 1}
+
+    assert rig.rows(tables.trip, "distance_m", "user_id", "state") == [(7000.0, DRIVER, "COMPLETE")]
+    assert len(rig.rows(tables.scoring_job)) == 1
+
+
+def test_rule_4_15_trip_message_that_changes_only_times_asks_for_no_score(rig):
+    counts(rig, trip())
+    rig.score()
+
+    assert counts(rig, trip(endTs=NOW + 800_000)) == {"updated": 1}
+
+    assert rig.rows(tables.trip, "end_ms") == [NOW + 800_000]
+    assert rig.rows(tables.scoring_job) == []
+
+
+def test_rule_4_15_older_trip_message_that_comes_again_does_not_undo_an_update(rig):
+    first, second = trip({"dis": 6000}), trip({"dis": 7000})
+    counts(rig, first, second)
+
+    assert counts(rig, first) == {"duplicate": 1}
+
+    assert rig.rows(tables.trip, "distance_m") == [7000.0]
+
+
+def test_rule_4_15_same_event_again_is_dropped_and_another_payload_is_not(rig):
+    other = event({"tid": 1, "dclat": 37.0, "dclon": 127.0})
+
+    assert counts(rig, event(), event(), other) == {"event": 2, "duplicate": 1}
+    assert counts(rig, other, event()) == {"duplicate": 2}
+
+
+@pytest.mark.parametrize("make", [lambda: microtrip(microTripId=None), lambda: event(eventId=None)])
+def test_rule_4_15_message_without_an_id_is_known_by_its_content(rig, make):
+    assert sum(counts(rig, make(), make()).values()) == 2
+    assert counts(rig, make()) == {"duplicate": 1}
+
+
+# 4.16 to 4.20
+
+
+@pytest.mark.parametrize("said", [OTHER_VEHICLE, STRANGER, SENSOR, "nonsense", None])
+def test_rule_4_16_mapping_of_the_platform_wins(rig, said):
+    counts(rig, microtrip(vehicleId=said))
+
+    assert rig.rows(tables.trip, "vehicle_id") == [VEHICLE]
+
+
+def test_rule_4_16_vehicle_of_the_message_counts_when_the_sensor_is_on_none(rig):
+    counts(rig, microtrip(sensorId=UNMAPPED, vehicleId=OTHER_VEHICLE))
+
+    assert rig.rows(tables.trip, "vehicle_id") == [OTHER_VEHICLE]
+
+
+@pytest.mark.parametrize("said", [STRANGER, VEHICLE.replace("3", "7"), None])
+def test_rule_4_16_other_vehicles_are_none_and_the_trip_is_not_scored(rig, said):
+    register_company(rig)
+
+    counts(rig, microtrip(sensorId=UNMAPPED, vehicleId=said), trip(sensorId=UNMAPPED, vehicleId=said))
+
+    assert rig.rows(tables.trip, "vehicle_id", "not_scored") == [(None, "unmapped")]
+
+
+def test_rule_4_17_company_that_is_not_the_sensors_is_rejected_and_not_shown_to_the_owner(rig):
+    outcome = rig.deliver(microtrip(companyId=STRANGER))
+
+    assert reasons(outcome) == ["company"]
+    assert rig.rows(tables.rejected_message, "reason", "sensor_id", "source") == [("company", None, "bus")]
+    assert rig.rows(tables.trip) == []
+
+
+def test_rule_4_17_missing_company_is_the_sensors(rig):
+    assert counts(rig, microtrip(companyId=None)) == {"microtrip": 1}
+
+    assert rig.rows(tables.trip, "company_id") == [COMPANY]
+
+
+def test_rule_4_17_topic_of_another_company_is_rejected_whatever_the_message_says(rig):
+    assert reasons(rig.deliver(microtrip(), company=STRANGER)) == ["company"]
+    assert counts(rig, microtrip(), company=COMPANY) == {"microtrip": 1}
+
+
+def test_rule_4_18_placeholder_says_that_there_is_no_driver(rig):
+    counts(rig, trip(userId=PLACEHOLDER))
+
+    assert rig.rows(tables.trip, "user_id") == [None]
+
+
+@pytest.mark.parametrize("user", [STRANGER, "somebody"])
+def test_rule_4_18_unknown_user_is_the_placeholder_and_kept_in_the_raw_view(rig, user):
+    counts(rig, trip(userId=user), event(userId=user))
+
+    assert rig.rows(tables.trip, "user_id") == [None]
+    assert rig.rows(tables.device_event, "user_id") == [None]
+    assert envelopes(rig, tables.trip)[0]["data"]["userId"] == user
+    assert envelopes(rig, tables.device_event)[0]["data"]["userId"] == user
+
+
+def test_rule_4_18_registered_driver_is_the_trips(rig):
+    counts(rig, trip(userId=DRIVER), event(userId=DRIVER))
+
+    assert rig.rows(tables.trip, "user_id") == [DRIVER]
+    assert rig.rows(tables.device_event, "user_id") == [DRIVER]
+    assert rig.rows(tables.account, "latest_trip_id") == [TRIP]
+
+
+def test_rule_4_18_who_drives_now_counts_when_nobody_is_said(rig):
+    counts(rig, trip(userId=None))
+
+    assert rig.rows(tables.trip, "user_id") == [DRIVER]
+
+
+def test_rule_4_19_unknown_keys_at_any_level_are_kept(rig):
+    sent = microtrip([sample(NOW, colour="red")], extra=[1, {"deep": True}]) | {"beside": "kept"}
+
+    counts(rig, sent)
+
+    (kept,) = envelopes(rig, tables.microtrip)
+    assert kept["beside"] == "kept"
+    assert kept["data"] == {name: value for name, value in sent["data"].items() if name != "payload"}
+    assert json.loads(rig.rows(tables.microtrip, "payload")[0])[0]["colour"] == "red"
+
+
+@pytest.mark.parametrize("name", ["x", "", None, 7, PLACEHOLDER])
+def test_rule_4_20_trip_id_that_is_none_is_rejected_but_of_an_event(rig, name):
+    assert reasons(rig.deliver(microtrip(tripId=name), trip(tripId=name))) == ["no_trip", "no_trip"]
+    assert counts(rig, event(tripId=name)) == {"event": 1}
+
+    assert rig.rows(tables.device_event, "trip_id", "vehicle_id") == [(None, VEHICLE)]
+    assert rig.rows(tables.trip) == []
+
+
+# The check cases of section 6
+
+
+def test_bus_check_case_payload_as_an_array_gives_the_same_record(rig):
+    items = json.loads(microtrip()["data"]["payload"])
+    counts(rig, microtrip(), microtrip(items, as_text=False, tripId=OTHER_TRIP))
+
+    first, second = rig.rows(tables.microtrip, "id", "ts", "ty", "samples", "payload")
+    assert first[:4] == second[:4]
+    assert json.loads(first[4]) == json.loads(second[4])
+
+
+def test_bus_check_case_capitalised_microtrip_on_the_topic_of_trips(rig):
+    assert counts(rig, microtrip() | {"msgType": "Microtrip"}, topic="sf-trip") == {"microtrip": 1}
+
+
+def test_bus_check_case_company_in_capitals_only(rig):
+    sent = microtrip(companyID=COMPANY)
+    del sent["data"]["companyId"]
+
+    assert counts(rig, sent) == {"microtrip": 1}
+
+
+def test_bus_check_case_sensor_beside_data_only(rig):
+    sent = microtrip() | {"sensorId": SENSOR}
+    del sent["data"]["sensorId"]
+
+    assert counts(rig, sent) == {"microtrip": 1}
+
+
+def test_bus_check_case_unknown_sensor_is_a_dead_letter(rig):
+    body = json.dumps(microtrip(sensorId=STRANGER)).encode()
+
+    outcome = rig.take([message(body, topic="sf-microtrip", offset=42)])
+
+    (refused,) = outcome.refused
+    assert (refused.rejected.reason, refused.message.offset, refused.message.body) == ("unknown_sensor", 42, body)
+    kept = rig.rows(tables.rejected_message, "topic", "bus_partition", "bus_offset", "reason", "body")
+    assert kept == [("sf-microtrip", 0, 42, "unknown_sensor", body)]
+
+
+def test_bus_check_case_second_delivery_is_dropped(rig):
+    counts(rig, microtrip())
+
+    assert counts(rig, microtrip()) == {"duplicate": 1}
+
+    assert len(rig.rows(tables.microtrip)) == 1
+
+
+def test_bus_check_case_event_without_id_gets_one_of_ours(rig):
+    counts(rig, event(eventId=None))
+
+    (found,) = rig.rows(tables.device_event, "id")
+    assert len(found) == 36
+
+
+def test_bus_check_case_event_of_the_producer_is_stored_uninterpreted(rig):
+    assert counts(rig, event({"event": 1}, ty=111)) == {"event": 1}
+
+
+@pytest.mark.parametrize("latest", [[], None])
+def test_bus_check_case_trip_with_any_latest_trip_or_none(rig, latest):
+    sent = trip() | {"latestTrip": latest}
+    missing = trip(tripId=OTHER_TRIP)
+    del missing["latestTrip"]
+
+    assert counts(rig, sent, missing) == {"trip": 2}
+
+
+def test_bus_check_case_trip_without_times_takes_those_of_its_payload(rig):
+    counts(rig, trip({"stt": NOW + 1_000, "edt": NOW + 2_000}, startTs=None, endTs=None))
+
+    assert rig.rows(tables.trip, "start_ms", "end_ms") == [(NOW + 1_000, NOW + 2_000)]
+
+
+def test_rule_of_time_more_than_five_minutes_ahead_is_as_if_absent(rig):
+    counts(rig, event({"event": 1}, ty=111, eventTs=LATER + 300_001))
+
+    assert rig.rows(tables.device_event, "event_ms") == [NOW + 331_000]
+
+
+def test_rule_of_time_five_minutes_ahead_is_read(rig):
+    counts(rig, event({"event": 1}, ty=111, eventTs=LATER + 300_000))
+
+    assert rig.rows(tables.device_event, "event_ms") == [LATER + 300_000]
