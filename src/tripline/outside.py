@@ -11,6 +11,7 @@ from typing import Final
 
 from tripline import config_bus, config_files, observe
 from tripline.adapters import (
+    bus_kafka_log,
     bus_kafka_reader,
     bus_kafka_writer,
     carrier_http,
@@ -26,7 +27,7 @@ from tripline.adapters import (
     webhook_http,
 )
 from tripline.config import Config
-from tripline.ports import BusReader, BusWriter, CarrierLines, Clock, Mailer, Signals, WebhookSender
+from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Signals, WebhookSender
 from tripline.store import migrate
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
@@ -130,6 +131,14 @@ async def carry(hints: Signals) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Frames:
+    """The topic between gateways and workers."""
+
+    reader: BusReader
+    log: BusLog
+
+
+@dataclass(frozen=True, slots=True)
 class Others:
     """Whom the program speaks to."""
 
@@ -139,6 +148,8 @@ class Others:
     bus_writer: BusWriter | None = None
     customers: BusReader | None = None
     """What brings customers' messages; None: nothing does, or not to this process."""
+    frames: Frames | None = None
+    """What brings frames that gateways wrote; None: nothing does, or not to this process."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Others:
@@ -149,6 +160,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _mailer(config, clock),
         _bus_writer(config, opened),
         _customers(config, opened),
+        _frames(config, opened),
     )
 
 
@@ -188,6 +200,16 @@ def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader |
     )
     opened.push_async_callback(reader.close)
     return reader
+
+
+def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
+    """What reads what gateways wrote, where this process keeps it."""
+    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "worker"):
+        return None
+    topic = config.bus.buffer_topic
+    reader = bus_kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
+    opened.push_async_callback(reader.close)
+    return Frames(reader, bus_kafka_log.KafkaLog(config.bus, topic=topic))
 
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:

@@ -8,7 +8,7 @@ import zoneinfo
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 from litestar.types import ASGIApp
 
@@ -31,7 +31,9 @@ from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser, LetGo
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest import letting_go
-from tripline.services.ingest.intake import IngestDoor
+from tripline.services.ingest.buffering import BufferDoor
+from tripline.services.ingest.draining import Drain, Progress
+from tripline.services.ingest.intake import IngestDoor, StoredUntil
 from tripline.services.nodes import Node, Undertaker
 from tripline.services.parts_ahead import PartKeeper
 from tripline.services.passwords import Passwords
@@ -65,7 +67,7 @@ class Ground(TypedDict):
 class Ingress:
     """What a gateway is made of."""
 
-    intake: IngestDoor
+    intake: IngestDoor | BufferDoor
     listener: DeviceListener
 
 
@@ -108,8 +110,9 @@ def wired(
         presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
     ingress = None
     workers: list[Worker] = [node.run]
+    buffered = _buffered(config, ground, others)
     if does("gateway") and presence is not None:
-        ingress = _ingress(config, ground, presence)
+        ingress = _ingress(config, ground, others, presence)
         roster = ingress.listener.roster
         workers += [
             SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals).run,
@@ -123,7 +126,12 @@ def wired(
     pusher = None
     if does("worker"):
         pusher = Pusher(store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock)
-        workers += _workers(config, ground, others, ingress, api_url)
+        keeper = buffered.door if buffered else ingress.intake if ingress else None
+        workers += _workers(
+            config, ground, others, keeper.let_go_of if isinstance(keeper, IngestDoor) else None, api_url
+        )
+        if buffered is not None:
+            workers += [buffered.door.run, buffered.drain.run]
         workers.append(Undertaker(store=store).run)
     vitals = Vitals(ready=ready, clock=clock, api_port=api_port)
     return Parts(
@@ -136,13 +144,37 @@ def wired(
     )
 
 
-def _ingress(config: Config, ground: Ground, presence: PresenceKeeper) -> Ingress:
-    intake = IngestDoor(
+class Buffered(NamedTuple):
+    """What takes in frames that gateways wrote to the bus."""
+
+    door: IngestDoor
+    drain: Drain
+
+
+def _buffered(config: Config, ground: Ground, others: Others) -> Buffered | None:
+    if others.frames is None:
+        return None
+    progress = Progress(log=others.frames.log, store=ground["store"])
+    door = _pipeline_door(config, ground, stored_until=progress.stored_until)
+    return Buffered(door, Drain(reader=others.frames.reader, progress=progress, door=door, clock=ground["clock"]))
+
+
+def _pipeline_door(config: Config, ground: Ground, *, stored_until: StoredUntil | None = None) -> IngestDoor:
+    return IngestDoor(
         settings=config.ingest,
         scoring_grace_s=config.scoring.grace_s,
         max_items=config.devices.max_items,
+        stored_until=stored_until,
         **ground,
     )
+
+
+def _ingress(config: Config, ground: Ground, others: Others, presence: PresenceKeeper) -> Ingress:
+    intake: IngestDoor | BufferDoor
+    if config.bus.buffer_devices and others.bus_writer is not None:
+        intake = BufferDoor(others.bus_writer, topic=config.bus.buffer_topic)
+    else:
+        intake = _pipeline_door(config, ground)
     listener = DeviceListener(
         config=config.devices,
         intake=intake,
@@ -190,10 +222,11 @@ def _rim(
     )
 
 
-def _workers(
-    config: Config, ground: Ground, others: Others, ingress: Ingress | None, api_url: str
-) -> tuple[Worker, ...]:
-    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables."""
+def _workers(config: Config, ground: Ground, others: Others, let_go: LetGo | None, api_url: str) -> tuple[Worker, ...]:
+    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables.
+
+    `let_go`: of the pipeline of this process, when it has one.
+    """
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     postman = Postman(
         store=store,
@@ -203,9 +236,7 @@ def _workers(
         signals=signals,
         clock=clock,
     )
-    let_go: LetGo = partial(_let_go_everywhere, config, ground)
-    if ingress is not None:
-        let_go = ingress.intake.let_go_of
+    let_go = let_go or partial(_let_go_everywhere, config, ground)
     return (
         Scorer(scoring=config.scoring, harsh=config.harsh, **ground).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,

@@ -66,6 +66,10 @@ class Intake(Protocol):
     def crowded(self) -> bool:
         """Whether sources should stop reading until their next `settled`."""
 
+    @property
+    def away(self) -> bool:
+        """Whether nothing that is offered now would be kept: who comes had better come again later."""
+
 
 TAKEN_OVER: Final = "taken_over"
 """Why an older session of a sensor ends in the moment in which a newer one begins."""

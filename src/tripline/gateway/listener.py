@@ -175,6 +175,9 @@ class DeviceListener:
             self._tasks.create_task(self._answer(connection, user_name))
 
     async def _answer(self, connection: Connection, user_name: str) -> None:
+        if self._around.intake.away:
+            connection.refused(ConnectCode.SERVER_UNAVAILABLE)
+            return
         try:
             async with asyncio.timeout(self._config.connect_timeout_s):
                 sensor_id = await self.roster.admitted(lambda: self._admit(user_name))

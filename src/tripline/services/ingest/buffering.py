@@ -16,6 +16,8 @@ from tripline.wire import frames
 
 REFUSED_BYTES: Final = 1_024
 """Beginning of a body that the brokers do not take; the rest is lost to everybody but the device."""
+TRIAL_S: Final = 2.0
+"""How long nobody is let in after the bus did not take something."""
 _log = observe.logger("ingest")
 
 
@@ -26,8 +28,11 @@ class BufferDoor:
         self._writer = writer
         self._topic = topic
         self._stop = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._troubled = False
         """Whether the latest outcome was a failure that was told."""
+        self._failed_s = 0.0
+        """When it was, by the clock of the loop."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         """Write one frame. Cheap; never blocks. The order of a source's frames is kept."""
@@ -43,6 +48,11 @@ class BufferDoor:
     def crowded(self) -> bool:
         """Whether sources should stop reading until there is room."""
         return self._writer.crowded
+
+    @property
+    def away(self) -> bool:
+        """Whether the bus took nothing lately: after a moment the next device tries."""
+        return self._troubled and self._loop.time() - self._failed_s < TRIAL_S
 
     async def run(self) -> None:
         """Return when `stop` was called: frames are written by whoever offers them."""
@@ -65,6 +75,7 @@ class BufferDoor:
     def failed(self, tickets: list[Any]) -> None:
         """Nothing of these sources that was not acknowledged is sure to be kept: tell each once."""
         sources = dict.fromkeys(source for source, _ in tickets)
+        self._failed_s = self._loop.time()
         if not self._troubled:
             self._troubled = True
             reason = "The bus did not take them in time."

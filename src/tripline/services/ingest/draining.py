@@ -45,89 +45,95 @@ class Place:
         """Not stored; the batch waits."""
 
 
-class Drain:
-    """Reads frames and has them taken in, until it is cancelled."""
+class Progress:
+    """How far a log is stored: the positions in the store, against what the bus says of its ends."""
 
-    def __init__(self, *, reader: BusReader, log: BusLog, door: IngestDoor, store: Store, clock: Clock) -> None:
-        self._reader = reader
+    def __init__(self, *, log: BusLog, store: Store) -> None:
         self._bus_log = log
-        self._door = door
         self._store = store
-        self._clock = clock
         self._name = ""
         """Of the log, once the bus has told it."""
         self._asked: tuple[int, dict[int, int]] | None = None
         """An instant, and where every partition ended then."""
 
-    async def run(self) -> None:
-        """Take in what comes."""
-        while True:
-            batch = await self._reader.read()
-            await self._stored(batch)
-
     async def stored_until(self, now_ms: int) -> int | None:
         """An instant until which everything that gateways acknowledged is stored; None: not known yet.
 
-        Asked again and again it goes on; with nothing left behind it is about the time of asking.
+        Asked again and again it goes on; with nothing left behind it is about the time of asking. Raises `Outage`.
         """
-        if not await self._named():
-            return None
+        await self.learn()
         if self._asked is None:
             self._asked = now_ms, await self._bus_log.ends()
-        stored = await self._store.read(lambda tx: bus_positions.positions(tx, self._name))
+        stored = await self._positions()
         at_ms, ends = self._asked
         if any(stored.get(part, 0) < end for part, end in ends.items()):
             return None
         self._asked = None
         return at_ms
 
-    async def _stored(self, batch: BusBatch) -> None:
-        """Try until the batch is stored, or is another member's."""
-        tries = 0
-        while True:
-            left = self._reader.kept(batch)
-            try:
-                if await self._named():
-                    await self._take_in(await self._not_stored(left.messages) if tries else left.messages)
-                    break
-            except MovedError:
-                tries += 1
-                continue
-            except Outage as outage:
-                _log.warning("ingest.outage", reason=str(outage), frames=len(left.messages), sources=0)
-            await asyncio.sleep(_PAUSES_S[min(tries, len(_PAUSES_S) - 1)])
-            tries += 1
-        self._reader.done(batch)
-
-    async def _named(self) -> bool:
-        """Whether the bus has told which log this is."""
+    async def learn(self) -> None:
+        """Ask which log it is, unless that is known. Raises `Outage`."""
         if not self._name:
-            try:
-                self._name = await self._bus_log.identity()
-            except Outage as outage:
-                _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
-        return bool(self._name)
+            self._name = await self._bus_log.identity()
 
-    async def _not_stored(self, messages: Sequence[BusMessage]) -> list[BusMessage]:
-        """Those behind the positions."""
-        stored = await self._store.read(lambda tx: bus_positions.positions(tx, self._name))
+    async def left_of(self, messages: Sequence[BusMessage]) -> list[BusMessage]:
+        """Those that are not stored. Raises `Outage`."""
+        stored = await self._positions()
         return [message for message in messages if message.offset >= stored.get(message.partition, 0)]
 
-    async def _take_in(self, messages: Sequence[BusMessage]) -> None:
-        """In parts that go through together, one after the other."""
-        left = [_frame(message, self._clock()) for message in messages]
-        while left:
-            together = cutting.beginning(left, BATCH_BYTES)
-            await self._door.take_in(together, begin=self._begin)
-            left = left[len(together) :]
-
-    def _begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
+    def begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
+        """This transaction stores these frames. Raises `MovedError` when some of them are stored."""
         moves: dict[int, tuple[int, int]] = {}
         for source, _, _, _, offset, _ in together:
             assert isinstance(source, Place)
             first, behind = moves.get(source.part, (offset, 0))
             moves[source.part] = (min(first, offset), max(behind, offset + 1))
         bus_positions.advance(tx, self._name, moves)
+
+    async def _positions(self) -> dict[int, int]:
+        return await self._store.read(lambda tx: bus_positions.positions(tx, self._name))
+
+
+class Drain:
+    """Reads frames and has them taken in, until it is cancelled."""
+
+    def __init__(self, *, reader: BusReader, progress: Progress, door: IngestDoor, clock: Clock) -> None:
+        self._reader = reader
+        self._progress = progress
+        self._door = door
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Take in what comes."""
+        while True:
+            batch = await self._reader.read()
+            await self._store(batch)
+            self._reader.done(batch)
+
+    async def _store(self, batch: BusBatch) -> None:
+        """Try until the batch is stored, or is another member's."""
+        outages = 0
+        doubtful = False
+        while True:
+            messages = self._reader.kept(batch).messages
+            try:
+                await self._progress.learn()
+                return await self._take_in(await self._progress.left_of(messages) if doubtful else messages)
+            except MovedError:
+                doubtful = True
+            except Outage as outage:
+                _log.warning("ingest.outage", reason=str(outage), frames=len(messages), sources=0)
+                await asyncio.sleep(_PAUSES_S[min(outages, len(_PAUSES_S) - 1)])
+                outages += 1
+                doubtful = True
+
+    async def _take_in(self, messages: Sequence[BusMessage]) -> None:
+        """In parts that go through together, one after the other."""
+        left = [_frame(message, self._clock()) for message in messages]
+        while left:
+            together = cutting.beginning(left, BATCH_BYTES)
+            await self._door.take_in(together, begin=self._progress.begin)
+            left = left[len(together) :]
 
 
 def _frame(message: BusMessage, now_ms: int) -> Frame:

@@ -15,7 +15,7 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
-from tripline.services.ingest import closing, cutting, watching
+from tripline.services.ingest import closing, cutting, letting_go, watching
 from tripline.services.ingest.pipeline import Begin, Frame, Pipeline
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
@@ -54,12 +54,12 @@ class IngestDoor:
         signals: Signals,
         clock: Clock,
         node_id: str | None = None,
-        stored_until: StoredUntil = _everything_is,
+        stored_until: StoredUntil | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
         self._clock = clock
-        self._stored_until = stored_until
+        self._stored_until = stored_until or _everything_is
         self._commit_s = settings.commit_ms / 1000
         self._pipeline = Pipeline(
             store=store,
@@ -105,11 +105,18 @@ class IngestDoor:
         """Whether sources should stop reading until their next `settled`."""
         return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self._shut
 
+    @property
+    def away(self) -> bool:
+        """Whether the store did not keep the latest batch and has not been tried since."""
+        return self._shut
+
     async def let_go_of(self, deleted: Collection[str]) -> None:
         """Return when no batch is under way that knew these deleted vehicles or sensors, and none will: their rows are
-        all written."""
+        all written; on a shared store, of no process. Raises `Outage`."""
         async with self._passing:
             self._pipeline.tracks.forget_deleted(frozenset(deleted))
+        if self._store.shared:
+            await letting_go.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
 
     async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> None:
         """Take a batch through that was cut elsewhere, between those of this door. Raises `Outage`: nothing is kept
