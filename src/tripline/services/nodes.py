@@ -41,6 +41,7 @@ class Node:
         self._slot = 0
         self.id = _new_id()
         self._renewed: list[Callable[[], None]] = []
+        self._beating = asyncio.Lock()
 
     @property
     def shared(self) -> bool:
@@ -75,12 +76,13 @@ class Node:
 
     async def beat(self) -> None:
         """One heartbeat; go on as a new node when this one was buried. Raises `Outage`."""
-        slot, node_id = self._slot, self.id
-        if await self._store.write(lambda tx: nodes.beat(tx, slot, node_id), locked=True):
-            return
-        log.warning("node.lost", slot=slot, node=node_id)
-        self.id = _new_id()
-        await self.enter()
+        async with self._beating:
+            slot, node_id = self._slot, self.id
+            if await self._store.write(lambda tx: nodes.beat(tx, slot, node_id), locked=True):
+                return
+            log.warning("node.lost", slot=slot, node=node_id)
+            self.id = _new_id()
+            await self.enter()
         for listener in self._renewed:
             listener()
 

@@ -165,6 +165,10 @@ class PresenceKeeper:
             told = await self._store.write(
                 lambda tx: _keep(tx, changes, node_id=node_id, ids=self._ids, now_ms=now_ms), locked=True
             )
+        except nodes.Buried:
+            if self._node is not None:
+                await self._node.beat()
+            raise
         except Outage:
             raise
         except Exception:
@@ -232,6 +236,8 @@ def _keep(
     tx: WriteTx, changes: Sequence[Change], *, node_id: str | None, ids: TimeIds, now_ms: int
 ) -> tuple[Hint, ...]:
     """Write the changes of sensors that exist, and tell who came, and whose older session is over."""
+    if node_id is not None:
+        nodes.require(tx, node_id)
     subjects = connections.subjects(tx, [change.sensor_id for change in changes], now_ms=now_ms)
     known = [(change, subjects[change.sensor_id]) for change in changes if change.sensor_id in subjects]
     kept = [(change, subject) for change, subject in known if not _is_past(change, subject, now_ms)]

@@ -30,6 +30,12 @@ NOW_MS: Final[ColumnElement[int]] = cast(extract("epoch", func.clock_timestamp()
 _MINE: Final = (node.c.slot == bindparam("my_slot"), node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
 _BEAT: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS)
 _LEAVE: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS, roles=NO_ROLES)
+_THERE: Final = (
+    select(node.c.slot)
+    .where(node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
+    # Shared with others' and with heartbeats; burying waits.
+    .with_for_update(read=True, key_share=True)
+)
 _SILENT: Final = (
     select(node.c.slot, node.c.id, node.c.name, node.c.seen_ms)
     .where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - bindparam("for_ms"))
@@ -39,6 +45,10 @@ _SILENT: Final = (
 
 class SlotsTaken(Outage):
     """As many processes use the database as can be told apart."""
+
+
+class Buried(Outage):
+    """This node was taken for dead: what it holds is written under its next id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,12 @@ def enter(tx: WriteTx, node_id: str, *, name: str, roles: str) -> int:
 def beat(tx: WriteTx, slot: int, node_id: str) -> bool:
     """Say that the node is there; False when it was taken for dead meanwhile."""
     return tx.run(_BEAT, {"my_slot": slot, "my_id": node_id}) == 1
+
+
+def require(tx: WriteTx, node_id: str) -> None:
+    """Raise `Buried` when the node was taken for dead; until the transaction ends it will not be."""
+    if not tx.all(_THERE, {"my_id": node_id}):
+        raise Buried("Others took this process for dead.")
 
 
 def leave(tx: WriteTx, slot: int, node_id: str) -> None:

@@ -1,0 +1,244 @@
+"""Gateways, apis and a worker as processes of their own on one PostgreSQL: what one of them does the others respect."""
+
+import contextlib
+import itertools
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.support import calling, clusters, postgres
+from tests.support.clusters import Deployment, Node
+from tests.support.fleet import PASSWORD, Registered, device_token
+from tests.support.receiving import receiving
+from tests.system.test_device_to_score import STEPS, microtrip, publish_all, scores_of, trip
+
+V1 = "/api/tre/v1"
+SETTINGS = {"TRIPLINE_PUSH_ABSENT_S": "1"}
+AT_ONCE_S = 1.0
+DEAD_S = 25.0
+"""Ten seconds until a process is taken for dead, and until a worker looks; the rest is for a slow machine."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A gateway's device door, as devices are told of it."""
+
+    device_host: str
+    device_port: int
+    ca: Path
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    postgres.need("processes of several roles")
+    with (
+        postgres.cluster() as database,
+        clusters.deployed(tmp_path_factory.mktemp("roles"), database, workers=1, variables=SETTINGS) as running,
+    ):
+        yield running
+
+
+def door(node: Node) -> Any:
+    """Where devices reach the gateway."""
+    return Door(*node.devices, node.folder.parent / "ca.crt")
+
+
+def new(deployment: Deployment) -> Registered:
+    """A vehicle with a sensor."""
+    return deployment.registered(1)[0]
+
+
+def asked(deployment: Deployment, node: Node, method: str, path: str, **how: Any) -> httpx.Response:
+    """What an api answers to the company's administrator."""
+    return httpx.request(method, node.api + path, headers=deployment.company.http.headers, timeout=30, **how)
+
+
+def call(deployment: Deployment, node: Node, sensor_id: str) -> tuple[int, Any]:
+    """A call to a device through an api: status and body."""
+    body = {"method": "reset", "params": {}}
+    answer = asked(deployment, node, "POST", f"/api/plugins/rpc/twoway/{sensor_id}", json=body)
+    return answer.status_code, answer.json()
+
+
+def until(look: Callable[[], Any], expected: Any, *, within_s: float = 20.0) -> float:
+    """Wait until the look gives what is expected; how long that took, seconds."""
+    began = time.monotonic()
+    while (seen := look()) != expected:
+        assert time.monotonic() - began < within_s, f"{seen} is not {expected} after {within_s} s"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def told_of_connections(deployment: Deployment, url: str) -> None:
+    """The company asks to be told who is connected (class 500)."""
+    path = f"{V1}/company/{deployment.company.record['id']['id']}"
+    answer = deployment.company.http.put(path, json={"notifyHost": url, "notifyMsgType": "500"})
+    assert answer.status_code == 200, answer.text
+
+
+def connected(deployment: Deployment, sensor_id: str) -> tuple[Any, ...]:
+    """Whether the device is connected, and why it was not, as the rows say."""
+    statement = f"SELECT connected, reason FROM device_connection WHERE sensor_id = '{sensor_id}'"
+    return next(iter(deployment.rows(statement)), (None, None))
+
+
+def is_closed(box: calling.Box) -> bool:
+    """Whether the device's connection is over."""
+    return not box._client.is_connected()
+
+
+def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_either_api(deployment: Deployment) -> None:
+    mounted = new(deployment)
+
+    publish_all(door(deployment.gateways[1]), mounted.token, [*map(microtrip, range(STEPS)), trip()])
+    scores = scores_of(deployment.company, mounted.vehicle_id)
+    path = f"{V1}/vehicle/{mounted.vehicle_id}/trips?limit=5"
+    read = [len(asked(deployment, api, "GET", path).json()["data"]) for api in deployment.apis]
+
+    assert [score["score"] for score in scores] == [100.0]
+    assert read == [1, 1]
+
+
+def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deployment) -> None:
+    for gateway, api in itertools.product(deployment.gateways, deployment.apis):
+        mounted = new(deployment)
+        with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
+            until(lambda mounted=mounted: connected(deployment, mounted.sensor_id)[0], True)
+            began = time.monotonic()
+            status, answer = call(deployment, api, mounted.sensor_id)
+            took_s = time.monotonic() - began
+
+        assert (status, answer["response"]) == (200, {"results": 2000})
+        assert device.request()[0] == answer["requestId"]
+        assert took_s < AT_ONCE_S
+
+
+def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:
+    mounted = new(deployment)
+
+    answered = [call(deployment, api, mounted.sensor_id)[0] for api in deployment.apis]
+
+    assert answered == [409, 409]
+
+
+def test_device_that_connects_to_another_gateway_takes_its_session_over_and_customers_hear_of_no_loss(
+    deployment: Deployment,
+) -> None:
+    first, second = deployment.gateways
+    mounted, marker = deployment.registered(2)
+    with receiving() as customer, contextlib.ExitStack() as boxes:
+        told_of_connections(deployment, customer.url)
+        older = boxes.enter_context(calling.box(door(first), mounted.token))
+        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
+        with calling.box(door(second), mounted.token, calling.answering({"results": 2000})):
+            took_s = until(lambda: is_closed(older), True)
+            status, _ = call(deployment, deployment.apis[0], mounted.sensor_id)
+            state = connected(deployment, mounted.sensor_id)
+            with calling.box(door(first), marker.token):
+                customer.wait(1, sensor_id=marker.sensor_id)
+            customer.wait(2, sensor_id=marker.sensor_id)  # told to be away: the other one would have been before
+        told = [body["pld"]["connected"] for body in customer.bodies if body["sensorId"] == mounted.sensor_id]
+
+    assert took_s < AT_ONCE_S
+    assert (status, state) == (200, (True, None))
+    assert told == [True]
+
+
+def test_deleted_sensor_is_disconnected_from_its_gateway_within_a_second(deployment: Deployment) -> None:
+    for gateway, api in itertools.product(deployment.gateways, deployment.apis):
+        mounted = new(deployment)
+        with calling.box(door(gateway), mounted.token) as device:
+            deleted = asked(deployment, api, "DELETE", f"{V1}/sensor/{mounted.sensor_id}")
+            took_s = until(lambda device=device: is_closed(device), True)
+
+        assert deleted.status_code == 200
+        assert took_s < AT_ONCE_S
+
+
+def test_sensor_deleted_without_a_hint_is_disconnected_soon(deployment: Deployment) -> None:
+    """As when the process that deleted it was killed between its commit and its hint."""
+    mounted = new(deployment)
+    with calling.box(door(deployment.gateways[0]), mounted.token) as device:
+        deployment.rows(f"UPDATE sensor SET credentials_id = '{device_token()}' WHERE id = '{mounted.sensor_id}'")
+        took_s = until(lambda: is_closed(device), True)
+
+    assert took_s < 5
+
+
+def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(deployment: Deployment) -> None:
+    one, other = deployment.apis
+    mounted = new(deployment)
+    vehicle = f"{V1}/vehicle/{mounted.vehicle_id}"
+    partner = {"name": "Borrower", "picName": "B", "picEmail": "b@borrower.example", "picPasswd": PASSWORD}
+    partner_id = deployment.company.post(f"{V1}/company", partner)["id"]["id"]
+    own_id = deployment.company.record["id"]["id"]
+    deployment.company.post(f"{V1}/company/{own_id}/relation/company", {"toCompanyId": {"id": partner_id}})
+    loan = f"{V1}/company/{partner_id}/relation/vehicle"
+    login = {"username": partner["picEmail"], "password": PASSWORD}
+    token = httpx.post(one.api + "/api/auth/login", json=login).json()["token"]
+
+    def seen() -> int:
+        return httpx.get(other.api + vehicle, headers={"X-Authorization": f"Bearer {token}"}).status_code
+
+    before = seen()
+    asked(deployment, one, "POST", loan, json={"vehicleId": {"id": mounted.vehicle_id}}).raise_for_status()
+    lent = seen()
+    asked(deployment, one, "DELETE", f"{loan}/{mounted.vehicle_id}").raise_for_status()
+    taken_back = seen()
+    asked(deployment, one, "DELETE", f"{V1}/company/{partner_id}").raise_for_status()
+    deleted = seen()
+
+    assert (before, lent, taken_back, deleted) == (403, 200, 403, 401)
+
+
+@pytest.mark.slow
+def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the_other(deployment: Deployment) -> None:
+    first, second = deployment.gateways
+    stays, moves = deployment.registered(2)
+    with contextlib.ExitStack() as boxes:
+        for mounted in (stays, moves):
+            boxes.enter_context(calling.box(door(first), mounted.token))
+            until(lambda mounted=mounted: connected(deployment, mounted.sensor_id)[0], True)
+        slots = {row[0] for row in deployment.rows("SELECT slot FROM node WHERE roles <> ''")}
+
+        first.kill()
+        boxes.enter_context(calling.box(door(second), moves.token, calling.answering({"results": 2000})))
+        until(lambda: connected(deployment, stays.sensor_id), (False, "gateway_lost"), within_s=DEAD_S)
+        status, _ = call(deployment, deployment.apis[0], moves.sensor_id)
+        state = connected(deployment, moves.sensor_id)
+        first.start()
+
+    numbers = deployment.rows("SELECT slot, count(*) FROM node WHERE roles <> '' GROUP BY slot")
+    assert (status, state) == (200, (True, None))
+    assert len(numbers) == len(slots) == len(deployment.nodes)
+    assert {row[0] for row in numbers} != slots, "a slot is not used again so soon"
+
+
+@pytest.mark.slow
+def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_connected(
+    deployment: Deployment,
+) -> None:
+    gateway = deployment.gateways[0]
+    mounted = new(deployment)
+    statement = "SELECT id FROM node WHERE roles = 'gateway'"
+    before = set(deployment.rows(statement))
+    with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
+        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
+        assert gateway.process is not None
+        gateway.process.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: connected(deployment, mounted.sensor_id), (False, "gateway_lost"), within_s=DEAD_S)
+        finally:
+            gateway.process.send_signal(signal.SIGCONT)
+        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
+        status, _ = call(deployment, deployment.apis[1], mounted.sensor_id)
+        still_there = not is_closed(device)
+
+    assert (status, still_there) == (200, True)
+    assert gateway.count("node.lost") == 1
+    assert len(set(deployment.rows(statement)) - before) == 1
