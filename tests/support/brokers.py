@@ -24,7 +24,7 @@ from tests.support.certificates import Certificates
 HERE = Path(__file__).parent / "kafka"
 LIBS = HERE / "libs"
 CLUSTER_ID = "dHJpcGxpbmUtdGVzdHMtMQ"
-START_S = 60
+START_S = 120
 STOP_S = 30
 JAVA = ("-Xms64m", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.apache.logging.log4j.level=WARN")
 QUICK_START = "-XX:TieredStopAtLevel=1"

@@ -6,6 +6,7 @@ Not here: the options of reading and of writing alone (`bus_kafka_reader.py`, `b
 """
 
 import logging
+import ssl
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -56,10 +57,7 @@ def connection(settings: Bus) -> dict[str, Any]:
         options |= {"sasl.mechanism": settings.mechanism}
         options |= {"sasl.username": settings.user, "sasl.password": settings.password}
     if settings.security.endswith("ssl"):
-        options["ssl.ca.location"] = _readable("bus.ca", settings.ca) or "probe"
-    if settings.cert:
-        options["ssl.certificate.location"] = _readable("bus.cert", settings.cert)
-        options["ssl.key.location"] = _readable("bus.key", settings.key)
+        options |= _tls(settings)
     return options
 
 
@@ -93,10 +91,30 @@ class Troubles:
             _log.info("bus.back", side=self._side)
 
 
+def _tls(settings: Bus) -> dict[str, Any]:
+    """Whom we trust and what we show; looked at before the library sees it, which says little of what is wrong."""
+    options: dict[str, Any] = {"ssl.ca.location": "probe"}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if settings.ca:
+        options["ssl.ca.location"] = _readable("bus.ca", settings.ca)
+        try:
+            context.load_verify_locations(settings.ca)
+        except ssl.SSLError as error:
+            raise Outage(f"bus.ca: {settings.ca} holds no PEM certificate.") from error
+    if settings.cert:
+        options["ssl.certificate.location"] = _readable("bus.cert", settings.cert)
+        options["ssl.key.location"] = _readable("bus.key", settings.key)
+        try:
+            context.load_cert_chain(settings.cert, settings.key, password="")
+        except (ssl.SSLError, ValueError) as error:
+            files = f"{settings.cert} and {settings.key}"
+            raise Outage(f"bus.cert, bus.key: {files} are no PEM chain and its key without a password.") from error
+    return options
+
+
 def _readable(setting: str, file: str) -> str:
     try:
-        if file:
-            Path(file).read_bytes()
+        Path(file).read_bytes()
     except OSError as error:
         raise Outage(f"{setting}: {file} cannot be read: {error.strerror}.") from error
     return file

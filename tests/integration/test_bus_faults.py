@@ -1,0 +1,226 @@
+"""A cluster of three: nodes are killed and come back, nothing acknowledged is lost, and away is away in time."""
+
+import asyncio
+import time
+
+import pytest
+from tests.support import brokers
+
+from tripline import config
+from tripline.adapters import bus_kafka_topics
+from tripline.adapters.bus_kafka_reader import KafkaReader
+from tripline.adapters.bus_kafka_writer import KafkaWriter
+from tripline.ports import BusNote, Outage
+
+pytestmark = pytest.mark.slow
+PATIENCE_S = 200
+
+
+@pytest.fixture(scope="module")
+def bus(tmp_path_factory):
+    brokers.need("what a bus does when its nodes are killed")
+    with brokers.cluster(tmp_path_factory.mktemp("kafka"), nodes=3) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _all_nodes_up(bus):
+    yield
+    for broker in bus.brokers:
+        if broker.ended():
+            broker.start()
+    bus.ready()
+
+
+def whole(playing):
+    async def timed():
+        async with asyncio.timeout(PATIENCE_S):
+            return await playing
+
+    return asyncio.run(timed())
+
+
+class Told:
+    def __init__(self):
+        self.well, self.badly = [], []
+
+    def delivered(self, tickets):
+        self.well += tickets
+
+    def failed(self, tickets):
+        self.badly += tickets
+
+
+async def until(reached):
+    def wait():
+        while not reached():
+            time.sleep(0.02)
+
+    await asyncio.to_thread(wait)
+
+
+@pytest.mark.parametrize("victim", ["leader", "follower"])
+def test_killed_node_of_three_loses_nothing_acknowledged_and_keeps_the_order_of_keys(bus, victim):
+    """Messages go on while the node dies and comes back; a reader in the same time misses none."""
+    topic = f"killed-{victim}"
+    bus.make_topic(topic, partitions=1)
+    leader = bus.leader(topic)
+    node = leader if victim == "leader" else next(each for each in bus.brokers if each is not leader)
+
+    async def write(writer, told, enough):
+        number = 0
+        while not enough.is_set():
+            writer.send(BusNote(topic, b"sensor-%d" % (number % 7), b"%d" % number), told, number)
+            number += 1
+            await asyncio.sleep(0.001)
+        await until(lambda: len(told.well) + len(told.badly) == number)
+
+    async def read(reader, found):
+        while True:
+            batch = await reader.read()
+            found += [int(message.value) for message in batch.messages]
+            reader.done(batch)
+
+    async def play():
+        made = config.Bus(url=bus.url, timeout_s=60)
+        writer, reader = KafkaWriter(made), KafkaReader(made, topics=[topic], group=topic)
+        told, found, enough = Told(), [], asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(write(writer, told, enough))
+            reading = tasks.create_task(read(reader, found))
+            await until(lambda: len(found) > 500)
+            node.kill()
+            at_kill = len(told.well)
+            await until(lambda: len(told.well) > at_kill + 500)
+            node.start()
+            await asyncio.to_thread(bus.in_sync, topic)
+            at_return = len(told.well)
+            await until(lambda: len(told.well) > at_return + 500)
+            enough.set()
+            await writing
+            await until(lambda: set(told.well) <= set(found))
+            reading.cancel()
+        await reader.close()
+        await writer.close()
+        return told, found
+
+    told, found = whole(play())
+
+    assert told.badly == []
+    assert sorted(told.well) == list(range(len(told.well)))
+    stored = [int(message.value()) for message in bus.kept(topic)]
+    assert sorted(stored) == sorted(told.well), "each once"
+    for key in range(7):
+        of_key = [number for number in stored if number % 7 == key]
+        assert of_key == sorted(of_key)
+    assert set(found) == set(stored)
+
+
+def test_cluster_that_is_away_is_an_outage_in_time_and_is_written_to_again_when_it_is_back(bus):
+    """Two of three are down: the third may not take messages alone. What was refused was not kept in silence."""
+    topic = "away"
+    bus.make_topic(topic)
+    down = [broker for broker in bus.brokers if broker is not bus.leader(topic)]
+
+    async def play():
+        made = config.Bus(url=bus.url, timeout_s=3, queue=100)
+        writer = KafkaWriter(made)
+        await writer.deliver([BusNote(topic, b"k", b"before")])
+        assert not writer.away
+        for broker in down:
+            broker.kill()
+        began = time.monotonic()
+        with pytest.raises(Outage):
+            await writer.deliver([BusNote(topic, b"k", b"meanwhile")])
+        took = time.monotonic() - began
+        away = writer.away
+        for broker in down:
+            broker.start()
+        await asyncio.to_thread(bus.ready)
+        await asyncio.to_thread(bus.in_sync, topic)
+        while writer.away:
+            try:
+                await writer.deliver([BusNote(topic, b"k", b"after")])
+            except Outage:
+                continue
+        await writer.close()
+        return took, away
+
+    took, away = whole(play())
+
+    assert 2.5 < took < 8
+    assert away
+    values = [message.value() for message in bus.kept(topic)]
+    assert values[0] == b"before"
+    assert values[-1] == b"after"
+
+
+def test_queue_fills_while_no_node_is_there_and_then_refuses_at_once(bus):
+    bus.make_topic("nobody")
+
+    async def play():
+        made = config.Bus(url=bus.url, timeout_s=2, queue=50)
+        writer, told = KafkaWriter(made), Told()
+        await writer.deliver([BusNote("nobody", b"k", b"before")])
+        for broker in bus.brokers:
+            broker.kill()
+        sent = 0
+        began = time.monotonic()
+        with pytest.raises(Outage):
+            while True:
+                writer.send(BusNote("nobody", b"k", b"x"), told, sent)
+                sent += 1
+        took, crowded = time.monotonic() - began, writer.crowded
+        await until(lambda: len(told.badly) == sent)
+        settled_after = time.monotonic() - began
+        await writer.close()
+        return sent, took, crowded, settled_after, told.well
+
+    sent, took, crowded, settled_after, well = whole(play())
+
+    assert sent == 50
+    assert took < 1
+    assert crowded
+    assert settled_after < 6
+    assert well == []
+
+
+def test_reader_made_before_its_brokers_are_there_reads_when_they_are(bus):
+    bus.make_topic("early")
+    bus.put("early", [b"x"])
+    for broker in bus.brokers:
+        broker.kill()
+
+    async def play():
+        reader = KafkaReader(config.Bus(url=bus.url), topics=["early"], group="early")
+        reading = asyncio.ensure_future(reader.read())
+        done, _ = await asyncio.wait([reading], timeout=1)
+        assert not done
+        for broker in bus.brokers:
+            broker.start()
+        batch = await reading
+        await reader.close()
+        return batch
+
+    assert [message.value for message in whole(play()).messages] == [b"x"]
+
+
+def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):
+    made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="ours", buffer_partitions=5, replicas=3)
+
+    whole(bus_kafka_topics.make(made))
+    whole(bus_kafka_topics.make(config.Bus(url=bus.url, buffer_devices=True, buffer_topic="ours", buffer_partitions=9)))
+
+    topics = bus.admin.list_topics(timeout=10).topics
+    assert len(topics["ours"].partitions) == 5
+    assert [len(part.replicas) for part in topics["ours"].partitions.values()] == [3] * 5
+    assert len(topics[made.dead_letters].partitions) == 1
+
+
+def test_topics_that_cannot_be_made_are_an_outage(bus):
+    made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="too-many", replicas=4)
+
+    with pytest.raises(Outage, match=r"too-many .* could not be made"):
+        whole(bus_kafka_topics.make(made))
+    with pytest.raises(Outage):
+        whole(bus_kafka_topics.make(config.Bus(url="kafka://127.0.0.1:9", timeout_s=1)))
