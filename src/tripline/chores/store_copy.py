@@ -118,7 +118,7 @@ def _file(folder: Path, which: str, *, read_only: bool) -> Iterator[SqliteSide]:
 @contextlib.contextmanager
 def _database(url: str, which: str) -> Iterator[PostgresSide]:
     try:
-        migrate.check_shared(url)
+        migrate.check_shared(url, exact=True)
     except DatabaseError as error:
         raise DatabaseError(f"The {which}: {error}") from error
     try:

@@ -71,15 +71,27 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
         version = _known(connection, "The database")
         if version != target:
             command.upgrade(alembic_config(connection), target)
+        connection.execute(text(f"COMMENT ON TABLE {VERSION_TABLE} IS '{_serves(target)}'"))
         if target == newest():
             partitions.ensure(PostgresTx(connection), now_ms=now_ms)
         connection.execute(text("COMMIT"))
     return target
 
 
-def check_shared(url: str) -> None:
-    """Raises `DatabaseError` unless the PostgreSQL database has the present schema."""
+def _serves(step: str) -> str:
+    """The oldest schema whose programs may work on a database of this one: its own, unless the step says otherwise."""
+    return str(getattr(ScriptDirectory(FOLDER).get_revision(step).module, "serves", step))
+
+
+def check_shared(url: str, *, exact: bool = False) -> None:
+    """Raises `DatabaseError` unless the PostgreSQL database has the present schema, or a newer one that serves programs
+    of this one too. `exact`: it has to be the present one."""
     with _shared(url) as connection:
+        serves = connection.execute(
+            text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')")
+        ).scalar()
+        if not exact and serves and serves <= newest() and _version(connection) not in steps():
+            return
         version = _known(connection, "The database")
     if version != newest():
         has = "no schema yet" if version is None else f"schema {version}, this program needs {newest()}"
