@@ -1,7 +1,7 @@
 """Every rule letter of device messages, calls and pushes and every device row of the gaps is carried by a test's name.
 
 A letter stands in lower case between underscores, `test_k2_event_signature_beats_small_number`; a test of two rules
-carries both. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
+carries both. Rules and check cases of the bus have numbers and words. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
 path in `tests/system/test_check_messages.py` and explained in `tests/system/test_device_check.py`. The rows of the
 acceptance summary, section 10, are tests of `tests/system/test_acceptance.py`, all over TLS.
 """
@@ -23,6 +23,15 @@ RPC = {"q": 6, "a": 3, "b": 6, "r": 8}
 """Letters of rpc.md, whose `a` is not that of device-messages: they are carried by tests in files about calls."""
 RPC_LETTERS = [f"{letter}{number}" for letter, count in RPC.items() for number in range(1, count + 1)]
 RPC_FILES = ("test_rpc", "test_activation")
+BUS_RULES = [f"4_{number}" for number in range(1, 21)]
+"""Reading rules of bus-messages 4: `test_rule_4_1_...`."""
+BUS_CASES = (
+    *("payload_as_an_array", "capitalised_microtrip_on_the_topic_of_trips", "company_in_capitals_only"),
+    *("sensor_beside_data_only", "unknown_sensor_is_a_dead_letter", "second_delivery_is_dropped"),
+    *("event_without_id", "event_of_the_producer", "trip_with_any_latest_trip_or_none"),
+    "trip_without_times_takes_those_of_its_payload",
+)
+"""Check cases of bus-messages 6."""
 CHECKS = 12
 """Check messages: aggregate, three masks, old number, no `clt`, headerless, four unusable, one uninterpreted."""
 
@@ -75,6 +84,16 @@ def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
     carriers = [name for name in NAMES if letter in name.split("_")]
 
     assert carriers, f"no test is named test_..._{letter}_..."
+
+
+@pytest.mark.parametrize("rule", BUS_RULES)
+def test_rule_of_the_bus_is_carried_by_a_test(rule: str) -> None:
+    assert any(name.startswith(f"test_rule_{rule}_") for name in NAMES), f"no test is named test_rule_{rule}_..."
+
+
+@pytest.mark.parametrize("case", BUS_CASES)
+def test_every_check_case_of_the_bus_is_carried_by_a_test(case: str) -> None:
+    assert any(name.startswith(f"test_bus_check_case_{case}") for name in NAMES)
 
 
 def test_every_check_message_has_a_file_that_a_test_of_the_whole_path_plays() -> None:
