@@ -1,9 +1,10 @@
 """Every rule letter of device messages, calls and pushes and every device row of the gaps is carried by a test's name.
 
 A letter stands in lower case between underscores, `test_k2_event_signature_beats_small_number`; a test of two rules
-carries both. Rules and check cases of the bus have numbers and words. The check messages of section 11 are files of `tests/golden/device`, and each is played through the whole
-path in `tests/system/test_check_messages.py` and explained in `tests/system/test_device_check.py`. The rows of the
-acceptance summary, section 10, are tests of `tests/system/test_acceptance.py`, all over TLS.
+carries both. The rules and check cases of the bus have numbers and words. The check messages of section 11 are files of
+`tests/golden/device`, and each is played through the whole path in `tests/system/test_check_messages.py` and explained
+in `tests/system/test_device_check.py`. The rows of the acceptance summary, section 10, are tests of
+`tests/system/test_acceptance.py`, all over TLS.
 """
 
 import ast
