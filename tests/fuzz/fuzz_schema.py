@@ -148,7 +148,7 @@ def run(
 
 
 async def _open(folder: Path) -> Rest:
-    return Rest(stores.fresh_file(folder))
+    return Rest(stores.fresh(folder))
 
 
 def _probe(operation: Any, player: Player, play: Callable[[Any], Any], *, seed: int, examples: int) -> None:

@@ -5,11 +5,14 @@ import os
 import sqlite3
 from pathlib import Path
 
+import pytest
 from tests.support.stores import fresh_file
 
 from tripline.store import tables
 from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import WriteTx
+
+pytestmark = pytest.mark.sqlite("checkpoints of SQLite")
 
 COMMITS = 400
 ROW_BYTES = 40_000

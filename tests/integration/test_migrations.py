@@ -11,6 +11,8 @@ from tests.support import stores
 
 from tripline.store import migrate, sqlite, tables
 
+pytestmark = pytest.mark.sqlite("schemas of database files")
+
 FIRST = "0001"
 
 
@@ -21,6 +23,7 @@ def schema(path: Path) -> set[tuple[str, str, str]]:
     finally:
         connection.close()
     return {(kind, name, " ".join(sql.split())) for kind, name, sql in rows if migrate.VERSION_TABLE not in name}
+
 
 OF_POSTGRESQL = {"ix_microtrip_trip_no"}
 """Indexes that SQLite does not need."""

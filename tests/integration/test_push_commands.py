@@ -3,20 +3,21 @@
 import asyncio
 
 import pytest
+from tests.support import stores
 from tests.support.pushes import World
 from tests.support.receivers import Receiver, Reply, serving, status
 
 from tripline import cli, config
 from tripline.adapters import data_folder
 from tripline.domain.pushes import Channel
-from tripline.store import migrate
-from tripline.store.sqlite import SqliteStore
 
 
 @pytest.fixture
-def data(tmp_path):
+def data(tmp_path, monkeypatch):
     folder = data_folder.prepare(tmp_path / "data")
-    migrate.upgrade(folder / data_folder.DATABASE)
+    stores.migrated(folder)
+    for name, value in stores.variables(folder).items():
+        monkeypatch.setenv(name, value)
     return folder
 
 
@@ -24,7 +25,7 @@ def within(data, scenario):
     """What the scenario does with the world of the folder."""
 
     async def play():
-        store = SqliteStore(data / data_folder.DATABASE)
+        store = stores.Database(data).open()
         try:
             return await scenario(World(store, config.Push()))
         finally:

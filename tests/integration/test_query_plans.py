@@ -19,6 +19,8 @@ from tripline.api import app as api
 from tripline.api import operations
 from tripline.store import sqlite
 
+pytestmark = pytest.mark.sqlite("how SQLite finds rows")
+
 SORTED = "USE TEMP B-TREE FOR ORDER BY"
 DISTINCT = "USE TEMP B-TREE FOR DISTINCT"
 LOOKS_FOR_ONE = "SCAN erasure USING COVERING INDEX sqlite_autoindex_erasure_1"

@@ -93,10 +93,10 @@ HOLDS_TOKEN = {"GET /api/tre/v1/sensor", "GET /api/tre/v1/sensor/{}"}
 
 
 class Stage:
-    """The settled world on a file, and its application, for several event loops one after the other."""
+    """The settled world on a database, and its application, for several event loops one after the other."""
 
     def __init__(self, folder) -> None:
-        self._file = stores.fresh_file(folder)
+        self._database = stores.fresh(folder)
         self._world = self._run(lambda world: world.settle(), undone=False)
 
     def play(self, scenario):
@@ -110,7 +110,7 @@ class Stage:
 
     def _run(self, scenario, *, undone):
         async def playing():
-            app = rest.Rest(self._file, node=0x43 if undone else 0x42)
+            app = rest.Rest(self._database, node=0x43 if undone else 0x42)
             try:
                 if not undone:
                     return await scenario(World(app))

@@ -10,7 +10,6 @@ Bodies are empty, so what is let pass mostly ends at the check of the body; what
 
 import asyncio
 import itertools
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,26 +190,27 @@ def observed(answer) -> str:
 
 
 class Stage:
-    """The world on a file; what an operation changes is thrown away before the next cell."""
+    """The world on a database; what an operation changes is thrown away before the next cell."""
 
     def __init__(self, folder: Path) -> None:
-        self._pristine = stores.fresh_file(folder)
-        self._copy = folder / "copy.db"
+        self._folder = folder
         self.world = asyncio.run(self._built())
 
     async def _built(self) -> World:
-        app = Rest(self._pristine)
+        database = stores.fresh(self._folder)
+        app = Rest(database)
         try:
             return await authorities.build(app)
         finally:
             await app.close()
+            self._content = database.content()
 
     async def fresh(self) -> Rest:
         """The application on an untouched copy."""
-        for left in self._copy.parent.glob(f"{self._copy.name}*"):
+        for left in self._folder.glob("tripline.db*"):
             left.unlink()
-        shutil.copy(self._pristine, self._copy)
-        return Rest(self._copy, node=0x43)  # its clock stands still too, so another maker makes its ids
+        # Its clock stands still too, so another maker makes its ids.
+        return Rest(stores.filled(self._folder, self._content), node=0x43)
 
 
 @pytest.fixture(scope="module")

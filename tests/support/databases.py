@@ -18,7 +18,7 @@ from tests.support import postgres
 from tests.support.postgres import Cluster, Server
 from tripline.store import migrate
 
-PORT = "TRIPLINE_TEST_POSTGRES_PORT"
+PORT = "TESTED_POSTGRES_PORT"
 """Environment variable of a test run: the port of the server that all its processes share."""
 TEMPLATE = "template_tripline"
 NOW_MS = 1_760_000_000_000
@@ -60,6 +60,8 @@ class Database:
 
     name: str
     url: str
+    own_url: str
+    """The administrator's, who may do more."""
     connection: psycopg.Connection[Any]
     schema: tuple[Any, ...] = ()
     tables: list[str] = field(default_factory=list)
@@ -155,7 +157,7 @@ class Pool:
         self._made += 1
         name = f"test_{os.getpid()}_{self._made}"
         url = self._server.create(name, template=TEMPLATE)
-        return Database(name, url, self._server.connect(name))
+        return Database(name, url, self._server.own_url(name), self._server.connect(name))
 
     def _drop(self, database: Database) -> None:
         database.connection.close()

@@ -84,10 +84,13 @@ class Server:
         """The address of a database, for its owner."""
         return f"postgresql://{OWNER}{self._secret}@127.0.0.1:{self.port}/{database}"
 
+    def own_url(self, database: str) -> str:
+        """The address of a database, for the administrator."""
+        return f"postgresql://{ADMINISTRATOR}{self._secret}@127.0.0.1:{self.port}/{database}"
+
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """A connection as the administrator, each statement in a transaction of its own. The caller closes it."""
-        url = f"postgresql://{ADMINISTRATOR}{self._secret}@127.0.0.1:{self.port}/{database}"
-        return psycopg.connect(url, autocommit=True, connect_timeout=10, application_name="tests")
+        return psycopg.connect(self.own_url(database), autocommit=True, connect_timeout=10, application_name="tests")
 
     def run(self, statement: str, *values: Any, database: str = "postgres") -> list[tuple[Any, ...]]:
         """The rows of a statement of the administrator's, with `%s` for each value."""

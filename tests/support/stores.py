@@ -1,6 +1,6 @@
 """Empty stores for tests: files of SQLite, or databases on PostgreSQL when the run is about that.
 
-`pytest --store=postgresql` (or `TRIPLINE_TEST_STORE=postgresql`) has every store and server of a run on PostgreSQL. A
+`pytest --store=postgresql` (or `TESTED_STORE=postgresql`) has every store and server of a run on PostgreSQL. A
 test names its database by the folder that it would have it in, whichever it is: a data folder of a server, or its own.
 """
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support import databases
-from tripline.store import sqlite
+from tripline.store import migrate, sqlite
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
 from tripline.store.tables import metadata
-from tripline.store.transactions import Store
+from tripline.store.transactions import Store, WriteTx
 
-VARIABLE: Final = "TRIPLINE_TEST_STORE"
+VARIABLE: Final = "TESTED_STORE"
 
 PATIENCE_S: Final = 60
 
@@ -131,10 +131,36 @@ class WriteLock:
         self._connection.close()
 
 
+def spoil(tx: WriteTx, event: str, *, when: str = "") -> None:
+    """Have every `INSERT ON table` or `UPDATE ON table` fail from now on, perhaps only `when` something is so."""
+    condition = f"WHEN ({when})" if when else ""
+    if tx.shared:
+        body = "BEGIN RAISE EXCEPTION 'spoilt'; END"
+        tx.run_sql(f"CREATE FUNCTION spoilt() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$", ())
+        tx.run_sql(f"CREATE TRIGGER spoilt BEFORE {event} FOR EACH ROW {condition} EXECUTE FUNCTION spoilt()", ())
+    else:
+        tx.run_sql(f"CREATE TRIGGER spoilt BEFORE {event} {condition} BEGIN SELECT RAISE(ABORT, 'spoilt'); END", ())
+
+
+def mend(tx: WriteTx) -> None:
+    """Let it succeed again."""
+    tx.run_sql("DROP FUNCTION spoilt CASCADE" if tx.shared else "DROP TRIGGER spoilt", ())
+
+
 def fresh(folder: Path) -> Database:
     """The folder's database, with every table and no row."""
     database = Database(folder)
     database.empty()
+    return database
+
+
+def migrated(folder: Path) -> Database:
+    """The folder's database as programs find it: with every table, no row, and the mark of its schema."""
+    database = Database(folder)
+    if on_postgresql():
+        database.empty()
+    else:
+        migrate.upgrade(database.path)
     return database
 
 

@@ -299,6 +299,7 @@ def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(tmp_path: Path) ->
     assert support.run(tmp_path, scenario) == [32, 31, 32] * 6
 
 
+@pytest.mark.sqlite("statements are counted on SQLite")
 def test_page_costs_as_many_statements_for_3_rows_as_for_1(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> list[int]:
         owner, vehicle_id = await _plain_vehicle(rest)

@@ -82,6 +82,7 @@ def test_search_continues_behind_its_offset_through_both_cases(tx):
     assert keys(tx, limit=9, search="b", text_offset="b", id_offset="1") == "35"
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 def test_search_by_the_first_letters_looks_only_at_names_that_begin_so():
     with rows.memory() as tx, rows.statements(tx) as seen:
         keys(tx, limit=9, search="b")

@@ -66,6 +66,7 @@ def test_page_holds_each_lent_vehicle_once_in_the_order_of_numbers(count, who, r
             assert page(limit=2, text_offset=numbers[0], id_offset=last) == numbers[1:3]
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("many", [False, True])
 def test_page_costs_no_sorting_of_what_is_many(many):
     count = loans.MANY + 1 if many else 3

@@ -52,6 +52,7 @@ def test_list_takes_one_query_for_1_and_3_rows(name, size):
         assert (len(found), len(seen)) == (size, 1)
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("continued", [False, True])
 @pytest.mark.parametrize("name", READS)
 def test_page_is_read_in_index_order_without_sorting(name, continued):

@@ -87,6 +87,7 @@ def test_what_waits_is_parked_up_to_a_number_some_at_a_time(tx):
     assert numbers(tx, (B, NOTIFY)) == [6]
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 def test_statements_of_the_pusher_look_at_no_more_than_they_need(tx):
     statements = {
         name: statement for name, statement in vars(push_queue).items() if isinstance(statement, push_queue.Hot)

@@ -87,6 +87,7 @@ def test_few_is_not_who_has_a_whole_company(role):
         assert not reached.few(tx, Scope("test", RULES[Action.VEHICLE_READ][role], UserId("a"), CompanyId("o")))
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 def test_few_vehicles_are_found_without_the_companys_others():
     with rows.memory() as tx, rows.statements(tx) as seen:
         listed(tx)

@@ -1,11 +1,10 @@
 """The rejected-message log: read under a scope, counted, bounded."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, insert
-from tests.support.stores import fresh_file
+from sqlalchemy import insert
+from tests.support import rows
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -24,11 +23,9 @@ def owner(company: str) -> Scope:
 
 
 @pytest.fixture
-def tx(tmp_path: Path) -> Iterator[WriteTx]:
+def tx() -> Iterator[WriteTx]:
     """Four messages: two of one company's sensor, one of another's, one of no sensor."""
-    engine = create_engine(f"sqlite:///{fresh_file(tmp_path)}")
-    with engine.connect() as connection:
-        made = WriteTx(connection)
+    with rows.memory(keys_checked=False) as made:
         for sensor_id, company in ((MINE, "a"), (THEIRS, "b")):
             made.run(
                 insert(tables.sensor).values(
@@ -52,7 +49,6 @@ def tx(tmp_path: Path) -> Iterator[WriteTx]:
             ],
         )
         yield made
-    engine.dispose()
 
 
 def bodies(found: list[Refused]) -> list[bytes]:

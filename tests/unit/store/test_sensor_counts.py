@@ -98,6 +98,7 @@ def test_count_within_reach_is_what_the_scope_holds(tmp_path):
     }
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("role", RULES[Action.SENSOR_READ])
 def test_count_within_reach_looks_at_nobody_elses_sensors(role):
     scope = access.Scope("test", RULES[Action.SENSOR_READ][role], UserId("d"), CompanyId("o"))

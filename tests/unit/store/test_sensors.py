@@ -12,8 +12,7 @@ HERE, ELSEWHERE = VehicleId("here"), VehicleId("elsewhere")
 
 @pytest.fixture
 def tx():
-    with rows.memory() as tx:
-        tx.connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+    with rows.memory(keys_checked=False) as tx:
         for name, vehicle_id in (("b", HERE), ("a", HERE), ("c", ELSEWHERE), ("d", None)):
             tx.run(
                 insert(tables.sensor),

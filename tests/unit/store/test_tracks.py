@@ -1,19 +1,17 @@
 """Look-ups of the pipeline stay on short index ranges, however many trips a sensor has made."""
 
-from pathlib import Path
-
 import pytest
-from sqlalchemy import create_engine
-from tests.support.stores import fresh_file
+from tests.support import rows
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import SensorId
 from tripline.store import tracks
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.transactions import Hot
 
 EVERYTHING = Scope.everything("test")
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -25,27 +23,21 @@ EVERYTHING = Scope.everything("test")
     ],
     ids=["trips", "microtrip", "event", "message", "silent"],
 )
-def test_look_up_searches_an_index_by_all_its_columns(tmp_path: Path, statement: Hot, expected: set[str]) -> None:
-    engine = create_engine(f"sqlite:///{fresh_file(tmp_path)}")
-    with engine.connect() as connection:
-        sql, order, _ = statement.compiled(connection.dialect)
-        plan = connection.exec_driver_sql("EXPLAIN QUERY PLAN " + sql, (None,) * len(order)).all()
-    engine.dispose()
+def test_look_up_searches_an_index_by_all_its_columns(statement: Hot, expected: set[str]) -> None:
+    with rows.memory() as tx:
+        sql, order, _ = statement.compiled(tx.connection.dialect)
+        plan = tx.connection.exec_driver_sql("EXPLAIN QUERY PLAN " + sql, (None,) * len(order)).all()
 
     steps = [row[3] for row in plan]
     assert not [step for step in steps if step.startswith("SCAN")]
     assert {step.split("INDEX ")[1] for step in steps if "INDEX " in step} >= expected
 
 
-def test_unknown_sensor_is_none(tmp_path: Path) -> None:
-    engine = create_engine(f"sqlite:///{fresh_file(tmp_path)}")
-    with engine.connect() as connection:
-        assert tracks.load(ReadTx(connection), EVERYTHING, SensorId("nobody"), since_ms=0) is None
-    engine.dispose()
+def test_unknown_sensor_is_none() -> None:
+    with rows.memory() as tx:
+        assert tracks.load(tx, EVERYTHING, SensorId("nobody"), since_ms=0) is None
 
 
-def test_a_customers_scope_is_not_enough(tmp_path: Path) -> None:
-    engine = create_engine(f"sqlite:///{fresh_file(tmp_path)}")
-    with engine.connect() as connection, pytest.raises(AssertionError, match="every sensor"):
-        tracks.load(ReadTx(connection), Scope("mine", frozenset()), SensorId("nobody"), since_ms=0)
-    engine.dispose()
+def test_a_customers_scope_is_not_enough() -> None:
+    with rows.memory() as tx, pytest.raises(AssertionError, match="every sensor"):
+        tracks.load(tx, Scope("mine", frozenset()), SensorId("nobody"), since_ms=0)

@@ -94,6 +94,7 @@ def test_number_of_a_company_is_what_the_predicate_lets_through():
         assert vehicle_counts.of_company(tx, scope, CompanyId("x"), Which()) == 3
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("reaches", REACHES)
 def test_number_within_reach_is_found_by_index(reaches):
     with rows.memory() as tx, rows.statements(tx) as seen:

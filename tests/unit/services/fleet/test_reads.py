@@ -111,6 +111,7 @@ def test_list_takes_the_same_number_of_queries_for_1_and_3_rows(name, size):
         assert (len(found), len(seen)) == (size, queries)
 
 
+@pytest.mark.sqlite("how SQLite finds rows")
 def test_pages_of_trips_and_microtrips_are_read_in_index_order_without_sorting():
     with rows.memory() as tx:
         fleet = Fleet(tx, 3)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from sqlalchemy import insert
+from tests.support import stores
 from tests.support.ingest_rig import (
     COMPANY,
     MINUTE,
@@ -296,8 +297,7 @@ def test_messages_are_behind_all_that_is_there_whatever_the_clock_says(rig: Rig)
 
 def test_poisonous_frame_costs_its_own_message_only(rig: Rig) -> None:
     rig.want("2")
-    deadly = "CREATE TRIGGER deadly BEFORE INSERT ON microtrip WHEN new.ts = 666 BEGIN SELECT RAISE(ABORT, 'x'); END"
-    rig.run(rig.store.write(lambda tx: tx.run_sql(deadly, ())))
+    rig.run(rig.store.write(lambda tx: stores.spoil(tx, "INSERT ON microtrip", when="new.ts = 666")))
     source = FakeSource()
 
     rig.take_in(

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from prometheus_client import REGISTRY
+from tests.support import stores
 from tests.support.ingest_rig import COMPANY, NOW, OTHER_VEHICLE, SENSOR, TOPIC, UNMAPPED, FakeSource, Rig, microtrip
 
 from tripline.domain import rpc
@@ -101,8 +102,7 @@ def test_r2_result_of_another_devices_call_maps_nothing_and_is_logged(rig: Rig, 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_poisonous_answer_costs_itself_and_nothing_else(rig: Rig, place: int) -> None:
     request_id = activation(rig)
-    deadly = "CREATE TRIGGER deadly BEFORE UPDATE ON rpc_call BEGIN SELECT RAISE(ABORT, 'x'); END"
-    rig.run(rig.store.write(lambda tx: tx.run_sql(deadly, ())))
+    rig.run(rig.store.write(lambda tx: stores.spoil(tx, "UPDATE ON rpc_call")))
     source, others = FakeSource(UNMAPPED), FakeSource(SENSOR)
     sent = [(others, TOPIC, body(NOW)), (others, TOPIC, body(NOW + 1))]
     sent.insert(place, (source, topics.RPC_RESULT + request_id, DONE))
