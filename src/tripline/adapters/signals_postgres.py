@@ -19,8 +19,8 @@ from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
 
 CHANNEL: Final = "tripline"
-PAYLOAD: Final = 7_900
-"""Bytes of one notification."""
+LONGEST: Final = 7_900
+"""Bytes of the hints in one notification. Of a longer one others are only told that something was lost."""
 WAITING: Final = 10_000
 """Hints that wait to be sent, each once; when there are more, the others are told to look at everything instead."""
 GATHER_S: Final = 0.003
@@ -82,10 +82,13 @@ class PostgresSignals:
                     await self._send(connection)
 
     def _queue(self, hint: _Hint) -> None:
-        if len(self._waiting) >= WAITING:
-            self._waiting.clear()
+        if _length(hint) > LONGEST:
             self._lost = True
-        self._waiting[hint] = None
+        else:
+            if len(self._waiting) >= WAITING:
+                self._waiting.clear()
+                self._lost = True
+            self._waiting[hint] = None
         self._asked.set()
 
     async def _for_ever(self, work: Callable[[psycopg.AsyncConnection[Any]], Any]) -> None:
@@ -165,12 +168,16 @@ def _payloads(sender: str, hints: list[_Hint]) -> Iterator[str]:
     some: list[_Hint] = []
     size = 0
     for hint in hints:
-        # A control character takes six bytes; subject and detail are names and ids.
-        length = 6 * len((hint[0] + hint[1]).encode()) if not (hint[0] + hint[1]).isascii() else len(hint[0] + hint[1])
-        if some and size + length + 8 > PAYLOAD - 40:
+        length = _length(hint)
+        if some and size + length > LONGEST:
             yield msgspec.json.encode((sender, some)).decode()
             some, size = [], 0
         some.append(hint)
-        size += length + 8
+        size += length
     if some:
         yield msgspec.json.encode((sender, some)).decode()
+
+
+def _length(hint: _Hint) -> int:
+    """Bytes of the hint in a payload, its comma included."""
+    return len(msgspec.json.encode(hint)) + 1

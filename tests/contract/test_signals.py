@@ -1,0 +1,255 @@
+"""What every way to pass hints on does: inside a process, and between processes through PostgreSQL."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import psycopg
+import pytest
+from tests.support import databases, postgres
+
+from tripline import observe
+from tripline.adapters import signals_postgres
+from tripline.adapters.signals_local import LocalSignals
+from tripline.adapters.signals_postgres import PostgresSignals
+
+PATIENCE_S = 20
+
+
+@contextlib.asynccontextmanager
+async def local(_url: str) -> AsyncIterator[tuple[Any, Any]]:
+    """Who tells and who hears, in one process."""
+    signals = LocalSignals()
+    yield signals, signals
+
+
+@contextlib.asynccontextmanager
+async def between(url: str) -> AsyncIterator[tuple[Any, Any]]:
+    """Who tells and who hears, as in two processes."""
+    one, other = PostgresSignals(url), PostgresSignals(url)
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each.run()) for each in (one, other)]
+        async with asyncio.timeout(PATIENCE_S):
+            await one.listening.wait()
+            await other.listening.wait()
+        yield one, other
+        for each in running:
+            each.cancel()
+
+
+@contextlib.asynccontextmanager
+async def same(url: str) -> AsyncIterator[tuple[Any, Any]]:
+    """Who tells and who hears, in one of several processes."""
+    async with between(url) as (one, _):
+        yield one, one
+
+
+@pytest.fixture
+def url():
+    postgres.need("hints between processes")
+    with databases.fresh() as database:
+        yield database.url
+
+
+class Ear:
+    """What was heard of some subjects."""
+
+    def __init__(self, signals: Any, *subjects: str) -> None:
+        self.heard: list[str] = []
+        self._came = asyncio.Event()
+        for subject in subjects:
+            signals.subscribe(subject, self._hear)
+
+    async def until(self, last: str) -> list[str]:
+        """Everything heard up to this."""
+        async with asyncio.timeout(PATIENCE_S):
+            while last not in self.heard:
+                self._came.clear()
+                await self._came.wait()
+        return self.heard
+
+    def _hear(self, detail: str) -> None:
+        self.heard.append(detail)
+        self._came.set()
+
+
+def play(way: Callable[[str], Any], url: str, scenario: Callable[[Any, Any], Any]) -> Any:
+    """What the scenario gives over that way."""
+
+    async def played() -> Any:
+        async with way(url) as (tells, hears):
+            return await scenario(tells, hears)
+
+    return asyncio.run(played())
+
+
+WAYS = pytest.mark.parametrize("way", [local, between, same])
+
+
+@WAYS
+def test_hints_are_heard_by_every_listener_of_their_subject_in_order_and_by_no_other(way, url):
+    async def scenario(tells, hears):
+        first, second, other = Ear(hears, "a"), Ear(hears, "a"), Ear(hears, "b")
+        for detail in ("1", "2", "end"):
+            tells.notify("a", detail)
+        return await first.until("end"), await second.until("end"), other.heard
+
+    assert play(way, url, scenario) == (["1", "2", "end"], ["1", "2", "end"], [])
+
+
+@WAYS
+def test_hint_from_another_thread_is_heard_on_the_loop(way, url):
+    async def scenario(tells, hears):
+        ear = Ear(hears, "a")
+        await asyncio.to_thread(tells.notify, "a", "from afar")
+        return await ear.until("from afar")
+
+    assert play(way, url, scenario) == ["from afar"]
+
+
+@WAYS
+def test_listener_that_fails_costs_the_others_nothing(way, url):
+    async def scenario(tells, hears):
+        hears.subscribe("a", int)
+        ear = Ear(hears, "a")
+        tells.notify("a", "x")
+        return await ear.until("x")
+
+    assert play(way, url, scenario) == ["x"]
+
+
+def test_own_hint_is_heard_once_although_it_comes_back(url):
+    async def scenario(one, other):
+        own, far = Ear(one, "a", "b"), Ear(other, "a")
+        one.notify("a", "x")
+        await far.until("x")
+        other.notify("b", "behind")
+        return await own.until("behind")
+
+    assert play(between, url, scenario) == ["x", "behind"]
+
+
+def test_hints_of_more_than_a_notification_all_come_in_order(url):
+    details = [f"{number:04d}" + '값\x01"\\' * 300 for number in range(40)]
+
+    async def scenario(tells, hears):
+        ear = Ear(hears, "a")
+        for detail in details:
+            tells.notify("a", detail)
+        return await ear.until(details[-1])
+
+    assert play(between, url, scenario) == details
+
+
+def test_hint_is_sent_as_long_as_a_notification_holds_it_and_beyond_that_others_are_told_to_look(url):
+    # The limit counts the hint as it is sent: ["a","..."] and its comma.
+    longest = "x" * (signals_postgres.LONGEST - len('["a",""],'))
+
+    async def scenario(tells, hears):
+        ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
+        tells.notify("a", longest)
+        await ear.until(longest)
+        before = list(resyncs.heard)
+        resyncs.heard.clear()
+        tells.notify("a", longest + "x")
+        await resyncs.until("")
+        tells.notify("a", "end")
+        return before, await ear.until("end")
+
+    _, heard = play(between, url, scenario)
+
+    assert heard == [longest, "end"]
+
+
+def test_hints_beyond_the_bound_of_the_queue_become_one_word_to_look_at_everything(url, monkeypatch):
+    monkeypatch.setattr(signals_postgres, "WAITING", 10)
+
+    async def scenario(tells, hears):
+        ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
+        await resyncs.until("")
+        resyncs.heard.clear()
+        for number in range(11):
+            tells.notify("a", str(number))
+        await resyncs.until("")
+        return await ear.until("10")
+
+    assert play(between, url, scenario) == ["10"]
+
+
+def test_equal_hints_that_wait_are_sent_once(url):
+    async def scenario(tells, hears):
+        ear = Ear(hears, "a")
+        for _ in range(1000):
+            tells.notify("a")
+        tells.notify("a", "end")
+        return await ear.until("end")
+
+    assert play(between, url, scenario) == ["", "end"]
+
+
+def test_after_a_connection_broke_everybody_is_told_to_look_and_hints_go_on(url):
+    async def scenario(tells, hears):
+        ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
+        await resyncs.until("")
+        resyncs.heard.clear()
+        await asyncio.to_thread(_break_connections, url)
+        await resyncs.until("")
+        tells.notify("a", "afterwards")
+        return await ear.until("afterwards")
+
+    assert play(between, url, scenario) == ["afterwards"]
+
+
+def test_what_others_say_on_the_channel_is_ignored(url):
+    async def scenario(tells, hears):
+        ear = Ear(hears, "a")
+        await asyncio.to_thread(_say, url, ["", "x", "{}", '["me", [["a"]]]', '["me", [["a", 1]]]', '["me", []]'])
+        tells.notify("a", "end")
+        return await ear.until("end")
+
+    assert play(between, url, scenario) == ["end"]
+
+
+def test_without_a_server_hints_still_reach_this_process():
+    async def scenario():
+        signals = PostgresSignals("postgresql://nobody@127.0.0.1:1/nothing")
+        ear = Ear(signals, "a")
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(signals.run())
+            signals.notify("a", "x")
+            heard = await ear.until("x")
+            running.cancel()
+        return heard
+
+    assert asyncio.run(scenario()) == ["x"]
+
+
+def test_hints_that_wait_at_the_end_are_sent(url):
+    async def scenario(_, hears):
+        ear = Ear(hears, "a")
+        leaving = PostgresSignals(url)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(leaving.run())
+            await leaving.listening.wait()
+            leaving.notify("a", "last words")
+            await asyncio.sleep(0)
+            running.cancel()
+        return await ear.until("last words")
+
+    # Twice, when the first sending was interrupted: nobody knows whether it was heard.
+    assert set(play(between, url, scenario)) == {"last words"}
+
+
+def _break_connections(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'tripline signals' AND datname = current_database()"
+        )
+
+
+def _say(url: str, payloads: list[str]) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for payload in payloads:
+            connection.execute("SELECT pg_notify(%s, %s)", (signals_postgres.CHANNEL, payload))
