@@ -1,0 +1,99 @@
+"""Which partitions a member has, and how far what it read is stored, whatever comes and goes meanwhile."""
+
+from tripline.adapters.bus_kafka_holdings import Holdings
+from tripline.ports import BusMessage
+
+A, B = ("t", 0), ("t", 1)
+
+
+def messages(*places):
+    return [BusMessage(topic, partition, offset, None, b"", 0) for (topic, partition), offset in places]
+
+
+def given(holdings, *places):
+    batch = holdings.batch(messages(*places))
+    holdings.give(batch)
+    return batch
+
+
+def test_batch_that_is_done_moves_each_partition_behind_its_last_message():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    batch = given(holdings, (A, 7), (B, 2), (A, 8))
+
+    assert not holdings.idle
+    assert holdings.done(batch) == {A: 9, B: 3}
+    assert holdings.stored == {A: 9, B: 3}
+    assert holdings.idle
+
+
+def test_messages_of_partitions_that_it_has_not_are_in_no_batch():
+    holdings = Holdings()
+    holdings.gain([A])
+
+    assert holdings.batch(messages((A, 1), (B, 1))).messages == messages((A, 1))
+
+
+def test_later_batch_waits_for_the_earlier_one():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    first, second, third = given(holdings, (A, 1)), given(holdings, (A, 2), (B, 5)), given(holdings, (B, 6))
+
+    assert holdings.done(second) == {}
+    assert holdings.done(first) == {A: 3, B: 6}
+    assert holdings.done(third) == {B: 7}
+
+
+def test_batch_that_is_done_twice_moves_nothing_again():
+    holdings = Holdings()
+    holdings.gain([A])
+    batch = given(holdings, (A, 1))
+
+    assert holdings.done(batch) == {A: 2}
+    assert holdings.done(batch) == {}
+
+
+def test_lost_partition_is_neither_kept_nor_moved():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    batch = given(holdings, (A, 1), (B, 1))
+    holdings.lose([A])
+
+    kept = holdings.kept(batch)
+
+    assert kept.messages == messages((B, 1))
+    assert holdings.done(kept) == {B: 2}
+
+
+def test_partition_that_went_and_came_back_is_another_one():
+    holdings = Holdings()
+    holdings.gain([A])
+    batch = given(holdings, (A, 1))
+    holdings.lose([A])
+    holdings.gain([A])
+
+    assert holdings.kept(batch).messages == []
+    assert holdings.done(batch) == {}
+    again = given(holdings, (A, 1))
+    assert holdings.kept(again) is again
+    assert holdings.done(again) == {A: 2}
+
+
+def test_partitions_are_busy_until_their_batches_are_done():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    batch = given(holdings, (A, 1))
+
+    assert (holdings.busy([A]), holdings.busy([B]), holdings.busy([A, B])) == (True, False, True)
+    holdings.done(batch)
+    assert not holdings.busy([A, B])
+
+
+def test_member_that_was_thrown_out_has_nothing():
+    holdings = Holdings()
+    holdings.gain([A])
+    batch = given(holdings, (A, 1))
+    holdings.lose_all()
+
+    assert (list(holdings.parts), holdings.stored, holdings.idle) == ([], {}, True)
+    assert holdings.done(batch) == {}
