@@ -30,7 +30,11 @@ _STORED: Final = {
 @base.commands.command(help_epilogue="Example: zcat messages.jsonl.gz | tripline ingest - --data /srv/tripline")
 def ingest(
     file: Annotated[
-        str, Parameter(help="one message in each line: as on the bus, or with its topic; -: standard input")
+        str,
+        Parameter(
+            help="one message in each line: as on the bus, or with its topic; -: standard input",
+            allow_leading_hyphen=True,
+        ),
     ],
     *,
     topic: Annotated[str | None, Parameter(help="topic of the lines that name none")] = None,
