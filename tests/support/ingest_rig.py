@@ -90,7 +90,7 @@ def seed(database: stores.Database) -> stores.Database:
 
     async def work() -> None:
         store = database.open()
-        await store.write(_seed_rows)
+        await store.write(seed_rows)
         await store.close()
 
     asyncio.run(work())
@@ -102,7 +102,8 @@ def seeded(folder: Path) -> stores.Content:
     return seed(stores.fresh(folder)).content()
 
 
-def _seed_rows(tx: Any) -> None:
+def seed_rows(tx: Any) -> None:
+    """Make the rows of `seed`."""
     tx.run(
         insert(tables.company).values(
             id=COMPANY,

@@ -1,0 +1,500 @@
+"""Processes that share a PostgreSQL: slots, heartbeats, burying, whose session counts, and messages to devices that
+another process is connected with, with every hint lost."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+from tests.support import databases, ingest_rig, postgres
+from tests.support.ingest_rig import COMPANY, SENSOR
+
+from tripline import observe
+from tripline.adapters.signals_local import LocalSignals
+from tripline.domain import ids as time_ids
+from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
+from tripline.ports import TAKEN_OVER, Delivery
+from tripline.services import nodes, sessions
+from tripline.services.nodes import DEAD_MS, PATIENCE_S, Node, Undertaker
+from tripline.services.presence import PresenceKeeper
+from tripline.services.rpc import sending
+from tripline.services.rpc.sending import Deliverer, EveryDevice
+from tripline.services.sessions import CREDENTIAL_ENDED, SessionCheck
+from tripline.store import connections, device_sends, tables
+from tripline.store import nodes as rows
+from tripline.store.nodes import QUARANTINE_MS, SlotsTaken
+from tripline.store.postgres import PostgresStore
+from tripline.store.transactions import Hot
+
+NOW = 1_780_000_000_000
+SESSIONS = Hot(
+    select(
+        tables.device_connection.c.connected,
+        tables.device_connection.c.node_id,
+        tables.device_connection.c.session_no,
+        tables.device_connection.c.reason,
+    ).where(tables.device_connection.c.sensor_id == SENSOR)
+)
+
+
+class Quiet:
+    """Hints that never reach anybody, noted."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        self.told.append((subject, detail))
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Nobody will be told."""
+
+
+@dataclass
+class Process:
+    """What one process has of the shared store."""
+
+    url: str
+    roles: str = "gateway"
+    signals: Any = field(default_factory=Quiet)
+    now_ms: int = NOW
+
+    async def __aenter__(self) -> "Process":
+        self.store = PostgresStore(self.url, readers=1, writers=1)
+        self.ids = TimeIds(node=1)
+        self.node = Node(store=self.store, ids=self.ids, name="here:1", roles=self.roles)
+        await self.node.enter()
+        self.presence = PresenceKeeper(
+            store=self.store,
+            ids=self.ids,
+            signals=self.signals,
+            clock=lambda: self.now_ms,
+            absent_s=30,
+            node=self.node,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.store.close()
+
+    @property
+    def slot(self) -> int:
+        return self.ids.take(1, now_ms=self.now_ms) % SLOTS
+
+    def begins(self, no: int) -> None:
+        self.presence.connected(SENSOR, RowNo(no), self.now_ms)
+
+    def ends(self, no: int, reason: str = "lost") -> None:
+        self.presence.lost(SENSOR, RowNo(no), self.now_ms, seen_ms=self.now_ms, reason=reason)
+
+    async def write(self, statement: Any) -> int:
+        return await self.store.write(lambda tx: tx.run(statement), locked=True)
+
+    async def session(self) -> tuple[Any, ...]:
+        """Whether the device is connected, through whom, the session, and why the one before it ended."""
+        return (await self.store.read(lambda tx: tx.hot(SESSIONS)))[0]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    postgres.need("several processes on one store")
+    with databases.fresh("nodes") as database:
+        yield database.url
+
+
+def play(scenario: Callable[[Process, Process], Any], url: str) -> Any:
+    """What the scenario gives with two processes."""
+
+    async def played() -> Any:
+        async with asyncio.timeout(60), Process(url) as one, Process(url) as other:
+            await one.store.write(ingest_rig.seed_rows)
+            return await scenario(one, other)
+
+    return asyncio.run(played())
+
+
+def silent_for(ms: int, node_id: str) -> Any:
+    """Let it be so long since the node was seen."""
+    return update(tables.node).where(tables.node.c.id == node_id).values(seen_ms=rows.NOW_MS - ms)
+
+
+# Slots
+
+
+def test_processes_that_start_together_take_slots_of_their_own(url):
+    async def scenario(*_):
+        async with asyncio.TaskGroup() as tasks:
+            started = [tasks.create_task(Process(url).__aenter__()) for _ in range(6)]
+        processes = [task.result() for task in started]
+        slots = {process.slot for process in processes}
+        for process in processes:
+            await process.__aexit__()
+        return slots
+
+    assert play(scenario, url) == {2, 3, 4, 5, 6, 7}
+
+
+def test_slot_of_one_that_left_is_not_taken_while_one_was_never_used(url):
+    async def scenario(one, other):
+        await one.node.leave()
+        async with Process(url) as third:
+            return one.slot, other.slot, third.slot
+
+    assert play(scenario, url) == (0, 1, 2)
+
+
+async def _full(one: Process) -> None:
+    """Let every other slot be taken by somebody who is there."""
+    values = {"name": "", "roles": "api", "started_ms": 0, "seen_ms": rows.NOW_MS}
+    for slot in range(2, SLOTS):
+        await one.write(insert(tables.node).values(slot=slot, id=f"{slot:036d}", **values))
+
+
+@pytest.mark.parametrize(("silent_ms", "taken"), [(QUARANTINE_MS - 5_000, False), (QUARANTINE_MS + 1, True)])
+def test_used_slot_is_taken_again_when_nobody_was_seen_in_it_for_a_minute(url, silent_ms, taken):
+    async def scenario(one, other):
+        await _full(one)
+        await other.node.leave()
+        await one.write(silent_for(silent_ms, other.node.id))
+        try:
+            async with Process(url) as third:
+                return third.slot
+        except SlotsTaken as full:
+            return str(full)
+
+    got = play(scenario, url)
+
+    assert got == 1 if taken else got.startswith("256 processes use this database")
+
+
+def test_slot_of_one_that_is_silent_but_not_buried_is_not_taken(url):
+    async def scenario(one, other):
+        await _full(one)
+        await one.write(silent_for(3_600_000, other.node.id))
+        try:
+            async with Process(url) as third:
+                return third.slot
+        except SlotsTaken:
+            return None
+
+    assert play(scenario, url) is None
+
+
+# Burying
+
+
+@pytest.mark.parametrize(("silent_ms", "dead"), [(DEAD_MS - 3_000, 0), (DEAD_MS + 1, 1)])
+def test_node_is_buried_when_it_was_silent_for_ten_seconds(url, silent_ms, dead):
+    async def scenario(one, other):
+        other.begins(7)
+        await other.presence.round()
+        await one.write(silent_for(silent_ms, other.node.id))
+        undertaker = Undertaker(store=one.store)
+        found = [await undertaker.look(0.0), await undertaker.look(PATIENCE_S - 0.1), await undertaker.look(PATIENCE_S)]
+        return found, await one.session()
+
+    found, (connected, _, session_no, reason) = play(scenario, url)
+
+    assert found == [0, 0, dead], "nobody is buried just after an outage"
+    assert (connected, session_no, reason) == ((False, 7, rows.GATEWAY_LOST) if dead else (True, 7, None))
+
+
+def test_what_a_dead_node_had_claimed_is_free(url):
+    async def scenario(one, other):
+        claim = {"company_id": COMPANY, "channel": "push", "until_ms": 0}
+        await one.write(insert(tables.push_claim).values(node_id=other.node.id, **claim))
+        await one.write(silent_for(DEAD_MS + 1, other.node.id))
+        undertaker = Undertaker(store=one.store)
+        await undertaker.look(0.0)
+        await undertaker.look(PATIENCE_S)
+        return await one.store.read(lambda tx: tx.all(select(tables.push_claim)))
+
+    assert play(scenario, url) == []
+
+
+def test_node_that_was_buried_goes_on_in_another_slot_and_says_its_sessions_again(url):
+    async def scenario(one, other):
+        other.begins(7)
+        await other.presence.round()
+        before = other.node.id
+        await one.write(silent_for(DEAD_MS + 1, before))
+        await one.store.write(lambda tx: rows.bury(tx, for_ms=DEAD_MS), locked=True)
+        await other.node.beat()
+        await other.presence.round()
+        connected, node_id, session_no, _ = await one.session()
+        return other.slot, (connected, node_id, session_no) == (True, other.node.id, 7), other.node.id != before
+
+    assert play(scenario, url) == (2, True, True)
+
+
+def test_session_of_a_buried_node_is_written_under_its_next_id(url):
+    async def scenario(one, other):
+        await one.write(silent_for(DEAD_MS + 1, other.node.id))
+        await one.store.write(lambda tx: rows.bury(tx, for_ms=DEAD_MS), locked=True)
+        other.begins(7)
+        refused = await other.presence._tried()
+        written = await other.presence._tried()
+        return refused, written, (await one.session())[1] == other.node.id
+
+    assert play(scenario, url) == (False, True, True)
+
+
+# Whose session counts
+
+
+def test_later_session_on_another_gateway_counts_and_the_older_gateway_is_told(url):
+    async def scenario(one, other):
+        one.begins(5)
+        await one.presence.round()
+        other.begins(8)
+        await other.presence.round()
+        hint = [detail for subject, detail in other.signals.told if subject == observe.SIGNAL_SESSION_BEGAN]
+        one.ends(5, TAKEN_OVER)
+        await one.presence.round()
+        return hint, (await one.session())[:3] == (True, other.node.id, 8)
+
+    assert play(scenario, url) == ([f"{SENSOR} 8"], True)
+
+
+def test_end_of_a_session_that_was_taken_over_elsewhere_counts_for_nothing(url):
+    async def scenario(one, other):
+        one.begins(5)
+        await one.presence.round()
+        other.begins(8)
+        await other.presence.round()
+        one.ends(5)
+        await one.presence.round()
+        return await one.session()
+
+    connected, _, session_no, reason = play(scenario, url)
+
+    assert (connected, session_no, reason) == (True, 8, None)
+
+
+def test_older_session_that_is_written_late_does_not_count_and_its_gateway_is_told(url):
+    async def scenario(one, other):
+        one.begins(5)
+        other.begins(8)
+        await other.presence.round()
+        await one.presence.round()
+        hint = [detail for subject, detail in one.signals.told if subject == observe.SIGNAL_SESSION_BEGAN]
+        return hint, (await one.session())[:3] == (True, other.node.id, 8)
+
+    assert play(scenario, url) == ([f"{SENSOR} 8"], True)
+
+
+def test_session_number_from_the_future_gives_way_to_what_is_written_last(url):
+    ahead = time_ids.first_no(NOW + 1)
+    behind = time_ids.first_no(NOW)
+
+    async def scenario(one, other):
+        one.begins(ahead)
+        await one.presence.round()
+        other.begins(behind)
+        await other.presence.round()
+        return (await one.session())[:3] == (True, other.node.id, behind)
+
+    assert play(scenario, url) is True
+
+
+@dataclass
+class Held:
+    """The sessions of a gateway."""
+
+    held: list[tuple[SensorId, str, RowNo]]
+    ended: list[tuple[SensorId, int, str]] = field(default_factory=list)
+
+    def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
+        return self.held
+
+    def drop(self, sensor_id: SensorId, reason: str) -> None:
+        self.ended.append((sensor_id, 0, reason))
+
+    def end_older(self, sensor_id: SensorId, session_no: RowNo, reason: str) -> None:
+        self.ended.append((sensor_id, session_no, reason))
+
+
+def compared(url: str, credential: str, no: int, *, then: Callable[[Process, Process], Any]) -> Any:
+    """What a gateway ends, and what it says again, of a session that it holds, without any hint."""
+
+    async def scenario(one, other):
+        await one.write(update(tables.sensor).where(tables.sensor.c.id == SENSOR).values(credentials_id="token"))
+        one.begins(no)
+        await one.presence.round()
+        await then(one, other)
+        held = Held([(SENSOR, credential, RowNo(no))])
+        check = SessionCheck(store=one.store, node=one.node, live=held, presence=one.presence, signals=one.signals)
+        await check.compare()
+        await one.presence.round()
+        return held.ended, (await one.session())[:3] == (True, one.node.id, no)
+
+    return play(scenario, url)
+
+
+async def _nothing(*_: Process) -> None:
+    """All is as it was."""
+
+
+async def _elsewhere(_: Process, other: Process) -> None:
+    other.begins(9)
+    await other.presence.round()
+
+
+async def _forgotten(one: Process, _: Process) -> None:
+    await one.store.write(lambda tx: connections.end_all(tx, reason="a mistake"), locked=True)
+
+
+def test_session_that_is_as_the_rows_say_goes_on(url):
+    assert compared(url, "token", 5, then=_nothing) == ([], True)
+
+
+def test_session_with_another_credential_ends_without_a_hint(url):
+    assert compared(url, "former", 5, then=_nothing) == ([(SENSOR, 6, CREDENTIAL_ENDED)], True)
+
+
+def test_session_with_a_later_one_elsewhere_ends_without_a_hint(url):
+    assert compared(url, "token", 5, then=_elsewhere) == ([(SENSOR, 6, TAKEN_OVER)], False)
+
+
+def test_session_that_the_rows_forgot_is_said_again(url):
+    assert compared(url, "token", 5, then=_forgotten) == ([], True)
+
+
+# Messages to devices elsewhere
+
+
+@dataclass
+class Connected:
+    """A gateway's devices: who gets what."""
+
+    delivery: Delivery = Delivery.SENT
+    got: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    def is_here(self, sensor_id: SensorId) -> bool:
+        return False
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        self.got.append((sensor_id, topic, body))
+        return self.delivery
+
+
+def everywhere(process: Process, signals: Any) -> EveryDevice:
+    return EveryDevice(
+        here=None, node=process.node, store=process.store, ids=process.ids, signals=signals, clock=lambda: NOW
+    )
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_message_to_a_device_elsewhere_is_answered_with_what_became_of_it(url, delivery):
+    async def scenario(api, gateway):
+        signals = LocalSignals()
+        gateway.begins(5)
+        await gateway.presence.round()
+        devices = Connected(delivery)
+        deliverer = Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=signals)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(deliverer.run())
+            told = await everywhere(api, signals).send(SENSOR, "t", b"x")
+            running.cancel()
+        return told, devices.got
+
+    assert play(scenario, url) == (delivery, [(SENSOR, "t", b"x")])
+
+
+def test_message_is_sent_and_answered_although_every_hint_is_lost(url, monkeypatch):
+    monkeypatch.setattr(sending, "LOOK_S", 0.1)
+
+    async def scenario(api, gateway):
+        gateway.begins(5)
+        await gateway.presence.round()
+        devices = Connected()
+        deliverer = Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=Quiet())
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(deliverer.run())
+            told = await everywhere(api, Quiet()).send(SENSOR, "t", b"x")
+            running.cancel()
+        return told, len(devices.got)
+
+    assert play(scenario, url) == (Delivery.SENT, 1)
+
+
+def test_message_that_no_gateway_takes_is_answered_in_time_and_never_sent(url, monkeypatch):
+    monkeypatch.setattr(sending, "LOOK_S", 0.1)
+    monkeypatch.setattr(sending, "WITHIN_S", 0.5)
+
+    async def scenario(api, gateway):
+        gateway.begins(5)
+        await gateway.presence.round()
+        told = await everywhere(api, Quiet()).send(SENSOR, "t", b"x")
+        devices = Connected()
+        await Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=Quiet()).deliver()
+        return told, devices.got
+
+    assert play(scenario, url) == (Delivery.NOT_CONNECTED, [])
+
+
+def test_message_whose_time_is_over_is_taken_and_not_sent(url):
+    async def scenario(api, gateway):
+        gateway.begins(5)
+        await gateway.presence.round()
+        waiting = device_sends.Waiting(RowNo(1), api.node.id, SENSOR, "t", b"x", in_time=True)
+        await api.store.write(lambda tx: device_sends.put(tx, waiting, within_ms=0), locked=True)
+        devices = Connected()
+        deliverer = Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=Quiet())
+        return await deliverer.deliver(), devices.got, await deliverer.deliver()
+
+    assert play(scenario, url) == (1, [], 0)
+
+
+def test_message_of_one_who_stopped_waiting_is_not_sent(url):
+    async def scenario(api, gateway):
+        gateway.begins(5)
+        await gateway.presence.round()
+        try:
+            async with asyncio.timeout(0.3):
+                await everywhere(api, Quiet()).send(SENSOR, "t", b"x")
+        except TimeoutError:
+            pass
+        devices = Connected()
+        return await Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=Quiet()).deliver()
+
+    assert play(scenario, url) == 0
+
+
+def test_message_to_a_device_that_nobody_is_connected_with_is_answered_at_once(url):
+    async def scenario(api, _):
+        return await everywhere(api, Quiet()).send(SENSOR, "t", b"x")
+
+    assert play(scenario, url) is Delivery.NOT_CONNECTED
+
+
+@pytest.mark.parametrize(
+    ("gateways_since_ms", "told_away"),
+    [(NOW - 3_600_000, True), (NOW + 1_000, True), (NOW + 1_001, False), (None, False)],
+)
+def test_device_is_told_to_be_away_when_it_had_its_time_to_come_back_to_a_gateway(url, gateways_since_ms, told_away):
+    told = select(tables.device_connection.c.told)
+
+    async def scenario(gateway, worker):
+        await worker.write(update(tables.node).values(roles="worker"))
+        gateway.begins(5)
+        gateway.ends(5)
+        gateway.begins(6)
+        await gateway.presence.round()
+        gateway.ends(6)
+        await gateway.presence.round()
+        if gateways_since_ms is not None:
+            one = {"slot": 9, "id": "x", "name": "", "roles": "gateway", "seen_ms": rows.NOW_MS}
+            await worker.write(insert(tables.node).values(started_ms=gateways_since_ms, **one))
+        worker.now_ms = NOW + 31_000
+        await worker.presence.round()
+        return (await worker.store.read(lambda tx: tx.all(told)))[0][0]
+
+    assert play(scenario, url) is not told_away
+
+
+def test_periods_leave_time_for_more_than_one_heartbeat_and_look():
+    assert nodes.BEAT_S * 1_000 * 4 < DEAD_MS < QUARANTINE_MS / 2
+    assert sessions.EVERY_S <= 5
