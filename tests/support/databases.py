@@ -5,6 +5,7 @@
 
 import atexit
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ _EMPTY = """
 _LEAVE = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+_numbers = itertools.count(1)
 
 Content = dict[str, bytes]
 """Rows of every table that has some, as COPY gives them."""
@@ -121,7 +124,6 @@ class Pool:
         self._server = server
         self._taken: dict[str, Database] = {}
         self._free: list[Database] = []
-        self._made = 0
 
     def take(self, name: str) -> Database:
         """The database of this name, empty when nobody has taken it before."""
@@ -154,8 +156,7 @@ class Pool:
             database.connection.close()
 
     def _make(self) -> Database:
-        self._made += 1
-        name = f"test_{os.getpid()}_{self._made}"
+        name = f"test_{os.getpid()}_{next(_numbers)}"
         url = self._server.create(name, template=TEMPLATE)
         return Database(name, url, self._server.own_url(name), self._server.connect(name))
 

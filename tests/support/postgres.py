@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
@@ -78,7 +79,7 @@ class Server:
 
     def __init__(self, port: int, password: str | None = None) -> None:
         self.port = port
-        self._secret = f":{password}" if password else ""
+        self._secret = f":{quote(password)}" if password else ""
 
     def url(self, database: str) -> str:
         """The address of a database, for its owner."""
@@ -138,11 +139,15 @@ class Cluster(Server):
         # Not in a test's folder, which only its owner may enter: the server does not run as root.
         self.folder = Path(tempfile.mkdtemp(prefix="tripline-postgres-", dir=within))
         self._own(self.folder)
-        self._initialise()
-        self.start()
-        owner = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(OWNER), sql.Literal(password))
-        with contextlib.closing(self.connect()) as connection:
-            connection.execute(owner)
+        try:
+            self._initialise()
+            self.start()
+            owner = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(OWNER), sql.Literal(password))
+            with contextlib.closing(self.connect()) as connection:
+                connection.execute(owner)
+        except BaseException:
+            self.remove()
+            raise
 
     @property
     def pid(self) -> int:
