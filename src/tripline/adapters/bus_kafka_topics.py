@@ -38,7 +38,8 @@ def _make(settings: Bus, topics: list[NewTopic]) -> None:
     options = {**bus_kafka_options.connection(settings), "error_cb": troubles.note}
     del options["allow.auto.create.topics"]
     try:
-        made = AdminClient(options).create_topics(topics, request_timeout=settings.timeout_s)
+        admin = AdminClient(options)
+        made = admin.create_topics(topics, request_timeout=settings.timeout_s)
         for name, done in made.items():
             _settled(name, done.exception(settings.timeout_s + 5))
     except (KafkaException, TimeoutError) as error:
