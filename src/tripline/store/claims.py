@@ -9,12 +9,11 @@ Only on PostgreSQL. Not here: what is remembered (`tracks.py`), the order of loc
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
-    ColumnElement,
     String,
     any_,
     bindparam,
@@ -22,16 +21,17 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    text,
     update,
 )
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.store.tables import sensor, trip, vehicle
-from tripline.store.transactions import Hot, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-BATCHES: Final[ColumnElement[Any]] = literal_column("7472105")
-"""Number of the advisory lock that every batch shares."""
+BATCHES: Final = 7_472_105
+"""Number of the advisory lock that every batch shares, so that they can be seen; nobody ever wants it alone."""
 _IDS: Final = any_(bindparam("ids", type_=ARRAY(String)))
 _TAKEN: Final = (
     select(sensor.c.id)
@@ -78,8 +78,13 @@ _REMEMBERING: Final = (
 _RELEASE: Final = Hot(
     update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), *("ids", "since_ms")
 )
-_ENTER: Final = Hot(select(func.pg_advisory_xact_lock_shared(BATCHES)))
-_WAIT: Final = Hot(select(func.pg_advisory_xact_lock(BATCHES)))
+_ENTER: Final = Hot(select(func.pg_advisory_xact_lock_shared(literal_column(str(BATCHES)))))
+_UNDER_WAY: Final = Hot(
+    text(
+        "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0"
+        f" AND objid = {BATCHES} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+)
 
 
 class Facts(NamedTuple):
@@ -98,7 +103,7 @@ def claim(tx: WriteTx, scope: Scope, sensor_ids: Collection[SensorId], *, node_i
 
 
 def enter(tx: WriteTx, scope: Scope) -> None:
-    """Begin a batch: `wait_for_batches` waits for it. Before anything else of the transaction."""
+    """Begin a batch: from now on it is `under_way`. Before anything else of the transaction."""
     _everything(scope)
     tx.hot(_ENTER)
 
@@ -110,11 +115,10 @@ def changed(tx: WriteTx, scope: Scope, remembered: dict[SensorId, Facts], *, nod
     return {sensor_id for sensor_id, facts in remembered.items() if found.get(sensor_id) != (node_id, facts)}
 
 
-def wait_for_batches(tx: WriteTx, scope: Scope) -> None:
-    """Wait until every batch that is under way, of whichever process, has ended. Ask in a transaction of its own:
-    what those wrote is seen by the next."""
+def under_way(tx: ReadTx, scope: Scope) -> set[str]:
+    """The batches that are under way, of whichever process, by a name that none has again."""
     _everything(scope)
-    tx.hot(_WAIT)
+    return {row[0] for row in tx.hot(_UNDER_WAY)}
 
 
 def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str], *, since_ms: int) -> None:

@@ -29,9 +29,11 @@ _NEW: Final = Bulk(rpc_call, *_FIELDS, "params")
 _WITH_SENSOR: Final = Hot(
     select(sensor.c.vehicle_id, *_COLUMNS)
     .select_from(rpc_call.join(sensor, sensor.c.id == rpc_call.c.sensor_id))
-    .where(rpc_call.c.id == bindparam("key")),
+    .where(rpc_call.c.no == bindparam("key"))
+    .with_for_update(of=rpc_call),
     "key",
 )
+_NUMBER: Final = Hot(select(rpc_call.c.no).where(rpc_call.c.id == bindparam("key")), "key")
 _WITHOUT_END: Final = (
     select(*_COLUMNS)
     .where(rpc_call.c.sensor_id == bindparam("of_sensor"), rpc_call.c.state.in_((State.REQUESTED, State.ACKED)))
@@ -44,6 +46,14 @@ _OVERDUE: Final = Hot(
     .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
     .order_by(rpc_call.c.deadline_ms)
     .limit(bindparam("most")),
+    *("before_ms", "most"),
+)
+_OVERDUE_CLAIM: Final = Hot(
+    select(*_COLUMNS)
+    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
+    .order_by(rpc_call.c.deadline_ms)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True),
     *("before_ms", "most"),
 )
 _ACKNOWLEDGED: Final = Hot(
@@ -153,14 +163,16 @@ def standing(tx: ReadTx, request_id: RequestId) -> Standing | None:
 
 
 def of_requests(
-    tx: ReadTx, scope: Scope, request_ids: Collection[RequestId]
+    tx: WriteTx, scope: Scope, request_ids: Collection[RequestId]
 ) -> dict[RequestId, tuple[Call, VehicleId | None]]:
-    """The calls with these Request-IDs whose sensor is there, and the vehicle that each sensor is on now.
+    """The calls with these Request-IDs whose sensor is there, and the vehicle that each sensor is on now; locked, so
+    that nobody else ends them meanwhile.
 
     The scope must be the pipeline's: every sensor's rows.
     """
     assert scope.reaches == Scope.everything("").reaches
-    found = [row for request_id in request_ids for row in tx.hot(_WITH_SENSOR, request_id)]
+    numbers = sorted(no for request_id in request_ids for (no,) in tx.hot(_NUMBER, request_id))
+    found = [row for no in numbers for row in tx.hot(_WITH_SENSOR, no)]
     return {call.id: (call, mounted_on) for mounted_on, call in ((row[0], _call(row[1:])) for row in found)}
 
 
@@ -172,6 +184,11 @@ def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
 def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
     """Calls that nobody acknowledged until this instant, and that nobody ended either."""
     return [_call(row) for row in tx.hot(_OVERDUE, before_ms, limit)]
+
+
+def claim_overdue(tx: WriteTx, *, before_ms: int, limit: int) -> list[Call]:
+    """As `overdue`, for nobody else until the transaction ends; what others hold is left to them."""
+    return [_call(row) for row in tx.hot(_OVERDUE_CLAIM, before_ms, limit)]
 
 
 def acknowledge(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
@@ -206,7 +223,7 @@ def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
 
 def add_later_result(tx: WriteTx, ids: TimeIds, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
     """Keep a result that does not count (R4). It is numbered behind all others; `no` is its place by our clock."""
-    behind = ids.behind(max(no - 1, tx.hot(_NEWEST_LATER)[0][0])).start
+    behind = ids.behind(max(no - 1, 0 if tx.shared else tx.hot(_NEWEST_LATER)[0][0])).start
     tx.run(insert(rpc_later_result), {"no": behind, "call_no": call_no, "code": code, "body": body})
 
 
