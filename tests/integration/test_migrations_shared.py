@@ -1,0 +1,292 @@
+"""`tripline migrate` on PostgreSQL: once, whole, by one at a time; what stands in the way is told in one line."""
+
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from tests.support import databases, postgres, servers
+
+from tripline.store import migrate, tables
+from tripline.store import postgres as store
+from tripline.store.migrate import DatabaseError
+
+NOW_MS = databases.NOW_MS
+OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
+"""What PostgreSQL has otherwise: an index with one column more, and no rule over the parts of a table."""
+PART = re.compile(r"_(w\d{8}|other)(_|$)")
+
+
+@contextmanager
+def database(name: str, *options: str) -> Iterator[str]:
+    """The address of a database without tables."""
+    server = databases.server()
+    if options:
+        server.run(f"CREATE DATABASE {name} OWNER {postgres.OWNER} {' '.join(options)}")
+    else:
+        server.create(name)
+    try:
+        yield server.url(name)
+    finally:
+        server.drop(name)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with database("migrations") as url:
+        yield url
+
+
+def rows(url: str, statement: str) -> list[tuple]:
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def schema(url: str) -> dict[str, list[tuple]]:
+    """Columns, indexes and rules of every table."""
+    asked = {
+        "columns": "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default,"
+        " collation_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
+        "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2",
+        "rules": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+        "triggers": "SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
+        " ORDER BY 1, 2",
+    }
+    return {what: rows(url, statement) for what, statement in asked.items()}
+
+
+def tables_of(url: str) -> set[str]:
+    return {name for (name,) in rows(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+
+
+def started(url: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        servers.command("migrate", "--store", url),
+        env=servers.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    while not there():
+        assert process.poll() is None, process.communicate()
+
+
+def test_migrated_database_has_the_tables_of_the_metadata(url):
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    def ours(_object, name, kind, reflected, _compared) -> bool:
+        return not (kind in ("table", "index") and reflected and PART.search(name or ""))
+
+    options = {
+        "version_table": migrate.VERSION_TABLE,
+        "compare_server_default": True,
+        "compare_type": True,
+        "include_object": ours,
+    }
+    engine = store.open_engine(url)
+    with engine.connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata)
+    engine.dispose()
+    changed = [each for several in found if isinstance(several, list) for each in several]
+    added = [each for each in found if isinstance(each, tuple) and getattr(each[1], "name", None) not in OF_SQLITE]
+    # What a column is said to mean is read in the tables, not in a database.
+    assert [each for each in changed if each[0] != "modify_comment"] == []
+    assert added == []
+
+
+def test_migrating_again_changes_nothing(url):
+    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
+    before = schema(url)
+
+    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
+
+    assert schema(url) == before
+    assert migrate.version_of_shared(url) == migrate.newest()
+
+
+def test_database_migrated_step_by_step_equals_one_migrated_at_once(url):
+    for step in migrate.steps():
+        assert migrate.upgrade_shared(url, now_ms=NOW_MS, to=step) == step
+        assert migrate.version_of_shared(url) == step
+    with database("migrations_at_once") as other:
+        migrate.upgrade_shared(other, now_ms=NOW_MS)
+        assert schema(url) == schema(other)
+
+
+def test_rows_of_every_earlier_step_are_kept():
+    for number, step in enumerate(migrate.steps()[:-1]):
+        with database(f"migrations_from_{number}") as url:
+            migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
+            with closing(psycopg.connect(url, autocommit=True)) as connection:
+                connection.execute("INSERT INTO secret VALUES ('token-key', '\\x0102')")
+
+            migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+            assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
+
+
+def test_two_processes_at_once_both_end_well(url):
+    both = [started(url), started(url)]
+
+    ended = [process.communicate(timeout=60) for process in both]
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert ended == [(f"schema {migrate.newest()}\n", "")] * 2
+    with database("migrations_alone") as other:
+        migrate.upgrade_shared(other, now_ms=NOW_MS)
+        assert {name for name in tables_of(url) if not PART.search(name)} == {
+            name for name in tables_of(other) if not PART.search(name)
+        }
+
+
+def test_second_process_waits_for_the_first_however_long_that_takes(url):
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with closing(psycopg.connect(url)) as first:
+        first.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
+        second = started(url)
+        until(lambda: rows(url, waiting) == [(1,)], second)
+        before = tables_of(url)
+        first.rollback()
+    ended = second.communicate(timeout=60)
+
+    assert before == set()
+    assert (second.returncode, ended) == (0, (f"schema {migrate.newest()}\n", ""))
+
+
+def test_process_killed_in_the_middle_leaves_the_schema_before(url):
+    older = migrate.steps()[-2]
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=older)
+    before = schema(url)
+    with closing(psycopg.connect(url)) as other:
+        other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")  # a step wants to change it
+        process = started(url)
+        until(lambda: rows(url, "SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)], process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=10)
+        other.rollback()
+    # What is left of its transaction ends when the server notices that nobody is there any more.
+    with closing(psycopg.connect(url)) as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
+        assert migrate.version_of_shared(url) == older
+        assert schema(url) == before
+
+    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
+
+
+def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(url, monkeypatch):
+    monkeypatch.setattr(migrate, "LONGEST_LOCK_S", 1)
+    older = migrate.steps()[-2]
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=older)
+    before = schema(url)
+    with closing(psycopg.connect(url)) as other:
+        other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")
+        with pytest.raises(DatabaseError, match=r"lock timeout; something else holds a table for long, so nothing was"):
+            migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    assert schema(url) == before
+
+
+def test_newer_schema_is_refused(url):
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        connection.execute("UPDATE schema_version SET version_num = '9999'")
+
+    for use in (lambda: migrate.upgrade_shared(url, now_ms=NOW_MS), lambda: migrate.check_shared(url, exact=True)):
+        with pytest.raises(DatabaseError, match=r"^The database has schema 9999, newer than this program's"):
+            use()
+
+
+@pytest.mark.parametrize(("serves", "starts"), [(migrate.newest(), True), (migrate.steps()[0], True), ("9998", False)])
+def test_program_of_the_version_before_starts_on_a_newer_schema_that_serves_it(url, serves, starts):
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        connection.execute("UPDATE schema_version SET version_num = '9999'")
+        connection.execute(f"COMMENT ON TABLE schema_version IS '{serves}'")
+
+    if starts:
+        migrate.check_shared(url)
+    else:
+        with pytest.raises(DatabaseError, match=r"^The database has schema 9999, newer than this program's"):
+            migrate.check_shared(url)
+
+
+def test_database_says_which_programs_it_serves(url):
+    for step in migrate.steps():
+        migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
+        assert rows(url, "SELECT obj_description('schema_version'::regclass)") == [(step,)]
+
+
+@pytest.mark.parametrize("step", [None, migrate.steps()[-2]])
+def test_server_does_not_migrate_but_says_what_to_run(url, tmp_path, step):
+    if step:
+        migrate.upgrade_shared(url, now_ms=NOW_MS, to=step)
+    before = tables_of(url)
+
+    done = servers.run("serve", "--data", str(tmp_path / "data"), "--store", url, "--api-port=0", "--analytics-port=0")
+
+    has = f"schema {step}, this program needs {migrate.newest()}" if step else "no schema yet"
+    said = f"tripline: The database has {has}; run `tripline migrate` with the same store address first."
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (1, "", said)
+    assert tables_of(url) == before
+
+
+def refused(url: str) -> str:
+    """The one line that the command ends with."""
+    done = servers.run("migrate", "--store", url)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "Traceback" not in done.stderr
+    return done.stderr.removeprefix("tripline: ").rstrip("\n")
+
+
+def test_wrong_password_is_told_without_it():
+    with postgres.cluster(password="the-right-one") as server:
+        right = server.url("postgres")
+        said = refused(right.replace("the-right-one", "the-wrong-one"))
+
+    assert said.startswith("The database cannot be used: ")
+    assert f'password authentication failed for user "{postgres.OWNER}"' in said
+    assert "the-wrong-one" not in said
+
+
+def test_server_that_is_away_and_database_that_is_not_there_are_told():
+    server = databases.server()
+    assert 'database "not_there" does not exist.' in refused(server.url("not_there"))
+    assert "Connection refused." in refused("postgresql://kim:secret@127.0.0.1:1/x")
+
+
+def test_user_who_may_not_make_tables_is_told_what_is_needed():
+    server = databases.server()
+    server.run("CREATE DATABASE migrations_foreign")
+    try:
+        said = refused(server.url("migrations_foreign"))
+    finally:
+        server.drop("migrations_foreign")
+
+    assert said == (
+        "The database cannot be used: permission denied for schema public;"
+        " the user needs the right to make tables (GRANT ALL ON SCHEMA public, or own the database)."
+    )
+
+
+def test_database_in_another_encoding_is_refused():
+    with database(
+        "migrations_latin", "ENCODING 'LATIN1'", "LOCALE 'C'", "LOCALE_PROVIDER libc", "TEMPLATE template0"
+    ) as url:
+        assert refused(url).startswith("The database is encoded in LATIN1; make one with CREATE DATABASE")
+
+
+def test_database_without_the_letters_of_all_scripts_is_refused(url):
+    name = url.rpartition("/")[2]
+    with closing(databases.server().connect(name)) as connection:
+        connection.execute('DROP COLLATION pg_catalog."und-x-icu"')
+
+    assert refused(url) == 'The database has no collation "und-x-icu"; use a PostgreSQL that was built with ICU.'
