@@ -48,5 +48,6 @@ def erase_some(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
     ending.end_open(tx, sensor_id, now_ms=erasures.deleted_ms(tx, sensor_id))
     latest_values.forget(tx, sensor_id)
     device_watch.forget(tx, sensor_id)
+    connections.forget(tx, sensor_id)
     called = rpc_calls.erase_of_sensor(tx, sensor_id, limit=limit)
     return called or sensor_remains.erase_some(tx, sensor_id, limit=limit)
