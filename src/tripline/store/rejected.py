@@ -100,6 +100,7 @@ def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_O
         .where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
         .order_by(rejected_message.c.no)
         .limit(bindparam("row_limit"))
+        .with_for_update(skip_locked=True)
     )
     return tx.run(
         delete(rejected_message).where(rejected_message.c.no.in_(oldest)),

@@ -17,6 +17,10 @@ from tripline.store.transactions import ReadTx, Store
 
 SWEEP_S: Final = 5.0
 """Pause between two sweeps."""
+COUNTED_S: Final = 60.0
+COUNTED_EVERY: Final = 5_000
+"""A shared store is asked how many rejected messages it keeps only so often, or after this process added so many:
+counting takes PostgreSQL tens of milliseconds."""
 _ENDED_AT_ONCE: Final = 500
 """Trips ended in one sweep; the rest follow in the next."""
 _PATIENCE_MS: Final = 15_000
@@ -63,4 +67,5 @@ async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> bool
         spare = min(spare, await store.read(lambda tx: rejected.kept(tx, SCOPE)) - settings.rejected_kept)
     if spare <= 0:
         return False
-    return await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms, limit=spare)) > 0
+    purged = await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms, limit=spare), locked=True)
+    return purged > 0

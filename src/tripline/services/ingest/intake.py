@@ -82,6 +82,8 @@ class IngestDoor:
         self._stop = asyncio.Event()
         self._sweep_due = True
         self._sweep_timer: asyncio.TimerHandle | None = None
+        self._counted = (0, 0)
+        """When the rejected-message log was last found short enough, and how many were refused until then."""
         self._outages = 0
         self._shut = False
         self.swept = False
@@ -210,7 +212,7 @@ class IngestDoor:
             silent = await self._silent(now_ms)
             if silent:
                 await self._turn(silent)
-            more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
+            more = self._is_purge_due(now_ms) and await self._purge(now_ms)
             if await watching.purge(self._store, now_ms=now_ms) or more:
                 pause_s = 0
         except Outage as outage:
@@ -229,6 +231,22 @@ class IngestDoor:
         return await closing.silent_sensors(
             self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
         )
+
+    def _is_purge_due(self, now_ms: int) -> bool:
+        counted_ms, refused = self._counted
+        passed_ms = abs(now_ms - counted_ms)
+        return (
+            not self._store.shared
+            or passed_ms >= closing.COUNTED_S * 1000
+            or self._pipeline.refused - refused >= closing.COUNTED_EVERY
+        )
+
+    async def _purge(self, now_ms: int) -> bool:
+        refused = self._pipeline.refused
+        more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
+        if not more:
+            self._counted = (now_ms, refused)
+        return more
 
     def _time_to_sweep(self) -> None:
         self._sweep_due = True

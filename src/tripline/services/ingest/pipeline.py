@@ -79,6 +79,8 @@ class Pipeline:
         self._grace_s = scoring_grace_s
         self._max_items = max_items
         self.node_id = node_id or str(uuid.uuid4())
+        self.refused = 0
+        """Messages that went to the rejected-message log."""
         self._ids = ids
         self._signals = signals
         self._wishes = Wishes(store, signals)
@@ -316,6 +318,7 @@ class Pipeline:
         ):
             if count:
                 observe.FRAMES.labels(kind).inc(count)
+        self.refused += len(refusals)
         if not refusals:
             return
         sensor_of = {refused.reason: sensor_id for sensor_id, _, _, refused in refusals}
