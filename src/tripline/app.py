@@ -16,8 +16,9 @@ import signal
 import socket
 import ssl
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
 
 from tripline import config_files, observe, outside, parts
 from tripline.adapters import data_folder, doors, http_uvicorn, tls_local
@@ -81,7 +82,8 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             api_url=ways_in.api_url,
             ready=ready.is_set,
         )
-        await _run(made, ways_in, material, signals, ready, announce=announce)
+        make_topics = partial(outside.topics_made, config)
+        await _run(made, ways_in, material, signals, ready, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
 
@@ -92,6 +94,7 @@ async def _run(
     signals: Signals,
     ready: asyncio.Event,
     *,
+    make_topics: Callable[[], Coroutine[Any, Any, None]],
     announce: Callable[[str], None],
 ) -> None:
     """Start the parts, open the doors, wait for the signal to stop, and stop in order."""
@@ -105,7 +108,7 @@ async def _run(
         serving = tasks.create_task(http.run())
         taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
         pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
-        working = [tasks.create_task(run()) for run in made.workers]
+        working = [tasks.create_task(run()) for run in (*made.workers, make_topics)]
         async with contextlib.AsyncExitStack() as opened:
             if made.ingress is not None:
                 await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)

@@ -81,8 +81,6 @@ def verify(config: Config) -> None:
         config_bus.verify(config.bus)
     except config_bus.BusSettingError as error:
         raise WrongSettingError(str(error)) from error
-    if config.bus.buffer_devices:
-        raise WrongSettingError("bus.buffer_devices is set, but this version has no buffer behind devices; unset it.")
     if "all" not in config.roles and not config.store.url:
         raise WrongSettingError(
             "A process with a part of the roles works on a shared store: set store.url (TRIPLINE_STORE_URL) to"

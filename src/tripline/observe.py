@@ -73,6 +73,7 @@ EVENTS: Final[dict[str, str]] = {
     "bus.refused": "brokers refuse us: certificate, name and password, or rights; the code says which",
     "bus.back": "brokers answer again",
     "bus.topic_missing": "a topic is not there, or we may not see it; it is looked for again",
+    "bus.topics_not_made": "topics of ours could not be looked at or made; the reason says why; it tries again",
     "bus.assigned": "partitions came to this member of the consumer group; how many it has now",
     "bus.revoked": "partitions went to other members of the group; how many it has now",
     "bus.lost": "the group went on without this member; what it had is read again by others",

@@ -3,6 +3,7 @@
 Here adapters are chosen; what they are given to is in `parts.py`, when they are opened in `app.py`.
 """
 
+import asyncio
 import contextlib
 import socket
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from tripline import config_bus, config_files, observe
 from tripline.adapters import (
     bus_kafka_log,
     bus_kafka_reader,
+    bus_kafka_topics,
     bus_kafka_writer,
     carrier_http,
     carrier_simulated,
@@ -27,13 +29,14 @@ from tripline.adapters import (
     webhook_http,
 )
 from tripline.config import Config
-from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Signals, WebhookSender
+from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Outage, Signals, WebhookSender
 from tripline.store import migrate
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 LOOPBACK: Final = "127.0.0.1"
+TOPICS_AGAIN_S: Final = 5.0
 _log = observe.logger("app")
 
 
@@ -128,6 +131,18 @@ async def carry(hints: Signals) -> None:
     """Let hints pass between processes, where there are several, until cancelled; what waits then is still sent."""
     if isinstance(hints, signals_postgres.PostgresSignals):
         await hints.run()
+
+
+async def topics_made(config: Config) -> None:
+    """Make the topics of ours that are missing; while brokers cannot be asked, try again and again."""
+    while config.bus.url:
+        try:
+            await bus_kafka_topics.make(config.bus)
+        except Outage as outage:
+            _log.warning("bus.topics_not_made", reason=str(outage))
+            await asyncio.sleep(TOPICS_AGAIN_S)
+        else:
+            break
 
 
 @dataclass(frozen=True, slots=True)
