@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from tripline.api import asyncapi_customers, asyncapi_devices
-from tripline.api.asyncapi_customers import BUS_NOTE, NOT_SERVED
+from tripline.api.asyncapi_customers import BUS_NOTE
 from tripline.api.asyncapi_schemas import Schemas
 from tripline.api.openapi_schemas import Schema
 from tripline.api.operations import JSON
@@ -119,9 +119,8 @@ def _servers() -> dict[str, Schema]:
         "bus": {
             "host": "{brokers}",
             "protocol": "kafka",
-            "title": "A customer's bus",
+            "title": "The bus",
             "description": BUS_NOTE,
-            "variables": {"brokers": {"default": "customer.example:9092", "description": "addresses of the brokers"}},
-            **NOT_SERVED,
+            "variables": {"brokers": {"default": "127.0.0.1:9092", "description": "setting `bus.url`"}},
         },
     }

@@ -12,9 +12,10 @@ from tripline.domain import pushes
 from tripline.domain.pushes import Name, Selector
 from tripline.wire import bus, push, shapes
 
-NOT_SERVED: Final = {"x-status": "not-served"}
-"""Marks what is described, and what this version does not do."""
-BUS_NOTE: Final = "**Not served by this version**, which reads no bus."
+BUS_NOTE: Final = (
+    "Read when the setting `bus.url` names brokers; the same messages in a file are taken in by `tripline ingest`. How "
+    "tolerantly they are read is in `docs/bus.md`."
+)
 _HTTP: Final = {"http": {"method": "POST", "bindingVersion": "0.3.0"}}
 
 
@@ -131,7 +132,7 @@ def _selecting(name: Name) -> str:
 
 
 def on_bus(schemas: Schemas) -> Part:
-    """Topics of a customer's bus, which this version does not read."""
+    """Topics on which customers' systems deliver what they collected."""
     part = Part("bus", "bus")
     for topic, struct in bus.ENVELOPES.items():
         name = struct.__name__
@@ -151,8 +152,6 @@ def on_bus(schemas: Schemas) -> Part:
             action="receive",
             operation=f"receive{name}",
             bindings={"kafka": {"bindingVersion": "0.5.0"}},
-            channel=NOT_SERVED,
-            **NOT_SERVED,
         )
     return part
 
