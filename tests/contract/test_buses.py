@@ -361,7 +361,9 @@ def test_topic_that_is_made_later_is_read_then(bus):
     assert [message.value for message in whole(play())] == [b"x"]
 
 
-def test_lag_is_shown_of_what_is_read_here(bus, topic):
+def test_lag_is_shown_of_what_is_read_here(bus, topic, monkeypatch):
+    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.STATISTICS_MS", 100)
+
     async def play():
         reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
         reader.done(await reader.read())

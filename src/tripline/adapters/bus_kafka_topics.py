@@ -47,8 +47,10 @@ def _make(settings: Bus, topics: list[NewTopic]) -> None:
 
 
 def _settled(name: str, error: BaseException | None) -> None:
-    if not isinstance(error, KafkaException):
+    if error is None:
         return
+    if not isinstance(error, KafkaException):
+        raise error
     why: KafkaError = error.args[0]
     if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
         raise Outage(f"The topic {name} is not there and could not be made: {why.name()}.")
