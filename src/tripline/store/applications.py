@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from sqlalchemy import Row, insert, select, tuple_, update
+from sqlalchemy import Row, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from tripline.domain.applications import Application, State
 from tripline.domain.ids import UserId
@@ -27,9 +28,14 @@ def add(tx: WriteTx, new: Application) -> None:
     Either way the same statements run and a row is written, so that the time does not tell which.
     """
     login = accounts.login_form(new.email)
-    tx.run(insert(service_application).prefix_with("OR IGNORE", dialect="sqlite").values(**asdict(new), login=login))
+    tx.run(_insert_unless_open(tx).values(**asdict(new), login=login))
     still_open = (_ROW.login == login, _ROW.state == State.SUBMITTED)
     tx.run(update(service_application).where(*still_open).values(login=login))
+
+
+def _insert_unless_open(tx: WriteTx) -> Any:
+    dialect = postgresql if tx.shared else sqlite
+    return dialect.insert(service_application).on_conflict_do_nothing()
 
 
 def find(tx: ReadTx, application_id: str) -> Application | None:

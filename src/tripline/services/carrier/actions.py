@@ -15,7 +15,7 @@ from tripline.domain.refusals import Refusal
 from tripline.services.carrier import effects
 from tripline.services.carrier.effects import Desk
 from tripline.services.hints import Hint
-from tripline.store import carrier_actions
+from tripline.store import carrier_actions, uniqueness
 from tripline.store.transactions import WriteTx
 
 
@@ -89,7 +89,8 @@ def _tried(desk: Desk, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Ou
     if submitted.said.mdn in busy:
         raise lines.busy()
     try:
-        done = effects.apply(desk, submitted.said)
+        with uniqueness.undone_if_refused(desk.tx):
+            done = effects.apply(desk, submitted.said)
     except lines.LineBusy:
         raise
     except Refusal as refusal:
