@@ -4,7 +4,7 @@ Not here: reading them for REST (`analytics.py`), making jobs (`driving.py`). Th
 here takes a scope.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Integer, Select, bindparam, delete, func, select, update
@@ -67,6 +67,24 @@ class Total(NamedTuple):
 def due(tx: ReadTx, *, now_ms: int, limit: int) -> list[Job]:
     """Jobs whose time has come, the longest waiting first."""
     return [Job(*row) for row in tx.hot(_DUE, now_ms, limit)]
+
+
+def claim(tx: WriteTx, *, now_ms: int, limit: int) -> list[Job]:
+    """As `due`, for nobody else until the transaction ends; what others hold is left to them.
+
+    Nobody adds to these trips meanwhile, either.
+    """
+    return [Job(*row) for row in tx.hot(_CLAIM, now_ms, limit)]
+
+
+def claim_one(tx: WriteTx, trip_no: int) -> Job | None:
+    """The job of a trip, as `claim`; None when it is gone, or somebody else holds it."""
+    return next((Job(*row) for row in tx.hot(_CLAIM_ONE, trip_no)), None)
+
+
+def hold_vehicles(tx: WriteTx, vehicle_ids: Iterable[str]) -> None:
+    """Let nobody delete these vehicles, nor work out their accumulated scores, until the transaction ends."""
+    tx.all(_HOLD, {"ids": sorted(vehicle_ids)})
 
 
 def job(tx: ReadTx, trip_no: int) -> Job | None:
@@ -184,6 +202,27 @@ _DUE: Final = Hot(
     .limit(bindparam("most", type_=Integer)),
     "now",
     "most",
+)
+_CLAIM: Final = Hot(
+    _jobs()
+    .where(scoring_job.c.due_ms <= bindparam("now"))
+    .order_by(scoring_job.c.due_ms)
+    .limit(bindparam("most", type_=Integer))
+    .with_for_update(of=(trip, scoring_job), skip_locked=True),
+    "now",
+    "most",
+)
+_CLAIM_ONE: Final = Hot(
+    _jobs()
+    .where(scoring_job.c.trip_no == bindparam("of_trip"))
+    .with_for_update(of=(trip, scoring_job), skip_locked=True),
+    "of_trip",
+)
+_HOLD: Final = (
+    select(vehicle.c.id)
+    .where(vehicle.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(vehicle.c.id)
+    .with_for_update(key_share=True)
 )
 _JOB: Final = Hot(_jobs().where(scoring_job.c.trip_no == bindparam("of_trip")), "of_trip")
 _SAMPLES: Final = Hot(

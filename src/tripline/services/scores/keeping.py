@@ -20,6 +20,8 @@ def keep(
     tx: WriteTx, results: Sequence[Result], *, accumulate: Accumulation, ids: TimeIds, now_ms: int
 ) -> list[Result]:
     """Write what the results change and end their jobs; those whose jobs were still the same."""
+    if tx.shared:
+        scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
     kept = [result for result in results if scores.job(tx, result.job.trip_no) == result.job]
     changed: dict[str, int] = {}
     for result in kept:

@@ -2,10 +2,14 @@
 
 A job's row goes with the commit of its result, so a scorer that is stopped anywhere begins again where it was. A job
 that fails is tried again after growing pauses and holds up no other.
+
+On a shared store any number of scorers work side by side: a batch is one transaction, which holds the rows of its jobs
+and trips from the look to the commit. On the embedded one, whose one writer must not wait for the judging, jobs are
+read first and compared again when their results are kept.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
 from tripline import config
@@ -19,7 +23,7 @@ from tripline.services.scores.judging import Result
 from tripline.services.scores.rules import rules
 from tripline.store import scores
 from tripline.store.scores import Job
-from tripline.store.transactions import ReadTx, Store
+from tripline.store.transactions import ReadTx, Store, WriteTx
 
 JOBS: Final = 32
 """Jobs in one batch at most: its transaction delays the commit of what devices send."""
@@ -68,6 +72,8 @@ class Scorer:
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
+        if self._store.shared:
+            return await self._score_claimed()
         work = await self._store.read(self._due)
         if not work:
             return 0
@@ -77,39 +83,57 @@ class Scorer:
             raise
         except Exception:  # noqa: BLE001  a job that cannot be judged must not hold up the others
             for one in work:
-                await self._score_alone(one)
+                await self._guarded(one[0], self._score([one]))
         return len(work)
 
     def _due(self, tx: ReadTx) -> Work:
         """Due jobs with their samples, as many as make one batch."""
-        work: Work = []
-        size = 0
-        for job in scores.due(tx, now_ms=self._clock(), limit=JOBS):
-            packed = scores.samples(tx, job.trip_no)
-            work.append((job, packed))
-            size += len(packed)
-            if size >= SAMPLES * arrays.PACKED.itemsize:
-                break
-        return work
+        return _with_samples(tx, scores.due(tx, now_ms=self._clock(), limit=JOBS))
+
+    async def _score_claimed(self) -> int:
+        """Score one batch of jobs that no other process has in hand; how many were handled. Raises `Outage`."""
+        if not await self._store.read(lambda tx: scores.due(tx, now_ms=self._clock(), limit=1)):
+            return 0
+        try:
+            taken, kept = await self._store.write(self._in_hand, locked=True)
+        except Outage:
+            raise
+        except Exception:  # noqa: BLE001  a job that cannot be judged must not hold up the others
+            jobs = await self._store.read(lambda tx: scores.due(tx, now_ms=self._clock(), limit=JOBS))
+            for job in jobs:
+                await self._guarded(job, self._score_in_hand(job))
+            return len(jobs)
+        _report(kept)
+        return taken
+
+    def _in_hand(self, tx: WriteTx) -> tuple[int, list[Result]]:
+        work = _with_samples(tx, scores.claim(tx, now_ms=self._clock(), limit=JOBS))
+        return len(work), self._keep(tx, judging.judged(work, self._rules)) if work else []
+
+    async def _score_in_hand(self, job: Job) -> None:
+        def work(tx: WriteTx) -> list[Result]:
+            claimed = scores.claim_one(tx, job.trip_no)
+            work = [] if claimed is None else _with_samples(tx, [claimed])
+            return self._keep(tx, judging.judged(work, self._rules)) if work else []
+
+        _report(await self._store.write(work, locked=True))
+
+    def _keep(self, tx: WriteTx, results: list[Result]) -> list[Result]:
+        return keeping.keep(tx, results, accumulate=self._accumulate, ids=self._ids, now_ms=self._clock())
 
     async def _score(self, work: Work) -> None:
         results = await self._judged(work)
-        now_ms = self._clock()
-        kept = await self._store.write(
-            lambda tx: keeping.keep(tx, results, accumulate=self._accumulate, ids=self._ids, now_ms=now_ms)
-        )
-        _report(kept)
+        _report(await self._store.write(lambda tx: self._keep(tx, results)))
 
     async def _judged(self, work: Work) -> list[Result]:
         if sum(len(packed) for _, packed in work) <= INLINE_SAMPLES * arrays.PACKED.itemsize:
             return judging.judged(work, self._rules)
         return await asyncio.to_thread(judging.judged, work, self._rules)
 
-    async def _score_alone(self, one: tuple[Job, bytes]) -> None:
+    async def _guarded(self, job: Job, scoring: Awaitable[None]) -> None:
         """Score a job by itself; put it off when it fails."""
-        job = one[0]
         try:
-            await self._score([one])
+            await scoring
         except Outage:
             raise
         except Exception as error:  # any bug or bad row; it is kept with the job and logged
@@ -117,7 +141,20 @@ class Scorer:
             log.exception("score.failed", trip=job.trip_id, attempts=job.attempts + 1)
             text = f"{type(error).__name__}: {error}"
             due_ms = self._clock() + pause_ms(job.attempts + 1)
-            await self._store.write(lambda tx: scores.postpone(tx, job, error=text, due_ms=due_ms))
+            await self._store.write(lambda tx: scores.postpone(tx, job, error=text, due_ms=due_ms), locked=True)
+
+
+def _with_samples(tx: ReadTx, jobs: Sequence[Job]) -> Work:
+    """The jobs with their samples, as many as make one batch."""
+    work: Work = []
+    size = 0
+    for job in jobs:
+        packed = scores.samples(tx, job.trip_no)
+        work.append((job, packed))
+        size += len(packed)
+        if size >= SAMPLES * arrays.PACKED.itemsize:
+            break
+    return work
 
 
 def _report(kept: Sequence[Result]) -> None:

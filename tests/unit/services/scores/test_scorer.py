@@ -288,7 +288,7 @@ def test_outage_leaves_jobs_as_they_are(tmp_path):
         rig.store.write = write
         return no, await left(rig)
 
-    async def refuse(_):
+    async def refuse(_, **how):
         raise Outage("away")
 
     no, result = played(tmp_path, play)
@@ -437,7 +437,7 @@ def test_running_scorer_survives_trouble_with_the_store(tmp_path, monkeypatch, t
     async def play(rig):
         read, failed = rig.store.read, asyncio.Event()
 
-        async def refuse(_):
+        async def refuse(_, **how):
             failed.set()
             raise trouble
 
