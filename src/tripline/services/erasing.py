@@ -2,7 +2,7 @@
 
 What waits is a list in the store (`store/erasures.py`), so an eraser that is stopped anywhere goes on where it was. It
 never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or slow the
-disk is, and what devices send goes between two of them.
+disk is, and what devices send goes between two of them. Of several processes one erases what is left of a thing.
 
 Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`),
 or the person (`services/fleet/removal.py`).
@@ -10,7 +10,7 @@ or the person (`services/fleet/removal.py`).
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
@@ -44,6 +44,16 @@ _ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
 log = logger("eraser")
 
 
+class _Done(NamedTuple):
+    """What one transaction did."""
+
+    looked_at: int
+    """Things that it need not look at again."""
+    through: int
+    """Those of them of which nothing is left now."""
+    rows: int
+
+
 class Eraser:
     """Erases what deleted vehicles and sensors left behind. `stopwatch` gives seconds since some instant."""
 
@@ -67,23 +77,27 @@ class Eraser:
             return 0
         # What was placed before the deletion is written by now, and found below; nothing is placed on them again.
         await self._let_go(waiting)
-        left, rows = waiting, 0
+        left, through, rows = waiting, 0, 0
         while left:
-            done, erased = await self._store.write(lambda tx, left=left: self._some(tx, kind, left))  # type: ignore[misc]
-            left, rows = left[done:], rows + erased
-            ERASED_ROWS.inc(erased)
+            done = await self._store.write(lambda tx, left=left: self._some(tx, kind, left), locked=True)  # type: ignore[misc]
+            left, through, rows = left[done.looked_at :], through + done.through, rows + done.rows
+            ERASED_ROWS.inc(done.rows)
             await asyncio.sleep(REST_S)
-        log.info("erase.done", kind=kind, deleted=len(waiting), rows=rows)
-        return len(waiting)
+        if through:
+            log.info("erase.done", kind=kind, deleted=through, rows=rows)
+        return through
 
-    def _some(self, tx: WriteTx, kind: Kind, waiting: Sequence[str]) -> tuple[int, int]:
-        """Erase for as long as a transaction may; how many are through with, and how many rows went."""
+    def _some(self, tx: WriteTx, kind: Kind, waiting: Sequence[str]) -> _Done:
+        """Erase for as long as a transaction may."""
         began = self._stopwatch()
-        done = rows = 0
-        while done < len(waiting) and self._stopwatch() - began < BUDGET_S:
-            erased = _ERASE_SOME[kind](tx, waiting[done], ROWS)
+        looked_at = through = rows = 0
+        while looked_at < len(waiting) and self._stopwatch() - began < BUDGET_S:
+            if not erasures.hold(tx, waiting[looked_at]):
+                looked_at += 1  # another process is at it, or through with it
+                continue
+            erased = _ERASE_SOME[kind](tx, waiting[looked_at], ROWS)
             if not erased:
-                erasures.finish(tx, waiting[done])
-                done += 1
+                erasures.finish(tx, waiting[looked_at])
+                looked_at, through = looked_at + 1, through + 1
             rows += erased
-        return done, rows
+        return _Done(looked_at, through, rows)

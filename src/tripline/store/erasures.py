@@ -27,6 +27,7 @@ class Kind(StrEnum):
 
 
 _ANY: Final = Hot(select(erasure.c.id).limit(1))
+_HOLD: Final = Hot(select(erasure.c.id).where(erasure.c.id == bindparam("id")).with_for_update(skip_locked=True), "id")
 _DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(erasure.c.id == bindparam("id")), "id")
 _PENDING: Final = Hot(
     select(erasure.c.id)
@@ -65,6 +66,11 @@ def begin_person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> None:
 def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
     """Deleted vehicles, or sensors or persons, whose driving data waits to be erased, the longest waiting first."""
     return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
+
+
+def hold(tx: WriteTx, owner_id: str) -> bool:
+    """Whether it still waits to be erased and nobody else is at it; nobody will be until the transaction ends."""
+    return bool(tx.hot(_HOLD, owner_id))
 
 
 def any_pending(tx: ReadTx) -> bool:

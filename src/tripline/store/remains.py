@@ -20,6 +20,7 @@ from tripline.store.tables import (
     rpc_call,
     scoring_job,
     trip,
+    vehicle_score,
 )
 from tripline.store.transactions import Hot, WriteTx
 
@@ -45,6 +46,8 @@ _OF_VEHICLE: Final = (
         *(driving_score.c.created_ms, driving_score.c.trip_no),
     ),
     _some(device_event, device_event.c.no, device_event.c.vehicle_id, device_event.c.no),
+    # Goes with the vehicle; another process may have been about to write it.
+    delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_owner")),
 )
 _CALLS: Final = (
     update(rpc_call)

@@ -3,7 +3,7 @@
 import asyncio
 
 from sqlalchemy import func, insert, select, update
-from tests.support import dangling, rest, scores
+from tests.support import dangling, rest, scores, stores
 from tests.support.ingest_rig import (
     COMPANY,
     DRIVER,
@@ -238,10 +238,10 @@ def test_batch_under_way_at_the_deletion_leaves_nothing_behind(tmp_path):
         write = rig.store.write
         placed, go = asyncio.Event(), asyncio.Event()
 
-        async def held(work):
+        async def held(work, **how):
             placed.set()
             await go.wait()
-            return await write(work)
+            return await write(work, **how)
 
         def offer(door, at, *, tid, token):
             body = b'{"ty":2,"ts":%d,"pld":{"tid":%d,"clt":%d}}' % (at, tid, at)
@@ -277,7 +277,8 @@ def test_batch_under_way_at_the_deletion_leaves_nothing_behind(tmp_path):
         assert source.settlements == [[1], [2], [3]]
         assert mentions(rig, VEHICLE) == {}
         assert rig.rows(tables.trip, "vehicle_id", "tid") == [(None, 2)]
-        assert counts(rig)["microtrip"] == 1
+        # On PostgreSQL the deletion is noticed inside the batch's transaction: its frame is placed anew, on no vehicle.
+        assert counts(rig)["microtrip"] == (2 if stores.on_postgresql() else 1)
         assert rig.rows(tables.account, "latest_trip_id") == [None]
 
 
@@ -304,13 +305,13 @@ async def _some_transactions(one, rig, count):
     erasing_all = asyncio.create_task(one.erase_pending())
     write, done = rig.store.write, 0
 
-    async def counted(work):
+    async def counted(work, **how):
         nonlocal done
         if done == count:
             erasing_all.cancel()
             await asyncio.sleep(0)
         done += 1
-        return await write(work)
+        return await write(work, **how)
 
     rig.store.write = counted
     await asyncio.wait([erasing_all])
@@ -324,8 +325,8 @@ def test_transaction_ends_when_its_time_is_up(tmp_path):
         seen = []
         write = rig.store.write
 
-        async def counting(work):
-            result = await write(work)
+        async def counting(work, **how):
+            result = await write(work, **how)
             seen.append(result)
             return result
 
@@ -333,9 +334,9 @@ def test_transaction_ends_when_its_time_is_up(tmp_path):
         # Each look takes a third of the time: two steps fit into a transaction.
         erase(rig, stopwatch=Stopwatch(erasing.BUDGET_S / 3))
 
-        assert all(rows <= 2 * erasing.ROWS for _, rows in seen)
-        assert sum(rows for _, rows in seen) == 3 * erasing.ROWS * 3
-        assert sum(done for done, _ in seen) == 1
+        assert all(done.rows <= 2 * erasing.ROWS for done in seen)
+        assert sum(done.rows for done in seen) == 3 * erasing.ROWS * 3
+        assert sum(done.through for done in seen) == 1
 
 
 def test_many_vehicles_without_driving_data_go_in_one_transaction(tmp_path):
@@ -351,14 +352,14 @@ def test_many_vehicles_without_driving_data_go_in_one_transaction(tmp_path):
         seen = []
         write = rig.store.write
 
-        async def counting(work):
-            seen.append(await write(work))
+        async def counting(work, **how):
+            seen.append(await write(work, **how))
             return seen[-1]
 
         rig.store.write = counting
 
         assert erase(rig) == 30
-        assert seen == [(30, 0)]
+        assert seen == [(30, 30, 0)]
         assert rig.rows(tables.erasure, "id") == []
 
 
@@ -369,11 +370,11 @@ def test_eraser_erases_when_it_is_asked_also_after_an_outage(tmp_path):
         done = asyncio.Queue()
         outages = [Outage("taken away by the test")]
 
-        async def failing_first(work):
+        async def failing_first(work, **how):
             try:
                 if outages:
                     raise outages.pop()
-                return await write(work)
+                return await write(work, **how)
             finally:
                 done.put_nowait(work)
 
