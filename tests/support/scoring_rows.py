@@ -13,7 +13,7 @@ from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, Store, WriteTx
 
 T = TypeVar("T")
 
@@ -41,10 +41,12 @@ class Hints:
 class Rig:
     """An empty store with one vehicle, its clock, and a scorer."""
 
-    def __init__(self, folder: Path, *, readers: int = 1, **scoring: Any) -> None:
-        self.store = stores.fresh(folder).open(readers=readers)
+    def __init__(
+        self, folder: Path, *, readers: int = 1, store: Store | None = None, slot: int | None = None, **scoring: Any
+    ) -> None:
+        self.store = store or stores.fresh(folder).open(readers=readers)
         self.now_ms = NOW_MS
-        self.ids = TimeIds(node=7)
+        self.ids = TimeIds(node=7, slot=slot)
         self.hints = Hints()
         self.scorer = Scorer(
             store=self.store,

@@ -57,8 +57,8 @@ def add(
     application_id: str | None = None,
 ) -> None:
     """Let a mail be sent as soon as this transaction is committed, behind all that wait: another program on this
-    database may have numbered mails ahead of our clock."""
-    newest: int = tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
+    database may have numbered mails ahead of our clock (not on a shared one, where each numbers in its own slot)."""
+    newest: int = 0 if tx.shared else tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
     tx.run(
         insert(mail_outbox).values(
             no=ids.behind(max(ids.take(1, now_ms=now_ms) - 1, newest)).start,
@@ -76,6 +76,15 @@ def due(tx: ReadTx, *, now_ms: int, limit: int) -> Sequence[Mail]:
     """Mails to send now, the longest due first."""
     statement = select(mail_outbox).where(_MAIL.due_ms <= now_ms).order_by(_MAIL.due_ms, _MAIL.no).limit(limit)
     return [Mail(**row._mapping) for row in tx.all(statement)]
+
+
+def claim(tx: WriteTx, mail: Mail, *, until_ms: int) -> bool:
+    """Let nobody else send the mail until this instant; False when somebody else has it, or it is gone.
+
+    For a shared store: on the embedded one there is no second postman.
+    """
+    still_due = (_MAIL.no == mail.no, _MAIL.due_ms == mail.due_ms)
+    return tx.run(update(mail_outbox).where(*still_due).values(due_ms=until_ms)) == 1
 
 
 def done(tx: WriteTx, no: int) -> None:

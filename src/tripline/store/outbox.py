@@ -65,8 +65,12 @@ def newest_no(tx: ReadTx) -> int:
 
 def behind_all(tx: WriteTx, ids: TimeIds, made: range) -> range:
     """The numbers of new rows: those just made or, when another program on this database has numbered rows ahead of
-    our clock, as many behind all that are there. No row may have another number than one from here."""
-    return ids.behind(max(made.start - 1, newest_no(tx)), len(made))
+    our clock, as many behind all that are there. No row may have another number than one from here.
+
+    On a shared store many write at a time, each in a slot of its own, and none sees what others are about to commit:
+    there the clocks say the order.
+    """
+    return ids.behind(max(made.start - 1, 0 if tx.shared else newest_no(tx)), len(made))
 
 
 def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:

@@ -41,4 +41,4 @@ def forget_user(tx: WriteTx, user_id: UserId) -> None:
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     """Forget links that have expired, the oldest first; how many."""
     expired = select(_LINK.token_hash).where(_LINK.expires_ms <= now_ms).order_by(_LINK.expires_ms).limit(limit)
-    return tx.run(delete(password_link).where(_LINK.token_hash.in_(expired)))
+    return tx.run(delete(password_link).where(_LINK.token_hash.in_(expired.with_for_update(skip_locked=True))))

@@ -68,6 +68,7 @@ class Result:
     error: str
 
 
+_RECEIVERS: Final = select(_ROW.company_id, _ROW.channel)
 _NEXT_RECEIVER: Final = Hot(
     select(_ROW.company_id, _ROW.channel)
     .where(_WAITING, tuple_(_ROW.company_id, _ROW.channel) > tuple_(bindparam("company_id"), bindparam("channel")))
@@ -78,7 +79,7 @@ _NEXT_RECEIVER: Final = Hot(
 )
 _NEW_RECEIVERS: Final = Hot(
     # Not DISTINCT, for which SQLite would walk through all that waits, in the order of the index.
-    select(_ROW.company_id, _ROW.channel).where(_WAITING, _ROW.no > bindparam("after")),
+    _RECEIVERS.where(_WAITING, _ROW.no > bindparam("after")),
     "after",
 )
 _ROWS: Final = Hot(
@@ -91,6 +92,15 @@ _ROWS: Final = Hot(
     "after",
     "limit",
 )
+_LATE: Final = (
+    select(_ROW.no, _ROW.id, _ROW.sensor_id, _ROW.attempts, _ROW.due_ms)
+    .where(_WAITING, *_OF_RECEIVER, _ROW.no > bindparam("behind"), _ROW.no <= bindparam("up_to"))
+    .where(_ROW.no.not_in(bindparam("known", expanding=True)))
+    .order_by(_ROW.no)
+    .limit(bindparam("most"))
+)
+# For PostgreSQL, which does it the other way round.
+_NEW_RECEIVERS_ONCE: Final = _RECEIVERS.distinct().where(_WAITING, _ROW.no > bindparam("after"))
 _CONTENT: Final = Hot(
     select(_ROW.sensor_id, _ROW.body, _ROW.request_id, _ROW.method).where(_ROW.no == bindparam("no"), _WAITING), "no"
 )
@@ -141,13 +151,22 @@ def newcomers(tx: ReadTx, after: int) -> tuple[int, list[Key]]:
     greatest = newest(tx)
     if greatest <= after:
         return after, []
-    found = dict.fromkeys(tx.hot(_NEW_RECEIVERS, after))
+    if tx.shared:
+        found = {tuple(row): None for row in tx.all(_NEW_RECEIVERS_ONCE, {"after": after})}
+    else:
+        found = dict.fromkeys(tx.hot(_NEW_RECEIVERS, after))
     return greatest, [(CompanyId(company_id), Channel(channel)) for company_id, channel in found]
 
 
 def rows(tx: ReadTx, key: Key, *, after: int, limit: int) -> list[Row]:
     """What waits for a receiver behind this number, in order."""
     return [Row(*row) for row in tx.hot(_ROWS, key[0], key[1].value, after, limit)]
+
+
+def late(tx: ReadTx, key: Key, *, behind: int, up_to: int, known: Sequence[RowNo], limit: int) -> list[Row]:
+    """What waits for a receiver between two numbers, beside what is known: committed after greater numbers were."""
+    values = {"company_id": key[0], "channel": key[1].value, "behind": behind, "up_to": up_to}
+    return [Row(*tuple(row)) for row in tx.all(_LATE, {**values, "known": list(known), "most": limit})]
 
 
 def content(tx: ReadTx, no: RowNo) -> Content | None:
@@ -165,10 +184,10 @@ def addresses(tx: ReadTx, company_id: CompanyId) -> Addresses | None:
 def settle(tx: WriteTx, *, delivered: Sequence[RowNo], postponed: Sequence[Result], parked: Sequence[Result]) -> None:
     """Write down what came of attempts; `due_ms` of what is given up is when that was."""
     if delivered:
-        tx.run(_DONE, [{"at": no} for no in delivered])
+        tx.run(_DONE, [{"at": no} for no in sorted(delivered)])
     for statement, results in ((_POSTPONE, postponed), (_PARK, parked)):
         if results:
-            tx.run(statement, [_values(each) for each in results])
+            tx.run(statement, [_values(each) for each in sorted(results, key=lambda each: each.no)])
 
 
 def park_waiting(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: int, limit: int) -> int:
@@ -178,6 +197,7 @@ def park_waiting(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: i
         .where(_WAITING, _ROW.company_id == key[0], _ROW.channel == key[1].value, _ROW.no < before_no)
         .order_by(_ROW.no)
         .limit(limit)
+        .with_for_update()
     )
     return tx.run(update(push_outbox).where(_ROW.no.in_(first)).values(parked_ms=now_ms, last_error=error[:ERROR_MAX]))
 

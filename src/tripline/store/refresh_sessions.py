@@ -64,4 +64,4 @@ def revoke_all(tx: WriteTx, user_id: UserId) -> None:
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     """Forget sessions that have expired, the oldest first; how many."""
     expired = select(_SESSION.id).where(_SESSION.expires_ms <= now_ms).order_by(_SESSION.expires_ms).limit(limit)
-    return tx.run(delete(refresh_session).where(_SESSION.id.in_(expired)))
+    return tx.run(delete(refresh_session).where(_SESSION.id.in_(expired.with_for_update(skip_locked=True))))

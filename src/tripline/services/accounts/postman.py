@@ -5,6 +5,8 @@ may then come twice, each with a link of its own, of which the newest works. Lin
 sent, so no token waits anywhere. What cannot be sent for a day, or never, is parked: `tripline doctor` shows it, and
 each start of the server tries it once more.
 
+On a shared store each mail is claimed before it is sent, by making it due later: of several processes one sends it.
+
 Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`).
 """
 
@@ -26,6 +28,9 @@ FIRST_PAUSE_MS: Final = 5_000
 LONGEST_PAUSE_MS: Final = 3_600_000
 PATIENCE_MS: Final = 86_400_000
 """A mail that could not be sent for so long is parked."""
+LEASE_MS: Final = 120_000
+"""How long a mail is one process's to send; a mail server is waited for a fraction of it. When that process dies,
+another one sends the mail after this time."""
 
 log = logger("postman")
 
@@ -40,6 +45,10 @@ def next_due_ms(mail: Mail, *, now_ms: int) -> int:
     if now_ms - mail.created_ms >= PATIENCE_MS:
         return NEVER_MS
     return now_ms + pause_ms(mail.attempts + 1)
+
+
+class _Taken(Exception):  # noqa: N818  never leaves this module
+    """Another process sends the mail, or has sent it."""
 
 
 class Postman:
@@ -75,7 +84,10 @@ class Postman:
         return await self.send_due()
 
     async def _handle(self, mail: Mail) -> None:
-        letter = await self._store.write(lambda tx: self._letter(tx, mail))
+        try:
+            letter = await self._store.write(lambda tx: self._claimed_letter(tx, mail))
+        except _Taken:
+            return
         if letter is not None:
             try:
                 await self._mailer.send(letter)
@@ -98,6 +110,12 @@ class Postman:
             MAILS.labels("failed").inc()
             log.warning("mail.failed", **told)
         await self._store.write(lambda tx: mail_outbox.postpone(tx, mail, error=str(error), due_ms=due_ms))
+
+    def _claimed_letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        """As `_letter`; on a shared store it is this process's to send for a while. Raises `_Taken`."""
+        if tx.shared and not mail_outbox.claim(tx, mail, until_ms=self._clock() + LEASE_MS):
+            raise _Taken
+        return self._letter(tx, mail)
 
     def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
         """The letter, with a new link when it needs one; None when nobody is there to get it."""

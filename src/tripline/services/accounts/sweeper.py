@@ -42,4 +42,4 @@ class Sweeper:
                 password_links.purge(tx, now_ms=now_ms, limit=BATCH),
             )
 
-        return await self._store.write(work)
+        return await self._store.write(work, locked=True)

@@ -48,7 +48,7 @@ class Keeper:
         # Looked for beside the thread that writes: there may be a million of them, and hardly ever an old one.
         found = await self._store.read(lambda tx: push_parked.old(tx, before_ms=before_ms, limit=BATCH))
         if found:
-            await self._store.write(lambda tx: push_parked.forget(tx, found))
+            await self._store.write(lambda tx: push_parked.forget(tx, found), locked=True)
         return len(found)
 
     async def count(self) -> None:

@@ -117,7 +117,8 @@ class Ledger:
                 await self._store.write(
                     lambda tx: push_queue.settle(
                         tx, delivered=page.delivered, postponed=page.postponed, parked=page.parked
-                    )
+                    ),
+                    locked=True,
                 )
                 break
             except Exception as error:  # noqa: BLE001  nothing is forgotten, whatever stood in its way

@@ -4,6 +4,9 @@ One loop looks for work: at once when a hint says so, and every few seconds unas
 has a `Queue`; requests run in a few tasks for each receiver, every one of which sends message after message. A row goes
 when a status line of 2xx came; what that means for the next one is decided in `queue.py` and `schedule.py`.
 
+On a shared store this process sends to the receivers that it has claimed (`claims.py`). Rows may be committed there
+after rows with greater numbers, so what was passed a moment ago is looked at again, and everything now and then.
+
 A receiver cannot harm another one: requests at the same time are shared out evenly among those that have something to
 send, those that are down have at most a quarter of them together, and each keeps a bounded number of rows in memory.
 
@@ -11,18 +14,20 @@ Not here: how a request travels (`adapters/webhook_http.py`), writing down (`led
 """
 
 import asyncio
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from tripline import config
 from tripline.domain.ids import RowNo, first_no
-from tripline.observe import PUSHES, SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, logger
-from tripline.ports import Clock, Signals, Webhook, WebhookFailedError, WebhookSender
+from tripline.observe import PUSHES, SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, SIGNAL_RESYNC, logger
+from tripline.ports import Clock, Outage, Signals, Webhook, WebhookFailedError, WebhookSender
 from tripline.services import rounds
-from tripline.services.push import addresses, requests, secrets
+from tripline.services.push import addresses, reading, requests, secrets
+from tripline.services.push.claims import RENEW_S, Claims
 from tripline.services.push.ledger import Ledger
-from tripline.services.push.queue import BATCH, Queue
+from tripline.services.push.queue import Queue
 from tripline.services.push.schedule import Outcome, outcome_of
 from tripline.services.push.secrets import Sign
 from tripline.store import push_queue
@@ -35,6 +40,8 @@ LEAST_LOOK_S: Final = 0.02
 """Pause between looks at least, however many hints come."""
 ANEW_S: Final = 300.0
 """How often to look at all that waits, wherever it stands."""
+ANEW_SHARED_S: Final = 15.0
+"""The same on a shared store, where receivers of processes that died wait to be taken over."""
 ADDRESS_MS: Final = 60_000
 """How long a company's addresses and secret are kept without a hint."""
 DOWN_SHARE: Final = 4
@@ -65,7 +72,14 @@ class Pusher:
     """Sends waiting messages to all receivers."""
 
     def __init__(
-        self, *, store: Store, sender: WebhookSender, settings: config.Push, signals: Signals, clock: Clock
+        self,
+        *,
+        store: Store,
+        sender: WebhookSender,
+        settings: config.Push,
+        signals: Signals,
+        clock: Clock,
+        holder: str | None = None,
     ) -> None:
         self._store = store
         self._sender = sender
@@ -73,6 +87,7 @@ class Pusher:
         self._patience_ms = round(settings.patience_hours * _MS_PER_HOUR)
         self._clock = clock
         self._receivers: dict[Key, _Receiver] = {}
+        self._claims = Claims(store=store, holder=holder or str(uuid.uuid4()), request_s=settings.timeout_s)
         self._ledger = Ledger(store=store, written=self._written)
         self._asked = asyncio.Event()
         self._new = True
@@ -84,9 +99,12 @@ class Pusher:
         self._hungry: dict[_Receiver, None] = {}
         """Those for whom no request was free, in the order of asking."""
         self._stopping = False
+        self._anew = True
+        """Whether to look at everything, the next time."""
         self._tasks: asyncio.TaskGroup
         signals.subscribe(SIGNAL_PUSH_DUE, lambda _: self._hinted())
         signals.subscribe(SIGNAL_COMPANY_CHANGED, self._company_changed)
+        signals.subscribe(SIGNAL_RESYNC, lambda _: self._resync())
 
     def stop(self) -> None:
         """Send nothing more; `run` returns when what is under way has ended and is written down."""
@@ -100,6 +118,10 @@ class Pusher:
             async with asyncio.TaskGroup() as self._tasks:
                 await self._look_on()
             self._ledger.end()
+        try:
+            await self._claims.leave()
+        except Outage as error:
+            rounds.report(error, log, failed="push.error", outage="push.outage")
 
     # Looking for work
 
@@ -108,16 +130,18 @@ class Pusher:
         anew_s = 0.0
         while not self._stopping:
             self._asked.clear()
-            everything = loop.time() >= anew_s
+            everything = self._anew or loop.time() >= anew_s
+            self._anew = False
             try:
+                self._drop(await self._claims.renew())
                 await self._look(everything=everything)
             except Exception as error:  # noqa: BLE001  the loop goes on, whatever stood in its way
                 rounds.report(error, log, failed="push.error", outage="push.outage")
-                anew_s = 0.0
+                self._anew = True
                 await asyncio.sleep(AGAIN_MS / 1_000)
                 continue
             if everything:
-                anew_s = loop.time() + ANEW_S
+                anew_s = loop.time() + (ANEW_SHARED_S if self._store.shared else ANEW_S)
             for receiver in list(self._receivers.values()):
                 self._start(receiver)
             await self._pause()
@@ -132,11 +156,11 @@ class Pusher:
     async def _read(self, asking: list[_Receiver], *, behind: int | None) -> None:
         """Read what waits for these, and for whom something was put there behind a number, on one view."""
         self._new = False
-        after = [(each.key, each.queue.reading()) for each in asking]
+        spans = [reading.span(each.key, each.queue) for each in asking]
 
-        def work(tx: ReadTx) -> tuple[int, list[Key], list[list[Row]]]:
-            newest, fresh = (0, []) if behind is None else push_queue.newcomers(tx, behind)
-            return newest, fresh, [push_queue.rows(tx, key, after=no, limit=BATCH) for key, no in after]
+        def work(tx: ReadTx) -> tuple[int, list[Key], list[tuple[list[Row], list[Row]]]]:
+            newest, fresh = (0, []) if behind is None else reading.newcomers(tx, behind)
+            return newest, fresh, [reading.rows(tx, span) for span in spans]
 
         try:
             newest, fresh, found = await self._store.read(work)
@@ -147,10 +171,10 @@ class Pusher:
             raise
         self._tail = max(self._tail, newest)
         now_ms = self._clock()
-        for each, rows in zip(asking, found, strict=True):
-            each.queue.admit(rows, now_ms=now_ms)
+        for each, (rows, late) in zip(asking, found, strict=True):
+            each.queue.admit(rows, now_ms=now_ms, late=late)
             self._start(each)
-        for key in fresh:
+        for key in await self._claims.wanted(fresh):
             self._receiver(key).queue.more()
 
     async def _look_at_all(self) -> None:
@@ -158,11 +182,16 @@ class Pusher:
         self._new = False
         newest, keys = await self._store.read(lambda tx: (push_queue.newest(tx), push_queue.receivers(tx)))
         self._tail = max(self._tail, newest)
-        for key, receiver in list(self._receivers.items()):
-            if receiver.queue.idle and receiver not in self._active:
-                del self._receivers[key]
-        for key in keys:
+        idle = [key for key, each in self._receivers.items() if each.queue.idle and each not in self._active]
+        self._drop(idle)
+        await self._claims.leave(set(idle).difference(keys))
+        for key in await self._claims.wanted(keys):
             self._receiver(key).queue.anew()
+
+    def _drop(self, keys: Iterable[Key]) -> None:
+        """Forget receivers for whom nothing waits, or to whom others send now; what is under way ends."""
+        for key in keys:
+            self._receivers.pop(key, None)
 
     async def _pause(self) -> None:
         """Until there may be something to do: a hint, a due message, or `LOOK_S`."""
@@ -171,7 +200,7 @@ class Pusher:
         # What is due already waits for a request to end, and whoever ends one starts the next.
         wait_ms = min((due_ms - now_ms for due_ms in dues if due_ms > now_ms), default=_BEYOND)
         try:
-            async with asyncio.timeout(min(LOOK_S, wait_ms / 1_000)):
+            async with asyncio.timeout(min(RENEW_S if self._store.shared else LOOK_S, wait_ms / 1_000)):
                 await self._asked.wait()
         except TimeoutError:
             self._new = True
@@ -180,6 +209,12 @@ class Pusher:
 
     def _hinted(self) -> None:
         self._new = True
+        self._asked.set()
+
+    def _resync(self) -> None:
+        for receiver in self._receivers.values():
+            receiver.known_until_ms = 0
+        self._anew = True
         self._asked.set()
 
     def _company_changed(self, company_id: str) -> None:
@@ -195,7 +230,9 @@ class Pusher:
         return receiver
 
     def _written(self, key: Key, numbers: Iterable[RowNo]) -> None:
-        self._receiver(key).queue.forget(numbers)
+        receiver = self._receivers.get(key)
+        if receiver is not None:
+            receiver.queue.forget(numbers)
         self._asked.set()
 
     # Sending
@@ -221,6 +258,8 @@ class Pusher:
     def _allowed(self, receiver: _Receiver) -> int:
         """Requests that the receiver may have under way: its share, and less while it is not well."""
         at_once = self._settings.at_once
+        if not self._claims.hold(receiver.key) or self._receivers.get(receiver.key) is not receiver:
+            return 0
         if receiver.queue.down:
             down = sum(each.workers for each in self._active if each.queue.down and each is not receiver)
             return 1 if down < max(1, at_once // DOWN_SHARE) else 0
@@ -327,7 +366,7 @@ class Pusher:
         try:
             parked = PARK_BATCH
             while parked >= PARK_BATCH and not self._stopping:
-                parked = await self._store.write(work)
+                parked = await self._store.write(work, locked=True)
                 if parked:
                     PUSHES.labels("parked").inc(parked)
                     log.warning(

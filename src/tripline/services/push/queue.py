@@ -44,6 +44,13 @@ class _Lane:
     waits: int = 0
     """Tells the heap's present entry of this lane from former ones; 0 when it does not wait."""
 
+    def put(self, row: Row) -> None:
+        """Put a message in its place; not before the first one, which may be under way."""
+        place = len(self.rows)
+        while place > 1 and self.rows[place - 1].no > row.no:
+            place -= 1
+        self.rows.insert(place, row)
+
 
 class Queue:
     """The messages of one receiver."""
@@ -111,13 +118,20 @@ class Queue:
         self._reading, self._more, self._rewound = False, True, False
         self._drop_forgotten()
 
-    def admit(self, rows: Sequence[Row], *, now_ms: int) -> None:
-        """Take in what was read, in the order of numbers."""
+    def known_behind(self, no: int) -> list[RowNo]:
+        """Messages with greater numbers that need not be read, up to what was read already."""
+        return [known for known in self._known if known > no]
+
+    def admit(self, rows: Sequence[Row], *, now_ms: int, late: Sequence[Row] = ()) -> None:
+        """Take in what was read, in the order of numbers; `late` are those that were committed after greater ones."""
         if self._rewound:
             # Meanwhile a lane went on whose next message stands before what was read: read again from there.
             self.not_read()
             return
         self._reading = False
+        for row in late:
+            if row.no not in self._known:
+                self._admit(row, now_ms)
         for row in rows:
             self._after = row.no
             if row.no not in self._known:
@@ -213,12 +227,10 @@ class Queue:
                 self._wait(lane, row.due_ms)
             else:
                 self._ready.append(lane)
-        elif lane.cut_no is not None:
+        elif lane.cut_no is not None or lane.failing:
+            lane.cut_no = row.no if lane.cut_no is None else min(lane.cut_no, row.no)
             return
-        elif lane.failing:
-            lane.cut_no = row.no
-            return
-        lane.rows.append(row)
+        lane.put(row)
         self._known.add(row.no)
 
     def _hold(self, lane: _Lane) -> None:

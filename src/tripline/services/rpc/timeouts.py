@@ -1,6 +1,7 @@
 """Calls that nobody waits for: those whose process died before they ended, and those that ended long ago.
 
-Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot.
+Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot. Any number of
+processes may do it side by side: each takes calls that no other one has in hand.
 """
 
 from typing import Final
@@ -47,12 +48,12 @@ class Overdue:
             return 0
 
         def work(tx: WriteTx) -> tuple[int, tuple[Hint, ...]]:
-            overdue = rpc_calls.overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
+            overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
             told = requests.end_all(tx, overdue, event=Event.NO_ACK, ids=self._ids, now_ms=now_ms)
             gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
             return max(len(overdue), gone), told
 
-        done, told = await self._store.write(work)
+        done, told = await self._store.write(work, locked=True)
         hints.tell(self._signals, told)
         return done
 

@@ -1,0 +1,495 @@
+"""Workers of several processes on one PostgreSQL database: each thing is done once, whoever dies in between."""
+
+import asyncio
+import contextlib
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, insert, select
+from tests.support import databases, pushes, scoring_rows
+from tests.support.databases import Database
+from tests.support.scoring_rows import NOW_MS, VEHICLE, drive
+
+from tripline import config
+from tripline.adapters.signals_local import LocalSignals
+from tripline.domain import companies
+from tripline.domain.ids import RowNo, TimeIds, VehicleId, first_no
+from tripline.domain.pushes import Channel
+from tripline.ports import Letter, Outage, Webhook
+from tripline.services.accounts import letters, postman
+from tripline.services.accounts.postman import Postman
+from tripline.services.erasing import Eraser
+from tripline.services.push import claims, pusher
+from tripline.services.push.pusher import Pusher
+from tripline.store import erasures, mail_outbox, outbox, push_claims, scores, tables
+from tripline.store.outbox import Waiting
+from tripline.store.postgres import PostgresStore
+
+CALM = drive(*[40.0] * 30)
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with databases.fresh() as database:
+        yield database
+
+
+@contextlib.asynccontextmanager
+async def opened(database: Database, count: int) -> AsyncIterator[list[PostgresStore]]:
+    """Stores as so many processes have them."""
+    stores = [PostgresStore(database.url) for _ in range(count)]
+    try:
+        yield stores
+    finally:
+        for store in stores:
+            await store.close()
+
+
+def played(database: Database, count: int, play: Callable[[list[PostgresStore]], Awaitable[Any]]) -> Any:
+    """What the play on so many stores over the database returns."""
+
+    async def run() -> Any:
+        async with opened(database, count) as stores:
+            return await play(stores)
+
+    return asyncio.run(run())
+
+
+class _KilledError(Exception):
+    """The process is gone before its transaction was committed."""
+
+
+# Scorers
+
+
+def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum(database, monkeypatch):
+    monkeypatch.setattr("tripline.services.scores.scorer.JOBS", 3)
+    vehicles = [f"2222222{number}-0000-11b2-8080-808080808080" for number in range(3)]
+
+    async def play(stores):
+        rigs = [scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores)]
+        for vehicle_id in vehicles:
+            await rigs[0].add_vehicle(vehicle_id)
+        for number in range(60):
+            await rigs[0].add_trip(CALM, vehicle_id=vehicles[number % 3], distance_m=9_000)
+        handled = await asyncio.gather(*(rig.drain() for rig in rigs))
+        totals = await rigs[0].rows(tables.vehicle_score, "vehicle_id", "count", "distance_m")
+        return (
+            sum(handled),
+            await rigs[0].rows(tables.driving_score, "score"),
+            totals,
+            await rigs[0].rows(tables.scoring_job, "trip_no"),
+        )
+
+    handled, found, totals, jobs = played(database, 3, play)
+
+    assert handled == 60
+    assert found == [(100,)] * 60
+    assert totals == [(vehicle_id, 20, 20 * 9_000) for vehicle_id in vehicles]
+    assert jobs == []
+
+
+@pytest.mark.parametrize("step", ["hold_vehicles", "forget", "keep_score", "finish", "keep_total"])
+def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, monkeypatch, step):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        for _ in range(4):
+            await first.add_trip(CALM, distance_m=9_000)
+        own = getattr(scores, step)
+
+        def killed(tx, *args, **how):
+            own(tx, *args, **how)
+            raise Outage("the process was killed")
+
+        monkeypatch.setattr(scores, step, killed)
+        with contextlib.suppress(Outage):
+            await first.scorer.score_due()
+        monkeypatch.setattr(scores, step, own)
+        left = await second.rows(tables.driving_score, "score")
+        return left, await second.drain(), await second.rows(tables.vehicle_score, "count")
+
+    assert played(database, 2, play) == ([], 4, [(4,)])
+
+
+def test_trips_in_one_scorers_hands_are_left_to_it_and_new_ones_are_not(database):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        held = await first.add_trip(CALM, distance_m=9_000)
+        loop, in_hand, go_on = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+        def hold(tx):
+            found = [job.trip_no for job in scores.claim(tx, now_ms=NOW_MS, limit=9)]
+            loop.call_soon_threadsafe(in_hand.set)
+            asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(20)
+            return found
+
+        holding = asyncio.create_task(first.store.write(hold, locked=True))
+        await in_hand.wait()
+        other = await second.add_trip(CALM, distance_m=9_000)
+        handled = await second.scorer.score_due()
+        scored = await second.rows(tables.driving_score, "trip_no")
+        go_on.set()
+        return held, await holding, other, handled, scored
+
+    held, in_hand, other, handled, scored = played(database, 2, play)
+
+    assert in_hand == [held]
+    assert (handled, scored) == (1, [(other,)])
+
+
+def test_microtrip_that_comes_while_its_trip_is_judged_is_scored_too(database):
+    async def play(stores):
+        rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
+        await rig.add_vehicle()
+        no = await rig.add_trip(drive(*[40.0] * 5), distance_m=9_000)
+
+        def late(tx):
+            scoring_rows.add_microtrip(tx, rig.ids, no, scoring_rows.sample(60, 180.0))
+
+        keep = scores.hold_vehicles
+
+        def hold(tx, vehicle_ids):
+            keep(tx, vehicle_ids)
+            asyncio.run_coroutine_threadsafe(stores[1].write(late), loop).result(20)
+
+        loop = asyncio.get_running_loop()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scores, "hold_vehicles", hold)
+            await rig.scorer.score_due()
+        between = await rig.rows(tables.driving_score, "score")
+        await rig.drain()
+        return (
+            between,
+            len(await rig.rows(tables.driving_score, "score")),
+            await rig.rows(tables.scoring_job, "trip_no"),
+        )
+
+    assert played(database, 2, play) == ([], 1, [])
+
+
+def test_bad_trip_is_put_off_and_holds_up_no_other(database):
+    async def play(stores):
+        rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
+        await rig.add_vehicle()
+        bad = await rig.add_trip([b"cut"], distance_m=9_000)
+        await rig.add_trip(CALM, distance_m=9_000)
+        await rig.drain()
+        return (
+            bad,
+            await rig.rows(tables.scoring_job, "trip_no", "attempts"),
+            await rig.rows(tables.driving_score, "score"),
+        )
+
+    bad, jobs, found = played(database, 1, play)
+
+    assert (jobs, found) == ([(bad, 1)], [(100,)])
+
+
+# Pushers
+
+
+class Receiver:
+    """Implements `ports.WebhookSender`: keeps what arrives, for all pushers."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, bytes]] = []
+        self.by: Counter[str] = Counter()
+        self.holds: asyncio.Event | None = None
+
+    def sender(self, name: str) -> "Sender":
+        return Sender(self, name)
+
+
+class Sender:
+    def __init__(self, receiver: Receiver, name: str) -> None:
+        self._receiver = receiver
+        self._name = name
+
+    async def post(self, webhook: Webhook) -> int:
+        if self._receiver.holds is not None:
+            self._receiver.by[self._name] += 1
+            await self._receiver.holds.wait()
+        await asyncio.sleep(0)
+        headers = dict(webhook.headers)
+        self._receiver.got.append((headers["webhook-id"], webhook.body))
+        self._receiver.by[self._name] += 1
+        return 200
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Leases of a second and a half rather than fifteen."""
+    monkeypatch.setattr(claims, "SPARE_S", 1.5)
+    monkeypatch.setattr(claims, "MARGIN_S", 0.2)
+    monkeypatch.setattr(claims, "RENEW_S", 0.2)
+    monkeypatch.setattr(claims, "FOREIGN_S", 0.1)
+    monkeypatch.setattr(pusher, "RENEW_S", 0.2)
+    monkeypatch.setattr(pusher, "ANEW_SHARED_S", 0.3)
+
+
+def made(world: pushes.World, store: PostgresStore, receiver: Receiver, name: str) -> Pusher:
+    return Pusher(
+        store=store,
+        sender=receiver.sender(name),
+        settings=config.Push(timeout_s=0.3),
+        signals=world.signals,
+        clock=lambda: world.now_ms,
+        holder=name,
+    )
+
+
+async def until(true: Callable[[], bool], patience_s: float = 20) -> None:
+    async with asyncio.timeout(patience_s):
+        while not true():  # noqa: ASYNC110  what it asks has no event
+            await asyncio.sleep(0.01)
+
+
+def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(database, quick):
+    async def play(stores):
+        world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
+        fleet = [await world.company(name, notify_host=f"http://{name}.example/") for name in ("a", "b", "c", "d")]
+        receiver = Receiver()
+        sending = [made(world, store, receiver, name) for store, name in zip(stores, ("one", "two"), strict=True)]
+        expected = {}
+        async with asyncio.TaskGroup() as tasks:
+            for each in sending:
+                tasks.create_task(each.run())
+            for round_no in range(10):
+                for company_id in fleet:
+                    for sensor in range(3):
+                        body = b"%d" % round_no
+                        (message_id,) = await world.put(company_id, sensor, body)
+                        expected[message_id] = (company_id, sensor, round_no)
+                world.now_ms += 1
+            await until(lambda: len(receiver.got) >= 120)
+            for each in sending:
+                each.stop()
+        return expected, receiver.got, await world.rows()
+
+    expected, got, left = played(database, 2, play)
+
+    assert Counter(message_id for message_id, _ in got) == Counter(list(expected))
+    assert left == []
+    lanes: dict[Any, list[int]] = {}
+    for message_id, _ in got:
+        company_id, sensor, round_no = expected[message_id]
+        lanes.setdefault((company_id, sensor), []).append(round_no)
+    assert all(lane == list(range(10)) for lane in lanes.values())
+
+
+def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodies(database, quick):
+    async def play(stores):
+        world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
+        company_id = await world.company("a", notify_host="http://a.example/")
+        receiver = Receiver()
+        receiver.holds = asyncio.Event()
+        first, second = (made(world, store, receiver, name) for store, name in zip(stores, ("one", "two"), strict=True))
+        ids = await world.put(company_id, 0, b"1", b"2")
+        killed = asyncio.create_task(first.run())
+        await until(lambda: receiver.by["one"] == 1)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(second.run())
+            foreign = receiver.by["two"]
+            killed.cancel()
+            await asyncio.wait([killed])
+            receiver.holds.set()
+            await until(lambda: len(receiver.got) == 2)
+            second.stop()
+        return ids, foreign, receiver.got, await world.rows()
+
+    ids, foreign, got, left = played(database, 2, play)
+
+    assert foreign == 0
+    assert got == [(ids[0], b"1"), (ids[1], b"2")]
+    assert left == []
+
+
+def test_message_committed_after_greater_numbers_is_sent(database, quick):
+    async def play(stores):
+        world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
+        company_id = await world.company("a", notify_host="http://a.example/")
+        receiver = Receiver()
+        sending = made(world, stores[0], receiver, "one")
+        late = Waiting(
+            no=RowNo(first_no(world.now_ms) + 3),
+            id="late",
+            company_id=company_id,
+            sensor_id=pushes.SENSORS[1],
+            selector=2,
+            body=b"late",
+            due_ms=world.now_ms,
+        )
+        world.now_ms += 500
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(sending.run())
+            await world.put(company_id, 0, b"early")
+            await until(lambda: len(receiver.got) == 1)
+            await stores[0].write(lambda tx: outbox.add(tx, [late]))
+            world.signals.notify("push.due")
+            await until(lambda: len(receiver.got) == 2)
+            sending.stop()
+        return [body for _, body in receiver.got]
+
+    assert played(database, 1, play) == [b"early", b"late"]
+
+
+def test_claims_are_one_holders_until_they_run_out(database):
+    key = (companies.CompanyId("11111111-0000-11b2-8080-808080808080"), Channel.NOTIFY)
+    other = (key[0], Channel.RPC_NOTIFY)
+
+    async def play(stores):
+        def take(keys, holder, lease_ms):
+            return stores[0].write(lambda tx: push_claims.take(tx, keys, holder=holder, lease_ms=lease_ms), locked=True)
+
+        def renew(holder):
+            return stores[0].write(
+                lambda tx: push_claims.renew(tx, [key, other], holder=holder, lease_ms=60_000), locked=True
+            )
+
+        seen = [await take([key], "one", 60_000), await take([key, other], "two", 60_000)]
+        seen += [await renew("one"), await renew("two"), await take([key], "one", -1), await take([key], "two", 60_000)]
+        await stores[0].write(lambda tx: push_claims.leave(tx, [key, other], holder="two"), locked=True)
+        return [*seen, await take([key], "one", 60_000)]
+
+    assert played(database, 1, play) == [{key}, {other}, {key}, {other}, {key}, {key}, {key}]
+
+
+# Postmen
+
+
+class Box:
+    """Implements `ports.Mailer`: keeps letters."""
+
+    def __init__(self) -> None:
+        self.letters: list[str] = []
+        self.dies = False
+
+    async def send(self, letter: Letter) -> None:
+        await asyncio.sleep(0)
+        if self.dies:
+            raise _KilledError
+        self.letters.append(letter.recipient)
+
+
+def _postman(store: PostgresStore, box: Box, now_ms: Callable[[], int]) -> Postman:
+    return Postman(
+        store=store, mailer=box, link_hours=24, public_url="https://x/", signals=LocalSignals(), clock=now_ms
+    )
+
+
+async def _mails(store: PostgresStore, ids: TimeIds, count: int) -> None:
+    """Letters of rejection, to so many people."""
+
+    def add(tx):
+        for number in range(count):
+            application_id = ids.next(now_ms=NOW_MS)
+            row = dict.fromkeys(("service_name", "company_name", "contact_name", "mobile", "introduction"), "x")
+            row |= {"id": application_id, "created_ms": NOW_MS, "email": f"{number}@x.example", "state": "REJECTED"}
+            tx.run(insert(tables.service_application).values(**row, login=f"{number}@x.example"))
+            mail_outbox.add(
+                tx,
+                ids=ids,
+                kind=letters.Kind.REJECTED,
+                recipient=f"{number}@x.example",
+                now_ms=NOW_MS,
+                application_id=application_id,
+            )
+
+    await store.write(add)
+
+
+def test_postmen_side_by_side_send_each_letter_once(database):
+    async def play(stores):
+        ids, box = TimeIds(node=7, slot=3), Box()
+        await _mails(stores[0], ids, 15)
+        await asyncio.gather(*(_postman(store, box, lambda: NOW_MS).send_due() for store in stores))
+        return box.letters
+
+    assert Counter(played(database, 3, play)) == {f"{number}@x.example": 1 for number in range(15)}
+
+
+def test_letter_of_a_killed_postman_is_sent_by_another_one_when_its_time_is_over(database):
+    async def play(stores):
+        ids, box, clock = TimeIds(node=7, slot=3), Box(), [NOW_MS]
+        await _mails(stores[0], ids, 1)
+        (mail,) = await stores[0].read(lambda tx: mail_outbox.due(tx, now_ms=NOW_MS, limit=9))
+        claimed = await stores[0].write(lambda tx: mail_outbox.claim(tx, mail, until_ms=NOW_MS + postman.LEASE_MS))
+        other = _postman(stores[1], box, lambda: clock[0])
+        seen = [await other.send_due()]
+        clock[0] += postman.LEASE_MS - 1
+        seen.append(await other.send_due())
+        clock[0] += 1
+        seen.append(await other.send_due())
+        left = await stores[1].read(lambda tx: tx.all(select(func.count()).select_from(tables.mail_outbox)))
+        return claimed, seen, box.letters, left[0][0]
+
+    assert played(database, 2, play) == (True, [0, 0, 1], ["0@x.example"], 0)
+
+
+# Eraser
+
+
+def test_erasers_side_by_side_erase_everything_and_count_each_thing_once(database):
+    vehicles = [VehicleId(f"222222{number:02d}-0000-11b2-8080-808080808080") for number in range(12)]
+
+    async def play(stores):
+        rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
+        await rig.add_vehicle()
+        for vehicle_id in vehicles:
+            await rig.add_trip(CALM, vehicle_id=vehicle_id)
+        await rig.write(
+            lambda tx: [erasures.begin(tx, vehicle_id, now_ms=number) for number, vehicle_id in enumerate(vehicles)]
+        )
+        ticks = random.Random(7)
+
+        async def let_go(_):
+            await asyncio.sleep(ticks.uniform(0, 0.01))
+
+        erasers = [
+            Eraser(store=store, signals=LocalSignals(), let_go=let_go, stopwatch=asyncio.get_running_loop().time)
+            for store in stores
+        ]
+        through = await asyncio.gather(*(each.erase_pending() for each in erasers))
+        while any(await asyncio.gather(*(each.erase_pending() for each in erasers))):
+            pass
+        return (
+            through,
+            await rig.rows(tables.trip, "no"),
+            await rig.rows(tables.microtrip, "no"),
+            await rig.rows(tables.erasure, "id"),
+        )
+
+    through, *left = played(database, 3, play)
+
+    assert sum(through) == 12
+    assert left == [[], [], []]
+
+
+def test_score_of_a_vehicle_that_is_deleted_meanwhile_is_not_kept(database):
+    async def play(stores):
+        rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
+        await rig.add_vehicle()
+        await rig.add_trip(CALM, distance_m=9_000)
+
+        def delete(tx):
+            tx.run(tables.vehicle.delete().where(tables.vehicle.c.id == VEHICLE))
+            erasures.begin(tx, VehicleId(VEHICLE), now_ms=NOW_MS)
+
+        hold, loop = scores.hold_vehicles, asyncio.get_running_loop()
+
+        def deleted_before(tx, vehicle_ids):
+            asyncio.run_coroutine_threadsafe(stores[1].write(delete), loop).result(20)
+            hold(tx, vehicle_ids)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scores, "hold_vehicles", deleted_before)
+            await rig.scorer.score_due()
+        return await rig.rows(tables.driving_score, "trip_no"), await rig.rows(tables.vehicle_score, "count")
+
+    assert played(database, 2, play) == ([], [])
