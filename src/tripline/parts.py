@@ -125,7 +125,9 @@ def wired(
         rim = _rim(config, ground, others, ingress, node, token_key, api_port, ready)
     pusher = None
     if does("worker"):
-        pusher = Pusher(store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock)
+        pusher = Pusher(
+            store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock, holder=node.id
+        )
         keeper = buffered.door if buffered else ingress.intake if ingress else None
         workers += _workers(
             config, ground, others, keeper.let_go_of if isinstance(keeper, IngestDoor) else None, api_url
