@@ -375,3 +375,36 @@ def test_lag_is_shown_of_what_is_read_here(bus, topic, monkeypatch):
 
     assert REGISTRY.get_sample_value("tripline_bus_lag", {"topic": topic}) in {15, 25}
     assert REGISTRY.get_sample_value("tripline_bus_read_total", {"topic": topic}) >= 10
+
+
+def test_writer_whose_library_gave_up_is_made_anew_and_writes_on(bus, topic):
+    async def play():
+        writer = KafkaWriter(settings(bus))
+        await writer.deliver([BusNote(topic, b"k", b"before")])
+        gave_up = writer._producer
+        writer._troubles.fatal = True
+        await until(lambda: writer._producer is not gave_up)
+        await writer.deliver([BusNote(topic, b"k", b"after")])
+        await writer.close()
+
+    whole(play())
+
+    assert [message.value() for message in bus.kept(topic)] == [b"before", b"after"]
+
+
+def test_reader_whose_library_gave_up_is_made_anew_and_reads_again_what_was_not_done(bus, topic):
+    async def play():
+        reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
+        first, second = await reader.read(), await reader.read()
+        reader.done(first)
+        reader._troubles.fatal = True
+        found = await read(reader, 15)
+        kept = reader.kept(second)
+        await reader.close()
+        return found, kept
+
+    bus.put(topic, [b"%d" % number for number in range(25)], partition=0)
+    found, kept = whole(play())
+
+    assert [message.offset for message in found if message.offset >= 10][-15:] == list(range(10, 25))
+    assert kept.messages == []
