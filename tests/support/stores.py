@@ -92,6 +92,12 @@ class Database:
         with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
             return connection.execute(statement, values).fetchall()
 
+    def everything(self) -> bytes:
+        """All that is kept, to look for what must not be."""
+        if on_postgresql():
+            return b"".join(self._shared.content().values())
+        return b"".join(path.read_bytes() for path in self.folder.glob(f"{self.path.name}*"))
+
     def damage(self) -> list[str]:
         """What is wrong with the file, as SQLite finds; PostgreSQL has no such question."""
         found = [] if on_postgresql() else [text for (text,) in self.rows("PRAGMA integrity_check")]

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import select
-from tests.support import rest
+from tests.support import rest, stores
 
 from tripline.domain.access import Authority
 from tripline.services.accounts import links, registry
@@ -33,7 +33,7 @@ def test_password_is_never_stored_in_clear(tmp_path):
 
     rest.run(tmp_path, scenario)
 
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    stored = stores.Database(tmp_path).everything()
     assert b"admin@ace.example" in stored
     assert b"a very particular phrase" not in stored
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 from tests.support import rest as support
+from tests.support import stores
 from tests.support.rest import Rest
 
 from tripline import observe
@@ -80,10 +81,6 @@ class World:
         return len(await self.rest.store.read(lambda tx: tx.all(select(password_link.c.token_hash))))
 
 
-def everything_in(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.glob("*") if path.is_file())
-
-
 def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
     return support.run(tmp_path, lambda rest: scenario(World(rest)))
 
@@ -111,7 +108,14 @@ def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Pa
         tried = await world.postman.send_due()
         (letter,) = world.box.letters
         token = letter.text.partition("token=")[2].split()[0]
-        return tried, letter, token, token.encode() in everything_in(tmp_path), await world.rows(), await world.links()
+        return (
+            tried,
+            letter,
+            token,
+            token.encode() in stores.Database(tmp_path).everything(),
+            await world.rows(),
+            await world.links(),
+        )
 
     tried, letter, token, in_clear, rows, kept = play(tmp_path, scenario)
 
