@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from sqlalchemy import Column, Table, UniqueConstraint
+from sqlalchemy import Column, PrimaryKeyConstraint, Table, UniqueConstraint
 from sqlalchemy.exc import IntegrityError
 
 from tripline.domain.refusals import Refusal
@@ -55,5 +55,5 @@ def _is_about(cause: BaseException | None, columns: tuple[Column[Any], ...]) -> 
 def _names(table: Table, columns: tuple[Column[Any], ...]) -> set[str]:
     """What the unique indexes and constraints over just these columns are called: PostgreSQL names nothing else."""
     rules: list[Any] = [index for index in table.indexes if index.unique]
-    rules += [rule for rule in table.constraints if isinstance(rule, UniqueConstraint)]
+    rules += [rule for rule in table.constraints if isinstance(rule, UniqueConstraint | PrimaryKeyConstraint)]
     return {str(rule.name) for rule in rules if list(rule.columns) == list(columns)}

@@ -1,0 +1,340 @@
+"""What every store does alike: transactions, isolation, works that run again, hot and bulk statements, unique rules."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, func, insert, select, update
+from tests.support import databases, stores
+
+from tripline.domain.refusals import Kind, Refusal
+from tripline.ports import Outage
+from tripline.store import uniqueness
+from tripline.store.bulk import COPIED_FROM, LARGEST, Bulk
+from tripline.store.postgres import PostgresStore
+from tripline.store.sqlite import SqliteStore
+from tripline.store.tables import account, device_connection, secret, sensor_attribute, vehicle
+from tripline.store.transactions import Hot, Store
+
+pytestmark = pytest.mark.parametrize("adapter", ["sqlite", "postgresql"])
+
+Open = Callable[[], Store]
+
+
+class Taken(Refusal):
+    code = "test.taken"
+    kind = Kind.CONFLICT
+
+
+@pytest.fixture
+def opener(adapter: str, tmp_path) -> Iterator[Open]:
+    """Opens stores over one empty database, as so many processes would."""
+    with contextlib.ExitStack() as stack:
+        if adapter == "sqlite":
+            path = stores.fresh_file(tmp_path)
+            yield lambda: SqliteStore(path)
+        else:
+            database = stack.enter_context(databases.fresh())
+            yield lambda: PostgresStore(database.url)
+
+
+def played(opener: Open, play: Callable[..., Any], count: int = 1) -> Any:
+    """What the play on so many stores returns."""
+
+    async def run() -> Any:
+        opened = [opener() for _ in range(count)]
+        try:
+            return await play(*opened)
+        finally:
+            for store in opened:
+                await store.close()
+
+    return asyncio.run(run())
+
+
+def keep(name: str, value: bytes) -> Callable[[Any], int]:
+    return lambda tx: tx.run(insert(secret).values(name=name, value=value))
+
+
+def kept(tx: Any) -> list[tuple[str, bytes]]:
+    return [(row.name, bytes(row.value)) for row in tx.all(select(secret).order_by(secret.c.name))]
+
+
+def test_what_a_work_returned_is_seen_by_every_later_reader(opener):
+    async def play(one, other):
+        answer = await one.write(lambda tx: (keep("a", b"1")(tx), kept(tx))[1])
+        return answer, await one.read(kept), await one.read_short(kept), await other.read(kept)
+
+    assert played(opener, play, 2) == ([("a", b"1")],) * 4
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_work_that_raises_leaves_nothing_and_the_next_one_goes_on(opener, locked):
+    async def play(store):
+        def fail(tx):
+            keep("a", b"1")(tx)
+            raise Taken("no")
+
+        with pytest.raises(Taken):
+            await store.write(fail, locked=locked)
+        await store.write(keep("b", b"2"), locked=locked)
+        return await store.read(kept)
+
+    assert played(opener, play) == [("b", b"2")]
+
+
+def test_read_sees_one_moment_whatever_is_committed_meanwhile(opener):
+    async def play(one, other):
+        loop = asyncio.get_running_loop()
+
+        def twice(tx):
+            before = kept(tx)
+            asyncio.run_coroutine_threadsafe(other.write(keep("a", b"1")), loop).result(20)
+            return before, kept(tx)
+
+        return await one.read(twice), await one.read(kept)
+
+    assert played(opener, play, 2) == (([], []), [("a", b"1")])
+
+
+def test_what_is_read_and_then_written_holds_among_several_processes(opener):
+    async def play(*opened):
+        await opened[0].write(keep("count", b"0"))
+
+        def more(tx):
+            (row,) = tx.all(select(secret.c.value).where(secret.c.name == "count"))
+            tx.run(update(secret).where(secret.c.name == "count").values(value=b"%d" % (int(row.value) + 1)))
+
+        await asyncio.gather(*(store.write(more) for store in opened for _ in range(5)))
+        return await opened[0].read(kept)
+
+    assert played(opener, play, 3) == [("count", b"15")]
+
+
+def test_rule_over_rows_that_are_not_there_yet_holds_among_several_processes(opener):
+    async def play(*opened):
+        def only_one(name):
+            def work(tx):
+                if tx.all(select(secret.c.name)):
+                    raise Taken("there is one")
+                keep(name, b"")(tx)
+
+            return work
+
+        works = (store.write(only_one(f"{number}")) for number, store in enumerate(opened))
+        answers = await asyncio.gather(*works, return_exceptions=True)
+        return sorted(type(answer).__name__ for answer in answers), len(await opened[0].read(kept))
+
+    assert played(opener, play, 4) == (["NoneType", "Taken", "Taken", "Taken"], 1)
+
+
+def test_broken_rule_of_another_ones_change_is_looked_at_again(opener):
+    """Made once by whoever comes first, though nobody sees the other's row when he looks."""
+
+    async def play(*opened):
+        def made_once(value):
+            def work(tx):
+                found = kept(tx)
+                if not found:
+                    keep("a", value)(tx)
+                return kept(tx)
+
+            return work
+
+        answers = await asyncio.gather(*(store.write(made_once(b"%d" % n)) for n, store in enumerate(opened)))
+        return len({tuple(answer) for answer in answers})
+
+    assert played(opener, play, 4) == 1
+
+
+def test_hot_statement_takes_its_values_by_position_and_gives_rows(opener):
+    named = Hot(
+        select(secret.c.value)
+        .where(secret.c.name == bindparam("key"), secret.c.name != "other")
+        .limit(bindparam("most")),
+        "most",
+        "key",
+    )
+    change = Hot(update(secret).where(secret.c.name == bindparam("key")).values(value=bindparam("now")), "now", "key")
+
+    async def play(store):
+        await store.write(keep("a", b"1"))
+        answer = await store.write(lambda tx: tx.hot(change, b"2", "a"))
+        return answer, [bytes(row[0]) for row in await store.read(lambda tx: tx.hot(named, 1, "a"))]
+
+    assert played(opener, play) == ([], [b"2"])
+
+
+@pytest.mark.parametrize("count", [0, 1, COPIED_FROM - 1, COPIED_FROM, COPIED_FROM + 1, 2 * LARGEST + 3])
+def test_bulk_keeps_every_row(opener, count):
+    rows = Bulk(sensor_attribute, "sensor_id", "name", "updated_ms", "payload")
+    values = [value for number in range(count) for value in (f"s{number:05d}", "n", number, b"\0%d" % number)]
+
+    async def play(store):
+        touched = await store.write(lambda tx: rows.insert(tx, values))
+        found = await store.read(lambda tx: tx.all(select(sensor_attribute).order_by(sensor_attribute.c.sensor_id)))
+        return touched, [value for row in found for value in row]
+
+    touched, found = played(opener, play)
+
+    assert touched == count
+    assert found == values
+
+
+def test_bulk_with_a_conflict_rule_changes_rows_that_are_there(opener):
+    rows = Bulk(
+        sensor_attribute,
+        *("sensor_id", "name", "updated_ms", "payload"),
+        on_conflict="ON CONFLICT (sensor_id, name) DO UPDATE SET updated_ms = excluded.updated_ms,"
+        " payload = excluded.payload WHERE excluded.updated_ms >= sensor_attribute.updated_ms",
+    )
+
+    async def play(store):
+        await store.write(lambda tx: rows.insert(tx, ["a", "n", 5, b"5", "b", "n", 5, b"5"]))
+        touched = await store.write(
+            lambda tx: rows.insert(tx, ["a", "n", 4, b"4", "b", "n", 6, b"6", "c", "n", 1, b""])
+        )
+        found = await store.read(lambda tx: tx.all(select(sensor_attribute).order_by(sensor_attribute.c.sensor_id)))
+        return touched, [(row.sensor_id, row.updated_ms) for row in found]
+
+    assert played(opener, play) == (2, [("a", 5), ("b", 6), ("c", 1)])
+
+
+def _vehicle(number: int, vehicle_no: str) -> dict[str, Any]:
+    return {
+        "id": f"{number}",
+        "created_ms": 0,
+        "company_id": None,
+        "service_type": "s",
+        "vehicle_no": vehicle_no,
+        "mileage": 0.0,
+        "displacement": 0.0,
+        "status": "ACTIVATED",
+    }
+
+
+def _account(number: int, login: str) -> dict[str, Any]:
+    return {
+        "id": f"{number}",
+        "created_ms": 0,
+        "authority": "DRIVER",
+        "name": "n",
+        "email": "e",
+        "login": login,
+        "password_hash": "",
+        "password_updated_ms": 0,
+        "enabled": True,
+    }
+
+
+def test_row_that_repeats_a_unique_value_is_refused_as_told_and_another_trouble_is_not(opener):
+    taken = Taken("taken")
+
+    async def play(store):
+        def add(number, login):
+            def work(tx):
+                with uniqueness.refusing(
+                    ((vehicle.c.service_type, vehicle.c.vehicle_no), Taken("other")), ((account.c.login,), taken)
+                ):
+                    tx.run(insert(account).values(**_account(number, login)))
+
+            return work
+
+        await store.write(add(1, "kim"))
+        with pytest.raises(Taken) as repeated:
+            await store.write(add(2, "kim"))
+        with pytest.raises(Exception) as same_key:
+            await store.write(add(1, "lee"))
+        return repeated.value is taken, isinstance(same_key.value, Refusal), type(same_key.value).__name__
+
+    assert played(opener, play) == (True, False, "IntegrityError")
+
+
+def test_transaction_goes_on_after_a_refusal_that_is_undone(opener):
+    async def play(store):
+        def work(tx):
+            keep("a", b"1")(tx)
+            for value in (b"2", b"3"):
+                taken = uniqueness.refusing(((secret.c.name,), Taken("taken")))
+                with contextlib.suppress(Taken), uniqueness.undone_if_refused(tx), taken:
+                    if value == b"2":
+                        keep("a", value)(tx)
+                    keep("b", value)(tx)
+            return kept(tx)
+
+        return await store.write(work), await store.read(kept)
+
+    found = [("a", b"1"), ("b", b"3")]
+    assert played(opener, play) == (found, found)
+
+
+@pytest.mark.parametrize("text", ["", "x" * 255, "x" * 256, "가" * 5_000, "a'b\"c\\d%s:e?f", "\U0001f697"])
+def test_text_comes_back_as_it_was(opener, text):
+    async def play(store):
+        await store.write(lambda tx: tx.run(insert(account).values(**_account(1, "kim") | {"name": text})))
+        return (await store.read(lambda tx: tx.all(select(account.c.name))))[0][0]
+
+    assert played(opener, play) == text
+
+
+def test_texts_are_compared_by_code_points_and_lowered_in_every_script(opener):
+    names = ["b", "B", "a", "É", "é", "가", "Z", "_"]
+
+    async def play(store):
+        def work(tx):
+            for number, name in enumerate(names):
+                tx.run(insert(account).values(**_account(number, name)))
+            return [row.login for row in tx.all(select(account.c.login).order_by(account.c.login))]
+
+        return await store.write(work)
+
+    assert played(opener, play) == sorted(names)
+
+
+@pytest.mark.parametrize("number", [-(2**63), -1, 0, 2**31, 2**63 - 1])
+def test_whole_numbers_of_64_bits_come_back_as_they_were(opener, number):
+    rows = Bulk(sensor_attribute, "sensor_id", "name", "updated_ms", "payload")
+
+    async def play(store):
+        await store.write(lambda tx: rows.insert(tx, ["a", "n", number, b""]))
+        return (await store.read(lambda tx: tx.all(select(sensor_attribute.c.updated_ms))))[0][0]
+
+    assert played(opener, play) == number
+
+
+def test_rows_touched_are_counted_also_for_many_at_once(opener):
+    async def play(store):
+        def work(tx):
+            for number in range(3):
+                tx.run(
+                    insert(device_connection).values(
+                        sensor_id=f"{number}", connected=True, changed_ms=0, seen_ms=0, told=False
+                    )
+                )
+            end = update(device_connection).where(device_connection.c.connected).values(connected=False)
+            return tx.run(end), tx.run(end)
+
+        counted = await store.write(work)
+        return counted, await store.read(lambda tx: tx.all(select(func.count()).select_from(device_connection))[0][0])
+
+    assert played(opener, play) == ((3, 0), 3)
+
+
+def test_store_that_is_away_is_an_outage_and_comes_back(opener, adapter):
+    async def play(store):
+        await store.write(keep("a", b"1"))
+
+        def cut(tx):
+            if tx.shared:
+                tx.run_sql("SELECT pg_terminate_backend(pg_backend_pid())", ())
+            else:
+                tx.run_sql("SELECT 1 FROM a_table_that_is_away", ())
+
+        with pytest.raises(Outage):
+            await store.write(cut)
+        await store.write(keep("b", b"2"))
+        return [name for name, _ in await store.read(kept)]
+
+    assert played(opener, play) == ["a", "b"]
