@@ -58,30 +58,25 @@ class BusDoor:
     async def turn(self) -> None:
         """Take one batch to its end, however long what it needs is away."""
         batch = await self._reader.read()
-        stored = await self._stored(batch)
-        if stored is None:
-            return
-        kept, refused = stored
+        refused = await self._stored(batch)
         if self._dead_letters and refused:
             await self._written(refused)
-        self._reader.done(kept)
+        self._reader.done(batch)
 
-    async def _stored(self, batch: BusBatch) -> tuple[BusBatch, Sequence[Refused]] | None:
-        """What was stored of the batch, and what could not be used; None when all of it is another member's by now."""
+    async def _stored(self, batch: BusBatch) -> Sequence[Refused]:
+        """Store what of the batch is still this member's; what could not be used."""
         troubles = 0
         while True:
-            batch = self._reader.kept(batch)
-            if not batch.messages:
-                return None
+            messages = self._reader.kept(batch).messages
+            if not messages:
+                return ()
             try:
-                outcome = await self._batches.take_in(
-                    [self._message(each) for each in batch.messages], now_ms=self._clock()
-                )
+                outcome = await self._batches.take_in([self._message(each) for each in messages], now_ms=self._clock())
             except Exception as error:  # noqa: BLE001  whatever stands in the way, the messages wait
                 troubles += 1
-                await self._pause(error, troubles, len(batch.messages))
+                await self._pause(error, troubles, len(messages))
             else:
-                return batch, outcome.refused
+                return outcome.refused
 
     async def _written(self, refused: Sequence[Refused]) -> None:
         """Every one of them is in the dead-letter topic when this returns."""
