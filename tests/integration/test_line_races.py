@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 
-from tests.support import lines, rest
+from tests.support import lines, rest, stores
 from tests.support.lines import ACTIONS, IMEI, MDN
 
 
@@ -103,7 +103,12 @@ def test_suspension_during_an_unpause_waits_for_its_end(tmp_path):
             gate.open.set()
         return waiting, unpause.result().json()["nwStatus"], suspension.result().status_code, await statuses(scene)
 
-    assert play(tmp_path, scenario) == (True, "01", 200, ["01", "02", "01", "03"])
+    waiting, unpaused, status, told = play(tmp_path, scenario)
+
+    assert (waiting, unpaused, status) == (True, "01", 200)
+    # On PostgreSQL each server numbers by its own clock, and here both clocks stand still.
+    in_order = sorted if stores.on_postgresql() else list
+    assert in_order(told) == in_order(["01", "02", "01", "03"])
 
 
 def test_unpauses_at_once_are_one_call_and_the_others_are_told(tmp_path):
