@@ -6,9 +6,11 @@ died is taken over when its claim has run out.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Final
 
+from tripline.ports import Outage
 from tripline.store import push_claims
 from tripline.store.push_queue import Key
 from tripline.store.transactions import Store
@@ -21,6 +23,7 @@ MARGIN_S: Final = 1.0
 """So much before the last moment nothing is begun any more."""
 FOREIGN_S: Final = 2.0
 """How long somebody else's receiver is not asked for again."""
+LEAVE_S: Final = 2.0
 MOST_FOREIGN: Final = 10_000
 
 
@@ -72,9 +75,15 @@ class Claims:
             del self._good_until[key]
         return held - kept
 
-    async def leave(self, keys: Iterable[Key] | None = None) -> None:
-        """Let others send to these receivers, or to all. Raises `Outage`."""
-        left = [key for key in (list(self._good_until) if keys is None else keys) if key in self._good_until]
+    async def leave_all(self) -> None:
+        """Let others send to every receiver, at the end; when the store is away they find out by themselves."""
+        with contextlib.suppress(Outage, TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await self.leave(list(self._good_until))
+
+    async def leave(self, keys: Iterable[Key]) -> None:
+        """Let others send to these receivers. Raises `Outage`."""
+        left = [key for key in keys if key in self._good_until]
         for key in left:
             del self._good_until[key]
         if left:

@@ -22,7 +22,7 @@ from typing import Final
 from tripline import config
 from tripline.domain.ids import RowNo, first_no
 from tripline.observe import PUSHES, SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, SIGNAL_RESYNC, logger
-from tripline.ports import Clock, Outage, Signals, Webhook, WebhookFailedError, WebhookSender
+from tripline.ports import Clock, Signals, Webhook, WebhookFailedError, WebhookSender
 from tripline.services import rounds
 from tripline.services.push import addresses, reading, requests, secrets
 from tripline.services.push.claims import RENEW_S, Claims
@@ -113,15 +113,14 @@ class Pusher:
 
     async def run(self) -> None:
         """Send until `stop`. Cancelled, it leaves what is under way to be sent again, under the same ids."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._ledger.run())
-            async with asyncio.TaskGroup() as self._tasks:
-                await self._look_on()
-            self._ledger.end()
         try:
-            await self._claims.leave()
-        except Outage as error:
-            rounds.report(error, log, failed="push.error", outage="push.outage")
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._ledger.run())
+                async with asyncio.TaskGroup() as self._tasks:
+                    await self._look_on()
+                self._ledger.end()
+        finally:
+            await self._claims.leave_all()
 
     # Looking for work
 

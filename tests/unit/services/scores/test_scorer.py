@@ -46,8 +46,8 @@ def after(store, name):
     done = asyncio.Event()
     operation = getattr(store, name)
 
-    async def observed(work):
-        result = await operation(work)
+    async def observed(work, **how):
+        result = await operation(work, **how)
         done.set()
         return result
 
