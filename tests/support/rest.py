@@ -100,6 +100,7 @@ class Rest:
         database: stores.Database,
         *,
         node: int = 0x42,
+        slot: int | None = None,
         own_routes: bool = False,
         carrier: CarrierLines | None = None,
         carrier_timeout_s: float = 10.0,
@@ -109,7 +110,7 @@ class Rest:
         self.now_ms = NOW_MS
         self._database = database
         self.store = database.open()
-        self.ids = TimeIds(node=node)
+        self.ids = TimeIds(node=node, slot=slot)
         self.signals = RecordingSignals()
         self.connected: set[SensorId] = set()
         """Sensors whose devices are connected, as far as the application knows."""
@@ -286,7 +287,8 @@ def run_two(folder: Path, scenario: Callable[[list[Rest]], Awaitable[T]], **part
 
     async def play() -> T:
         database = stores.fresh(folder)
-        servers = [Rest(database, node=node, own_routes=True, **parts) for node in (1, 2)]
+        slots = {1: 1, 2: 2} if stores.on_postgresql() else {}
+        servers = [Rest(database, node=node, slot=slots.get(node), own_routes=True, **parts) for node in (1, 2)]
         try:
             return await scenario(servers)
         finally:

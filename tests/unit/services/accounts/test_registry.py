@@ -8,7 +8,7 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import TimeIds
 from tripline.domain.people import EmailTaken
 from tripline.services.accounts import registry
-from tripline.store import accounts
+from tripline.store import accounts, uniqueness
 from tripline.store.tables import account
 from tripline.store.transactions import WriteTx
 
@@ -56,7 +56,7 @@ def test_second_account_with_the_same_address_is_refused(second: str) -> None:
     with rows.memory() as tx:
         _grant(tx, "kim@fleet.example")
 
-        with pytest.raises(EmailTaken):
+        with pytest.raises(EmailTaken), uniqueness.undone_if_refused(tx):
             _grant(tx, second)
         assert len(tx.all(select(account.c.id))) == 1
 

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from sqlalchemy import select, update
 from tests.support import rest
 
@@ -67,6 +68,7 @@ def test_company_that_asked_for_nothing_gets_no_row(tmp_path):
     assert rest.run(tmp_path, scenario) == []
 
 
+@pytest.mark.sqlite("programs beside each other without slots")
 def test_rows_are_in_the_order_of_commits_whatever_the_writers_clock_says(tmp_path):
     async def scenario(app):
         _, operator = await app.operator("ace", **ASKED)
