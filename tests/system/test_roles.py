@@ -242,3 +242,25 @@ def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_c
     assert (status, still_there) == (200, True)
     assert gateway.count("node.lost") == 1
     assert len(set(deployment.rows(statement)) - before) == 1
+
+
+@pytest.mark.slow
+def test_process_of_each_role_ends_in_order_and_says_that_it_is_gone(deployment: Deployment) -> None:
+    leaving = [deployment.gateways[1], deployment.apis[1], deployment.workers[0]]
+    mounted = new(deployment)
+    left = "SELECT bool_and(roles = '') FROM node WHERE split_part(name, ':', 2) = '{}'"
+    with calling.box(door(leaving[0]), mounted.token):
+        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
+        processes = [node.process.pid for node in leaving if node.process is not None]
+        codes = [node.stop() for node in leaving]
+        state = connected(deployment, mounted.sensor_id)
+        gone = [deployment.rows(left.format(pid)) for pid in processes]
+    said = [node.said.read_text().split()[1].partition("=")[0] for node in leaving]
+    for node in leaving:
+        node.start()
+
+    assert codes == [0, 0, 0]
+    assert gone == [[(True,)]] * 3
+    assert state == (False, "server_stopping")
+    assert said == ["health", "api", "health"]
+    assert [node.count("serve.stopped") for node in leaving] == [1, 1, 1]
