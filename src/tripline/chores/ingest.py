@@ -79,7 +79,7 @@ def _messages(config: Config, file: IO[bytes], topic: str | None) -> Iterator[Me
         if not line.strip():
             continue
         named, body = bus_lines.message(line)
-        read_from = named or topic or ""
+        read_from = "".join(filter(str.isprintable, named or topic or ""))
         kind, company_id = carried.get(read_from, (None, None))
         yield Message(read_from, body, kind, company_id, None, number)
 

@@ -6,7 +6,7 @@ locked for it (`Ground`), in the order of its messages.
 Not here: reading (`wire/bus_read.py`), which rows are looked up (`batches.py`), trips of devices (`services/ingest/`).
 """
 
-from collections import Counter
+import collections
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -131,7 +131,7 @@ class Placer:
         """Trips that were ended before and have another driver now."""
         self.told: list[Told] = []
         self.refused: list[Refused] = []
-        self.counts: Counter[str] = Counter()
+        self.counts: collections.Counter[str] = collections.Counter()
 
     def place(self, messages: Sequence[Admitted]) -> None:
         """Place every message, in the order received."""
