@@ -17,6 +17,7 @@ EMBEDDED = {"TRIPLINE_STORE_URL": "", "TRIPLINE_LOG_FORMAT": "json"}
 
 
 @pytest.mark.slow
+@pytest.mark.sqlite("a full disk under its file")
 def test_full_disk_of_an_embedded_server_under_load_takes_nothing_and_loses_nothing() -> None:
     faults_disk.need("a full disk")
     with (

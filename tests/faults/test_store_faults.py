@@ -5,6 +5,7 @@ Several processes of Tripline on one PostgreSQL, which is on a small disk; each 
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +16,6 @@ from tests.support.faults_disk import Disk
 DEVICES = 10
 DISK_MIB = 320
 PASSWORD = "known-to-nobody"
-NODES = {"gateways": 0, "apis": 0, "workers": 0, "everything": 1}
 SETTINGS = {"shared_buffers": "32MB", "min_wal_size": "32MB", "max_wal_size": "64MB"}
 
 
@@ -31,7 +31,7 @@ def deployment(disk: Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     postgres.need("faults of the store")
     database = postgres.Cluster(durable=True, password=PASSWORD, settings=SETTINGS, within=disk.folder)
     try:
-        with clusters.deployed(tmp_path_factory.mktemp("nodes"), database, **NODES) as running:
+        with clusters.deployed(tmp_path_factory.mktemp("nodes"), database) as running:
             yield running
     finally:
         database.remove()
@@ -87,6 +87,29 @@ def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_
     assert set(asked(deployment)) == {200}
     faults.hold(load, deployment.rows)
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("trouble", "said"), [("lost", r"lost \["), ("twice", r"twice \["), ("moved", "order: False")])
+def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(
+    deployment: Deployment, trouble: str, said: str
+) -> None:
+    """Nothing happens here: what is read of the store is changed on its way to the one who looks."""
+    with deployment.driving(2, rate=100) as load:
+        load.flows(20)
+
+    def wrong(statement: str) -> list[tuple[Any, ...]]:
+        rows = deployment.rows(statement)
+        if statement is not faults.MICROTRIPS:
+            return rows
+        last = max(index for index, row in enumerate(rows) if str(row[0]) == load.boxes[0].registered.sensor_id)
+        if trouble == "lost":
+            return rows[:last] + rows[last + 1 :]
+        return [*rows, rows[last]] if trouble == "twice" else [rows[last], *rows[:last], *rows[last + 1 :]]
+
+    faults.hold(load, deployment.rows)
+    with pytest.raises(AssertionError, match=said):
+        faults.hold(load, wrong)
 
 
 @pytest.mark.slow

@@ -26,6 +26,16 @@ GATEWAY, API, WORKER, ALL = "gateway", "api", "worker", "all"
 DOORS = ("api", "analytics", "device")
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a node runs: its address, the address that the store has for it, the command that runs it there."""
+
+    host: str = "127.0.0.1"
+    store: str = "127.0.0.1"
+    inside: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Node:
     """One process: its role, where it listens, and what it logged."""
@@ -131,6 +141,7 @@ class Deployment:
     database: postgres.Cluster
     variables: Mapping[str, str]
     tls: ssl.SSLContext
+    ca: Path
     company: fleet.Company = field(init=False)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -191,15 +202,16 @@ def deployed(
     workers: int = 2,
     everything: int = 0,
     variables: Mapping[str, str] | None = None,
-    hosts: Mapping[str, tuple[str, Sequence[str]]] | None = None,
+    places: Mapping[str, Place] | None = None,
 ) -> Iterator[Deployment]:
     """So many processes of each role (`everything`: of all roles) on a new database, until the block ends.
 
-    `hosts`: for names of nodes (`gateway-1`) the address that they have, and the command that runs them there.
+    `places`: where nodes are that are somewhere else, by name (`gateway-1`).
     """
     made = certificates.make(folder)
+    url = database.create(DATABASE)
     settings = {
-        "TRIPLINE_STORE_URL": database.create(DATABASE),
+        "TRIPLINE_STORE_URL": url,
         "TRIPLINE_TLS_CERT": str(made.certificate),
         "TRIPLINE_TLS_KEY": str(made.key),
         "TRIPLINE_LOG_FORMAT": "json",
@@ -214,11 +226,12 @@ def deployed(
     tls.check_hostname = False  # by which address a node is reached is no matter here
     nodes = []
     for name, role in names:
-        place = folder / name
-        place.mkdir()
-        host, inside = (hosts or {}).get(name, ("127.0.0.1", ()))
-        nodes.append(Node(name, role, place, settings, {door: next(ports) for door in DOORS}, host, inside))
-    deployment = Deployment(nodes, database, settings, tls)
+        (folder / name).mkdir()
+        there = (places or {}).get(name, Place())
+        own = {**settings, "TRIPLINE_STORE_URL": url.replace("@127.0.0.1:", f"@{there.store}:"), **there.variables}
+        doors = {door: next(ports) for door in DOORS}
+        nodes.append(Node(name, role, folder / name, own, doors, there.host, there.inside))
+    deployment = Deployment(nodes, database, settings, tls, made.ca)
     migrated = deployment.run("migrate", "--data", str(folder / "operator"))
     assert migrated.returncode == 0, migrated.stderr
     try:

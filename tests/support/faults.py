@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.support import producers, servers
+from tests.support import producers, producers_bus, servers
 from tests.support.clusters import Node
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
@@ -102,6 +102,14 @@ def undisturbed() -> dict[str, Verdict | None]:
     return verdicts
 
 
+def until(reached: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
+    """Wait until this is so."""
+    end = time.monotonic() + within_s
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 def everything_scored(rows: Rows, *, within_s: float = PATIENCE_S) -> None:
     """Wait until no trip waits for its score."""
     until = time.monotonic() + within_s
@@ -128,6 +136,36 @@ def hold(load: producers.Load, rows: Rows) -> None:
         assert totals.get(box.registered.vehicle_id, 0) == sum(expected[name] is not None for name in box.driven)
 
 
+def hold_of_bus(load: producers_bus.BusLoad, rows: Rows) -> None:
+    """The same of what a customer's own system wrote to the bus."""
+    wanted = sum(len(vehicle.microtrips) for vehicle in load.vehicles)
+    sensors = ", ".join(f"'{vehicle.registered.sensor_id}'" for vehicle in load.vehicles)
+    of_them = f"FROM microtrip JOIN trip ON trip.no = trip_no WHERE sensor_id IN ({sensors})"
+    ended = f"SELECT count(*) FROM trip WHERE state = 'COMPLETE' AND sensor_id IN ({sensors})"
+    trips = sum(len(vehicle.trips) for vehicle in load.vehicles)
+    until(lambda: rows(f"SELECT count(*) {of_them}")[0][0] >= wanted and rows(ended) == [(trips,)])
+    everything_scored(rows)
+    found, expected = stored(rows), undisturbed()
+    ids = {str(sensor_id): [] for (sensor_id,) in rows(f"SELECT id FROM sensor WHERE id IN ({sensors})")}
+    for sensor_id, trip_id in rows(f"SELECT sensor_id, id FROM trip WHERE sensor_id IN ({sensors}) ORDER BY start_ms"):
+        ids[str(sensor_id)].append(str(trip_id))
+    events: dict[str, list[Any]] = defaultdict(list)
+    for sensor_id, payload in rows("SELECT sensor_id, payload FROM device_event ORDER BY no"):
+        events[str(sensor_id)].append(json.loads(payload))
+    for vehicle in load.vehicles:
+        sensor_id = vehicle.registered.sensor_id
+        kept = found[sensor_id]
+        _same(
+            [{"ts": message["pld"][-1]["clt"], "pld": message["pld"]} for message in kept.microtrips],
+            [{"ts": payload[-1]["clt"], "pld": payload} for payload in vehicle.microtrips],
+        )
+        assert ids[sensor_id] == [trip_id for trip_id, _ in vehicle.trips]
+        assert [(state, payload) for _, state, payload in kept.trips] == [("COMPLETE", each) for each in vehicle.ended]
+        assert events[sensor_id] == vehicle.events
+        assert kept.verdicts == [expected[name] for _, name in vehicle.trips]
+    assert rows("SELECT count(*) FROM rejected_message") == [(0,)]
+
+
 def _same(kept: Sequence[Any], sent: Sequence[Any]) -> None:
     """Equal, and when not: what is missing, what is there twice, or where the order breaks, in few words."""
     if kept == sent:
@@ -137,7 +175,7 @@ def _same(kept: Sequence[Any], sent: Sequence[Any]) -> None:
     twice = [wanted.index(ts) for ts in sorted({ts for ts in there if there.count(ts) > 1})]
     strange = len(set(there) - set(wanted))
     raise AssertionError(
-        f"{len(sent)} sent, {len(kept)} kept: lost {lost}, twice {twice}, strange {strange}, "
+        f"{len(sent)} sent, {len(kept)} kept: lost {lost or None}, twice {twice or None}, strange {strange}, "
         f"in order: {there == sorted(there)}"
     )
 
