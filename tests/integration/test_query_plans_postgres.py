@@ -1,0 +1,95 @@
+"""How PostgreSQL finds what the operations ask for: by an index, each of them, once there is much to look through.
+
+The operations are those of `test_query_plans.py`, and so is the way in which they are asked. The planner is told that
+reading a whole table costs very much, which is what it costs when there are many rows: what it reads whole even then,
+no index leads to.
+"""
+
+import asyncio
+import re
+from collections import defaultdict
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy.dialects import postgresql
+from tests.integration import test_query_plans as asked
+from tests.support import databases, rest, stores
+from tests.support.access_world import World
+
+from tripline.store import push_queue
+
+WHOLE = re.compile(r"Seq Scan on (\w+)")
+PERMITTED = {
+    # The platform administrator's: the number of every company.
+    "companies.count_partners": {"company"},
+    # The mails of one person, among those that wait to be sent, which are soon gone.
+    "DELETE /director/…": {"mail_outbox"},
+    "DELETE /driver/…": {"mail_outbox"},
+    "DELETE /company/…": {"mail_outbox"},
+}
+
+
+def played(folder) -> dict[str, set[str]]:
+    """The tables that each operation reads whole."""
+    seen: dict[str, dict[str, Any]] = defaultdict(dict)
+    now = ["settling"]
+    execute = psycopg.Cursor.execute
+
+    def noting(self, query, params=None, **how):
+        if isinstance(query, str) and query.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+            seen[now[0]].setdefault(query, params)
+        return execute(self, query, params, **how)
+
+    async def scenario():
+        app = rest.Rest(database)
+        try:
+            world = await World(app).settle()
+            for operation in asked.reading().values():
+                await asked.read(app, world, operation, lambda name: now.__setitem__(0, name))
+            await asked.change(app, world, lambda name: now.__setitem__(0, name))
+        finally:
+            await app.close()
+
+    database = stores.fresh(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg.Cursor, "execute", noting)
+        asyncio.run(scenario())
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute("SET enable_seqscan = off")
+        return {name: read_whole(connection, statements) for name, statements in seen.items()}
+
+
+def read_whole(connection, statements: dict[str, Any]) -> set[str]:
+    found = set()
+    for statement, params in statements.items():
+        plan = connection.execute(f"EXPLAIN {statement}", params).fetchall()
+        found |= {table for (step,) in plan for table in WHOLE.findall(step)}
+    return found
+
+
+def test_messages_of_a_receiver_are_found_by_its_index_whatever_waits_for_others():
+    """With statistics, of which a first page among everybody's rows looks cheaper."""
+    text, order, _ = push_queue._ROWS_SHARED.compiled(postgresql.dialect())
+    values = ("c5", "notify", 1_000, 250, 2**63 - 1)
+    with databases.fresh() as database:
+        database.rows(
+            "INSERT INTO push_outbox (no, id, company_id, sensor_id, selector, body, due_ms)"
+            " SELECT i, i::text, 'c' || i % 40, 's' || i % 2000, 2, '', 0 FROM generate_series(1, 40000) i"
+        )
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            connection.execute("ANALYZE push_outbox")
+            plan = connection.execute(f"EXPLAIN {text}", [values[i] for i in order]).fetchall()
+
+    steps = " ".join(step for (step,) in plan)
+    assert "using ix_push_outbox_waiting" in steps
+    assert "Sort" not in steps
+
+
+def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):
+    monkeypatch.setenv(stores.VARIABLE, "postgresql")
+
+    found = played(tmp_path)
+
+    assert asked.reading().keys() <= found.keys()
+    assert {name: tables for name, tables in found.items() if tables} == PERMITTED
