@@ -3,6 +3,7 @@
 import datetime
 import ipaddress
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +33,14 @@ class Certificates:
         return ssl.create_default_context(cafile=self.ca)
 
 
-def make(folder: Path) -> Certificates:
-    """Write a new authority and a server certificate into the folder."""
+def make(folder: Path, *, beside: Sequence[str] = ()) -> Certificates:
+    """Write a new authority and a server certificate into the folder, for the loopback and these addresses `beside`."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
     ca = _signed(ca_name, ca_name, ca_key, ca_key, x509.BasicConstraints(ca=True, path_length=0))
     server_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    server = _signed(server_name, ca_name, key, ca_key, x509.BasicConstraints(ca=False, path_length=None))
+    leaf = x509.BasicConstraints(ca=False, path_length=None)
+    server = _signed(server_name, ca_name, key, ca_key, leaf, ("127.0.0.1", *beside))
     made = Certificates(folder / "ca.crt", folder / "server.crt", folder / "server.key")
     made.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     made.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
@@ -54,6 +56,7 @@ def _signed(
     key: ec.EllipticCurvePrivateKey,
     signer: ec.EllipticCurvePrivateKey,
     constraints: x509.BasicConstraints,
+    addresses: Sequence[str] = (),
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
     builder = (
@@ -69,7 +72,7 @@ def _signed(
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
     )
     if not constraints.ca:
-        address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        names = x509.SubjectAlternativeName([address, x509.DNSName("localhost")])
+        these = [x509.IPAddress(ipaddress.ip_address(each)) for each in addresses]
+        names = x509.SubjectAlternativeName([*these, x509.DNSName("localhost")])
         builder = builder.add_extension(names, critical=False)
     return builder.sign(signer, hashes.SHA256())

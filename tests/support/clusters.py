@@ -208,7 +208,7 @@ def deployed(
 
     `places`: where nodes are that are somewhere else, by name (`gateway-1`).
     """
-    made = certificates.make(folder)
+    made = certificates.make(folder, beside=[place.host for place in (places or {}).values()])
     url = database.create(DATABASE)
     settings = {
         "TRIPLINE_STORE_URL": url,
