@@ -231,7 +231,7 @@ class Rig:
 
     def want(self, asked: Any, *, company: str = COMPANY, host: str | None = "http://receiver.example/") -> None:
         """A company asks for messages (`notifyMsgType`), as its PUT does."""
-        self.change(tables.company, company, notify_host=host, notify_msg_type=json.dumps(asked).encode())
+        self.change(tables.company, company, notify_host=host, notify_msg_type=json.dumps(asked))
         self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company)
 
     def pushed(self) -> list[Any]:
