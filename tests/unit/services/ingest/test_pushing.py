@@ -263,6 +263,7 @@ def test_changed_wish_counts_from_the_next_batch(rig: Rig) -> None:
     assert [body["ts"] for body in rig.pushed()] == [NOW + 1]
 
 
+@pytest.mark.sqlite("on PostgreSQL it is known a second later")
 def test_wish_that_another_process_changed_counts_at_once(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     other = Rig(rig.database)
@@ -274,6 +275,7 @@ def test_wish_that_another_process_changed_counts_at_once(rig: Rig) -> None:
     assert [body["ts"] for body in rig.pushed()] == [NOW + 1]
 
 
+@pytest.mark.sqlite("on PostgreSQL it is known a second later")
 def test_wish_that_another_process_changed_counts_when_only_the_wishes_were_kept(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     with Rig(rig.database) as other:
@@ -285,6 +287,7 @@ def test_wish_that_another_process_changed_counts_when_only_the_wishes_were_kept
     assert [body["ts"] for body in rig.pushed()] == [NOW + 1]
 
 
+@pytest.mark.sqlite("programs beside each other without slots")
 def test_messages_are_behind_all_that_is_there_whatever_the_clock_says(rig: Rig) -> None:
     rig.want("2")
     rig.send(microtrip(NOW), at=NOW)
