@@ -29,6 +29,7 @@ class MemoryIntake:
 
     settles: bool = True
     crowded: bool = False
+    away: bool = False
     frames: list[tuple[SensorId, str, bytes]] = field(default_factory=list)
     refused: list[tuple[SensorId, str, bytes, str, int]] = field(default_factory=list)
     waiting: list[tuple[Source, int]] = field(default_factory=list)
