@@ -279,6 +279,19 @@ def test_text_comes_back_as_it_was(opener, text):
     assert played(opener, play) == text
 
 
+@pytest.mark.parametrize("name", ["kim\0", "\0", "\0kim"])
+def test_name_that_no_row_can_have_is_not_found(opener, name):
+    by_name = select(account.c.id).where(account.c.login == bindparam("key"))
+    hot = Hot(by_name, "key")
+
+    async def play(store):
+        await store.write(lambda tx: tx.run(insert(account).values(**_account(1, "kim"))))
+        among = select(account.c.id).where(account.c.login.in_(["lee", name]))
+        return await store.read(lambda tx: (tx.hot(hot, name), tx.all(by_name, {"key": name}), tx.all(among)))
+
+    assert played(opener, play) == ([], [], [])
+
+
 def test_texts_are_compared_by_code_points_and_lowered_in_every_script(opener):
     names = ["b", "B", "a", "É", "é", "가", "Z", "_"]
 

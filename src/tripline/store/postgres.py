@@ -25,6 +25,7 @@ from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors
+from psycopg.types.string import StrDumperUnknown
 from sqlalchemy import Connection, Engine, NullPool, create_engine, exc
 
 from tripline.observe import logger
@@ -92,11 +93,27 @@ class PostgresTx(WriteTx):
         return count
 
 
+class _AnyText(StrDumperUnknown):
+    """Text as PostgreSQL takes it: NUL and halves of surrogate pairs, which it does not know, are replaced.
+
+    What is kept holds none of them (`domain/fields.py`): whoever asks for such a name finds nothing, as in SQLite.
+    """
+
+    def dump(self, obj: str) -> Any:
+        try:
+            return super().dump(obj)
+        except (psycopg.DataError, UnicodeEncodeError):
+            known = obj.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return super().dump(known.replace("\0", "\ufffd"))
+
+
 def open_engine(url: str) -> Engine:
     """An engine whose connections are in autocommit mode: transactions are begun by hand. Connects when it is used."""
 
     def connect() -> psycopg.Connection[Any]:
-        return psycopg.connect(url, autocommit=True, **_OPTIONS)  # type: ignore[arg-type]
+        connection = psycopg.connect(url, autocommit=True, **_OPTIONS)  # type: ignore[arg-type]
+        connection.adapters.register_dumper(str, _AnyText)
+        return connection
 
     return create_engine(
         "postgresql+psycopg://",
