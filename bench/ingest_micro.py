@@ -1,11 +1,13 @@
-"""What the pipeline costs a message, stage by stage: `python -m bench.ingest_micro`.
+"""What the pipeline costs a message, stage by stage: `python -m bench.ingest_micro [--store URL]`.
+
+With an address: on that PostgreSQL database, which is migrated and holds nothing yet.
 
 CPU time of the loop's thread and of the writer's thread, microseconds a message; reading the JSON (`wire/device.py`) is
 a column of its own. One sensor after the other, so every message is of another connection.
 """
 
+import argparse
 import asyncio
-import shutil
 import statistics
 import sys
 import tempfile
@@ -14,15 +16,18 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from tests.support import ingest_rig as support
+from tests.support import stores
 
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.ingest import pipeline as stages
 from tripline.services.ingest.pipeline import Frame, Pipeline
 from tripline.store import tables
+from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
+from tripline.store.transactions import Store
 
 SENSORS = 400
 SIZES = (1, 20, 200, 2000)
@@ -31,32 +36,41 @@ COLUMNS = ("decode", "check", "place", "keep", "acknowledge", "loop", "writer")
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", default="", help="address of a PostgreSQL database")
+    url = parser.parse_args().store
     with tempfile.TemporaryDirectory() as folder:
-        template = Path(folder) / "seed"
-        template.mkdir()
-        seeded = support.fresh_file(template)
-        support.seed(seeded)
         print("microseconds a message (CPU); `loop` is everything on the event loop with decode, without offer")
         print(f"{'items':>6}{'batch':>7}" + "".join(f"{name:>13}" for name in COLUMNS))
-        for items in (1, 30):
-            for size in SIZES:
-                path = Path(folder) / f"{items}-{size}.db"
-                shutil.copy(seeded, path)
-                spent = asyncio.run(measure(path, size, items))
-                print(f"{items:>6}{size:>7}" + "".join(f"{spent[name]:>13.2f}" for name in COLUMNS))
+        for run, (items, size) in enumerate((items, size) for items in (1, 30) for size in SIZES):
+            spent = asyncio.run(measure(url, Path(folder) / str(run), run, size, items))
+            print(f"{items:>6}{size:>7}" + "".join(f"{spent[name]:>13.2f}" for name in COLUMNS))
 
 
-async def measure(path: Path, size: int, items: int) -> dict[str, float]:
+def opened(url: str, folder: Path) -> Store:
+    """The store: a new file, or the database with this address."""
+    if url:
+        return PostgresStore(url)
+    folder.mkdir()
+    return SqliteStore(stores.fresh_file(folder))
+
+
+async def measure(url: str, folder: Path, run: int, size: int, items: int) -> dict[str, float]:
     """The first decile over batches of one size, by stage: the least disturbed."""
-    store = SqliteStore(path)
-    sensors = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(100, 100 + SENSORS)]
+    store = opened(url, folder)
+    if not await store.read(lambda tx: tx.all(select(tables.company.c.id))):
+        await store.write(support.seed_rows)
+    sensors = [
+        SensorId(f"00000000-0000-11ef-8000-{number:012x}")
+        for number in range(1000 * (run + 1), 1000 * (run + 1) + SENSORS)
+    ]
     await store.write(lambda tx: tx.run(insert(tables.sensor), [_sensor(sensor_id) for sensor_id in sensors]))
     pipeline = Pipeline(
         store=store,
         settings=Ingest(),
         scoring_grace_s=0,
         max_items=1000,
-        ids=TimeIds(node=1),
+        ids=TimeIds(node=1, slot=run if url else None),
         signals=support.LocalSignals(),
     )
     spent: dict[str, list[float]] = defaultdict(list)
@@ -123,7 +137,10 @@ def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
     pipeline._place = timed("place", pipeline._place)
     pipeline._keep = awaited("keep", pipeline._keep)
     stages.acknowledge = timed("acknowledge", support_acknowledge)
-    store._writer.work = timed("writer", store._writer.work)
+    if isinstance(store, SqliteStore):
+        store._writer.work = timed("writer", store._writer.work)  # type: ignore[method-assign]
+    else:
+        store._batches._work = timed("writer", store._batches._work)
 
 
 support_acknowledge = stages.acknowledge
