@@ -1,11 +1,13 @@
 """`make bench`: measures every row, prints the table with the gates' verdicts, writes `results/`.
 
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
-kernel imports surface growth erasing rpc pushes storm`) measure only those.
+kernel imports surface growth erasing rpc pushes storm`) measure only those. The rows of several processes (`postgres
+buffered burst bus big_pages`) take long, need PostgreSQL and Kafka, and are measured when they are named.
 """
 
 import argparse
 import importlib
+import inspect
 
 from bench import peers, table
 from rich.console import Console
@@ -23,23 +25,32 @@ ROWS = (
     "pushes",
     "storm",
 )
+SCALED = ("postgres", "buffered", "burst", "bus", "big_pages")
+"""Measured when they are named."""
 
 
 def main() -> None:
     """Measure, show, save."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"any of {', '.join(ROWS)} (default: all)")
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help=f"any of {', '.join(ROWS)} (default: all), {', '.join(SCALED)}"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--seconds", type=float, help="how long the load lasts, of rows of several processes")
+    parser.add_argument("--scale", type=float, help="part of the rate, or of the rows, of these rows")
     wanted = parser.parse_args()
-    if unknown := set(wanted.rows) - set(ROWS):
+    if unknown := set(wanted.rows) - {*ROWS, *SCALED}:
         parser.error(f"unknown row: {', '.join(sorted(unknown))}")
     console, versions = Console(width=140), peers.versions()
     figures: list[table.Figure] = []
     for name in wanted.rows or ROWS:
         console.print(f"measuring {name} ...")
-        found = importlib.import_module(f"bench.{name}").measure(wanted.quick)
+        measure = importlib.import_module(f"bench.{name}").measure
+        given = {each: getattr(wanted, each) for each in inspect.signature(measure).parameters if each != "quick"}
+        given = {each: value for each, value in given.items() if value is not None}
+        found = measure(wanted.quick, **given)
         figures += found
-        table.save(f"{name}-quick" if wanted.quick else name, found, versions)
+        table.save(f"{name}-quick" if wanted.quick or given else name, found, versions)
     table.show(figures, console)
     console.print(", ".join(f"{name} {version}" for name, version in versions.items()))
 

@@ -1,6 +1,7 @@
 """A registered fleet for the device rows: one company with its administrator, sensors with tokens, each on a vehicle.
 
-Written straight into a fresh database, because registering ten thousand of each over REST is not what is measured.
+Written straight into a fresh database, because registering ten thousand of each over REST is not what is measured. On
+PostgreSQL: `make_on`; what is there afterwards is asked of the server itself (`shared.py`).
 """
 
 import contextlib
@@ -10,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import TimeIds
 from tripline.services import tokens
-from tripline.store import migrate, sqlite, tables
+from tripline.store import migrate, postgres, sqlite, tables
 
 SERVICE, EMAIL = "bench", "bench@bench.example"
 
@@ -26,6 +27,28 @@ def make(folder: Path, sensors: int) -> None:
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     database = folder / "tripline.db"
     migrate.upgrade(database)
+    engine = sqlite.open_engine(database)
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        connection.exec_driver_sql("BEGIN")
+        _add(connection, sensors)
+        connection.exec_driver_sql("COMMIT")
+    engine.dispose()
+    if driver is not None:
+        driver.close()
+
+
+def make_on(url: str, sensors: int) -> None:
+    """The fleet in a new PostgreSQL database, which gets its tables here."""
+    migrate.upgrade_shared(url, now_ms=int(time.time() * 1000))
+    with postgres.open_engine(url).connect() as connection:
+        connection.exec_driver_sql("BEGIN")
+        _add(connection, sensors)
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("ANALYZE")
+
+
+def _add(connection: Connection, sensors: int) -> None:
     now_ms = int(time.time() * 1000)
     ids = TimeIds(node=0x0123456789AB)
     company_id, account_id, *others = ids.run(2 + 2 * sensors, now_ms=now_ms)
@@ -33,62 +56,54 @@ def make(folder: Path, sensors: int) -> None:
     credentials = [token(number) for number in range(sensors)]
     common = {"created_ms": now_ms, "service_type": SERVICE}
     owned = {**common, "company_id": company_id, "status": "ACTIVATED"}
-    engine = sqlite.open_engine(database)
-    with engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        connection.exec_driver_sql("BEGIN")
-        connection.execute(
-            insert(tables.company),
+    connection.execute(
+        insert(tables.company),
+        {
+            **common,
+            "id": company_id,
+            "name": SERVICE,
+            "master": True,
+            "master_id": company_id,
+            "token_prefix": "bench",
+        },
+    )
+    connection.execute(
+        insert(tables.account),
+        {
+            "id": account_id,
+            "created_ms": now_ms,
+            "company_id": company_id,
+            "authority": Authority.COMPANY_ADMIN.value,
+            "name": SERVICE,
+            "email": EMAIL,
+            "login": EMAIL,
+            "password_hash": "",
+            "password_updated_ms": now_ms,
+            "enabled": True,
+        },
+    )
+    connection.execute(
+        insert(tables.vehicle),
+        [
+            {**owned, "id": vehicle_id, "vehicle_no": f"V{number:06d}", "mileage": 1.0, "displacement": 0.0}
+            for number, vehicle_id in enumerate(vehicle_ids)
+        ],
+    )
+    connection.execute(
+        insert(tables.sensor),
+        [
             {
-                **common,
-                "id": company_id,
-                "name": SERVICE,
-                "master": True,
-                "master_id": company_id,
-                "token_prefix": "bench",
-            },
-        )
-        connection.execute(
-            insert(tables.account),
-            {
-                "id": account_id,
-                "created_ms": now_ms,
-                "company_id": company_id,
-                "authority": Authority.COMPANY_ADMIN.value,
-                "name": SERVICE,
-                "email": EMAIL,
-                "login": EMAIL,
-                "password_hash": "",
-                "password_updated_ms": now_ms,
-                "enabled": True,
-            },
-        )
-        connection.execute(
-            insert(tables.vehicle),
-            [
-                {**owned, "id": vehicle_id, "vehicle_no": f"V{number:06d}", "mileage": 1.0, "displacement": 0.0}
-                for number, vehicle_id in enumerate(vehicle_ids)
-            ],
-        )
-        connection.execute(
-            insert(tables.sensor),
-            [
-                {
-                    **owned,
-                    "id": sensor_id,
-                    "vehicle_id": vehicle_id,
-                    "serial_no": f"S{token}",
-                    "credentials_id": token,
-                    "type": "GPS",
-                    "activation_required": False,
-                }
-                for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, credentials, strict=True)
-            ],
-        )
-        connection.exec_driver_sql("COMMIT")
-    engine.dispose()
-    if driver is not None:
-        driver.close()
+                **owned,
+                "id": sensor_id,
+                "vehicle_id": vehicle_id,
+                "serial_no": f"S{token}",
+                "credentials_id": token,
+                "type": "GPS",
+                "activation_required": False,
+            }
+            for sensor_id, vehicle_id, token in zip(sensor_ids, vehicle_ids, credentials, strict=True)
+        ],
+    )
 
 
 def wanted(folder: Path, addresses: Sequence[str], credentials: Sequence[str], *, name: str) -> None:
@@ -131,6 +146,11 @@ def token_of_admin(folder: Path) -> str:
     """An access token of the company's administrator, once the server has made its key."""
     ((key,),) = _rows(folder, "SELECT value FROM secret WHERE name = 'token-key'")
     ((user_id,),) = _rows(folder, "SELECT id FROM account")
+    return admin_token(key, user_id)
+
+
+def admin_token(key: bytes, user_id: str) -> str:
+    """An access token of the administrator, made with the server's key."""
     maker = tokens.Tokens(key=key, settings=config.Tokens())
     now_ms = int(time.time() * 1000)
     return maker.access(user_id=user_id, email=EMAIL, authority=Authority.COMPANY_ADMIN.value, now_ms=now_ms)

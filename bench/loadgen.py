@@ -33,7 +33,7 @@ def build() -> None:
 
 
 class Fleet:
-    """Devices that are there until `end` is called or the block is left. Options as of `run`."""
+    """Devices that are there until `end` is called or the block is left. Options as of `run`, and `cores`."""
 
     def __init__(self, server: peers.Server, /, *flags: str, **options: Any) -> None:
         self._server = server
@@ -41,6 +41,11 @@ class Fleet:
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
+
+    @property
+    def pid(self) -> int:
+        """The generator's process."""
+        return self._process.pid
 
     def __enter__(self) -> "Fleet":
         return self
@@ -69,9 +74,10 @@ class Fleet:
 
 
 def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
-    command = ["taskset", "-c", str(peers.GENERATOR_CORE), str(PROGRAM)]
+    own = dict(options)
+    command = ["taskset", "-c", str(own.pop("cores", peers.GENERATOR_CORE)), str(PROGRAM)]
     command += ["--port", str(server.port), "--ca", str(server.ca)]
-    for name, value in options.items():
+    for name, value in own.items():
         command += [f"--{name.replace('_', '-')}", str(value)]
     return command
 

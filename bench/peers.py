@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,23 +153,41 @@ asyncio.run(main())
 
 
 @contextlib.contextmanager
-def tripline(folder: Path, *, device_port: int = 0) -> Iterator[Server]:
-    """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL`."""
+def tripline(
+    folder: Path,
+    *roles: str,
+    device_port: int = 0,
+    variables: Mapping[str, str] | None = None,
+    cores: str = str(SERVER_CORE),
+) -> Iterator[Server]:
+    """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL` unless the variables name
+    another store. Without roles: all. A role that has no such door has port 0, or no address."""
     install_tripline()
-    command = [str(SERVED), "-m", "tripline", "serve", "--data", str(folder)]
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    command = [str(SERVED), "-m", "tripline", "serve", "--data", str(folder), *(f"--role={each}" for each in roles)]
     command += ["--api-port", "0", "--analytics-port", "0", "--device-port", str(device_port)]
-    with _running("tripline", command, folder) as process:
+    with _running("tripline", command, folder, variables=variables, cores=cores) as process:
         ready = _ready_line(folder / "tripline.out", process)
-        found = re.search(r"api=(\S+) .*devices=\S+:(\d+) ca=(\S+)", ready)
-        assert found, ready
-        yield Server("tripline", process.pid, int(found.group(2)), Path(found.group(3)), found.group(1))
+        told = dict(re.findall(r"(\w+)=(\S+)", ready))
+        port = re.search(r":(\d+)$", told.get("devices", ""))
+        yield Server(
+            "tripline", process.pid, int(port[1]) if port else 0, Path(told.get("ca", "")), told.get("api", "")
+        )
 
 
 @contextlib.contextmanager
-def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    pinned = ["taskset", "-c", str(SERVER_CORE), *command]
+def _running(
+    name: str,
+    command: list[str],
+    folder: Path,
+    *,
+    variables: Mapping[str, str] | None = None,
+    cores: str = str(SERVER_CORE),
+) -> Iterator[subprocess.Popen[bytes]]:
+    pinned = ["taskset", "-c", cores, *command]
+    own = {**os.environ, **(variables or {})}
     with (folder / f"{name}.out").open("wb") as out, (folder / f"{name}.err").open("wb") as err:
-        process = subprocess.Popen(pinned, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(pinned, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=own)
     try:
         yield process
     finally:
