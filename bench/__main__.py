@@ -32,9 +32,8 @@ SCALED = ("postgres", "buffered", "burst", "bus", "big_pages")
 def main() -> None:
     """Measure, show, save."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument(
-        "rows", nargs="*", metavar="ROW", help=f"any of {', '.join(ROWS)} (default: all), {', '.join(SCALED)}"
-    )
+    named = f"any of {', '.join(ROWS)} (default: all of these), {', '.join(SCALED)}"
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=named)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--seconds", type=float, help="how long the load lasts, of rows of several processes")
     parser.add_argument("--scale", type=float, help="part of the rate, or of the rows, of these rows")

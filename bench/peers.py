@@ -17,6 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import confluent_kafka
+import psycopg
+from tests.support import brokers, postgres
+
 from tripline.adapters import tls_local
 
 SERVER_CORE = 0
@@ -244,5 +248,9 @@ def versions() -> dict[str, str]:
         "sqlite": sqlite3.sqlite_version,
         "mosquitto": first_line("mosquitto", "-h"),
         "amqtt": AMQTT_VERSION,
+        "postgresql": first_line(str((postgres.programs() or Path()) / "postgres"), "--version"),
+        "psycopg": psycopg.__version__,
+        "kafka": next((path.stem for path in brokers.LIBS.glob("kafka_2.13-*.jar")), "missing"),
+        "librdkafka": confluent_kafka.libversion()[0],
         "kernel": os.uname().release,
     }

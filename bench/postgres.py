@@ -30,6 +30,9 @@ STEP: Final = 1.2
 MOST_STEPS, QUICK_STEPS = 12, 2
 LATE_MS: Final = 1_000
 KEPT: Final = 0.98
+SIZES: Final = ("as at that rate", "as at the ceiling", "of 1,000")
+"""Of the transactions in which PostgreSQL alone gets the rows."""
+LARGE: Final = 1_000
 ALONE_ROUNDS, ALONE_SECONDS, QUICK_ALONE_SECONDS = 3, 10.0, 2.0
 ROW: Final = f"16 PostgreSQL on the same two cores, {RATE:,} messages/s"
 
@@ -45,6 +48,11 @@ class Ceiling:
     acknowledged: int = 0
     sent: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there was a rate that is kept and one that is not."""
+        return {step["kept"] for step in self.steps} == {True, False}
 
 
 def measure(quick: bool, *, seconds: float | None = None, scale: float = 1.0) -> list[Figure]:
@@ -66,7 +74,7 @@ def measure(quick: bool, *, seconds: float | None = None, scale: float = 1.0) ->
         acknowledged = run["acked_in_all"] + driven.microtrips
         shared.check(database, acknowledged=acknowledged + ceiling.acknowledged, sent=acknowledged + ceiling.sent)
         full = shared.messages_in_a_commit(database, since_no=ceiling.since_no) if ceiling.since_no else batch
-        beside = {name: _alone(database, size, quick) for name, size in (("that rate", batch), ("ceiling", full))}
+        beside = {name: _alone(database, size, quick) for name, size in zip(SIZES, (batch, full, LARGE), strict=True)}
     row = ROW if scale == 1.0 else f"16 PostgreSQL on the same two cores, {rate:,} messages/s"
     return [
         *_of_load(row, run, rate, cores, batch),
@@ -97,7 +105,8 @@ def _ceiling(folder: Path, server: peers.Server, *, first: int, rate: int, most:
     """Up from the rate while it is kept, or down until one is."""
     found, wanted = Ceiling(), float(rate)
     seconds = QUICK_STEP_SECONDS if quick else STEP_SECONDS
-    for step in range(most):
+    while len(found.steps) < most and not found.ended:
+        step = len(found.steps)
         users = fleet.users(folder, first=first + step * STEP_DEVICES, count=STEP_DEVICES)
         load = {"users": users, "connections": STEP_DEVICES, "rate": int(wanted), "cores": shared.BOTH_CORES}
         since_no = ids.first_no(time.time_ns() // 1_000_000)
@@ -108,8 +117,6 @@ def _ceiling(folder: Path, server: peers.Server, *, first: int, rate: int, most:
         found.steps.append({"rate": int(wanted), "kept": kept, **run})
         if kept:
             found.rate, found.since_no = run["per_s"], since_no
-        if kept != found.steps[0]["kept"]:
-            break
         wanted = wanted * STEP if kept else wanted / STEP
     return found
 
@@ -153,7 +160,7 @@ def _of_ceiling(row: str, ceiling: Ceiling, batch: float, beside: dict[str, list
     figures = [
         Figure(
             row=row,
-            name="highest rate that is kept, messages/s",
+            name="highest rate kept, messages/s" if ceiling.ended else "highest rate tried and kept, messages/s",
             value=ceiling.rate,
             gate=RATE,
             stretch=15_000,
@@ -164,6 +171,6 @@ def _of_ceiling(row: str, ceiling: Ceiling, batch: float, beside: dict[str, list
     for name, rounds in beside.items():
         rates = [each.per_s for each in rounds]
         detail = {"rounds": [each.detail for each in rounds]}
-        figures.append(of_rounds(row=row, name=f"COPY alone, batches of {name}, rows/s", rounds=rates, detail=detail))
-    ratios = [ceiling.rate / each.per_s for each in beside["ceiling"]]
+        figures.append(of_rounds(row=row, name=f"COPY alone, batches {name}, rows/s", rounds=rates, detail=detail))
+    ratios = [ceiling.rate / each.per_s for each in beside[SIZES[1]]]
     return [*figures, of_rounds(row=row, name="ceiling to COPY alone", rounds=ratios)]

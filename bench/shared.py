@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 from bench import fleet
 from bench.device_channel import disk
 from confluent_kafka import Consumer, TopicPartition
@@ -165,8 +164,3 @@ class Backlog:
                 raise RuntimeError(f"{left} messages are not stored after {within_s} s")
             time.sleep(LOOK_S)
         return time.monotonic() - began
-
-
-def postgres_version() -> str:
-    """What the rows ran on."""
-    return f"psycopg {psycopg.__version__}, libpq {psycopg.pq.version()}"
