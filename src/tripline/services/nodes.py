@@ -70,7 +70,7 @@ class Node:
                 async with asyncio.timeout(DEAD_MS / 1000):
                     await self.beat()
             except (Outage, TimeoutError) as outage:
-                log.warning("node.away", reason=str(outage))
+                log.warning("node.away", reason=str(outage) or "The store does not answer.")
             except Exception:
                 log.exception("node.failed")
 
@@ -112,7 +112,7 @@ class Node:
             async with asyncio.timeout(LEAVE_S):
                 await self._store.write(lambda tx: nodes.leave(tx, slot, node_id), locked=True)
         except (Outage, TimeoutError) as outage:
-            log.warning("node.away", reason=str(outage))
+            log.warning("node.away", reason=str(outage) or "The store does not answer.")
 
 
 class Undertaker:

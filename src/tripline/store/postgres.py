@@ -13,6 +13,7 @@ Not here: tables (`tables/`), migrations (`migrate.py`), what goes over LISTEN a
 """
 
 import asyncio
+import logging
 import contextlib
 import os
 import random
@@ -67,6 +68,7 @@ _AWAY: Final = (
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_LOCKED: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # its own words are no events; ours say what it meant
 _log = logger("store")
 
 
