@@ -13,8 +13,8 @@ Not here: tables (`tables/`), migrations (`migrate.py`), what goes over LISTEN a
 """
 
 import asyncio
-import logging
 import contextlib
+import logging
 import os
 import random
 import socket
