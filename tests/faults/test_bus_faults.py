@@ -1,19 +1,37 @@
-"""Brokers and readers of the bus fail under load: what a customer's system wrote is stored once, in its order.
+"""Brokers, and who reads them, fail under load: what a customer's system wrote, and what devices sent, is stored once.
 
-Three brokers that keep each message on two of them at least, two workers of Tripline that share the topics; each fault
-under its own load.
+Three brokers that keep each message on two of them at least. Two gateways put what devices send into a topic
+(`bus.buffer_devices`), two workers share that one and the customers'; each fault under its own load of both.
 """
 
+import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
-from tests.support import brokers, clusters, faults, postgres, producers_bus
+from tests.support import brokers, clusters, faults, postgres, producers, producers_bus
 from tests.support.clusters import Deployment
 
 pytestmark = pytest.mark.slow
-VEHICLES = 8
+VEHICLES = 6
+DEVICES = 6
+BUFFER = "tripline-devices"
 PASSWORD = "known-to-nobody"
-GROUP = "tripline"
+GROUPS = {BUFFER: "tripline.devices", **dict.fromkeys(producers_bus.TOPICS, "tripline")}
+"""Topic -> which group reads it."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What goes on at the same time."""
+
+    written: producers_bus.BusLoad
+    driven: producers.Load
+
+    def flow(self) -> None:
+        """Wait until both went on for a while."""
+        self.written.flows()
+        self.driven.flows(within_s=120)
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +46,10 @@ def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[brokers.Cluster]:
 @pytest.fixture(scope="module")
 def deployment(bus: brokers.Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     postgres.need("faults of the bus")
-    settings = {"TRIPLINE_BUS_URL": bus.url, "TRIPLINE_BUS_GRACE_S": "1"}
+    settings = {"TRIPLINE_BUS_URL": bus.url, "TRIPLINE_BUS_GRACE_S": "1", "TRIPLINE_BUS_BUFFER_DEVICES": "true"}
     with (
         postgres.cluster(durable=True, password=PASSWORD) as database,
-        clusters.deployed(
-            tmp_path_factory.mktemp("nodes"), database, gateways=0, apis=1, workers=2, variables=settings
-        ) as running,
+        clusters.deployed(tmp_path_factory.mktemp("nodes"), database, apis=1, variables=settings) as running,
     ):
         yield running
 
@@ -43,89 +59,105 @@ def _everything_holds(deployment: Deployment, bus: brokers.Cluster) -> Iterator[
     """Every test leaves brokers and workers running, plain logs, and no message behind that is not stored."""
     yield
     bus.ready()
-    for topic in producers_bus.TOPICS:
+    for topic in GROUPS:
         faults.until(lambda topic=topic: _behind(bus, topic) == 0)
     faults.logs_are_plain(deployment.nodes, [PASSWORD])
 
 
 def _behind(bus: brokers.Cluster, topic: str) -> int:
     """Messages that the group has not gone past."""
-    committed = bus.committed(GROUP, topic)
+    committed = bus.committed(GROUPS[topic], topic)
     ends: dict[int, int] = {}
     for message in bus.kept(topic):
         ends[message.partition()] = message.offset() + 1
     return sum(end - committed.get(partition, 0) for partition, end in ends.items())
 
 
-@pytest.fixture
-def writing(deployment: Deployment, bus: brokers.Cluster):
-    def begin():
-        company_id = deployment.company.record["id"]["id"]
-        return producers_bus.writing(bus.bootstrap, deployment.registered(VEHICLES), company_id)
+@contextlib.contextmanager
+def loads(deployment: Deployment, bus: brokers.Cluster) -> Iterator[Loads]:
+    """Devices and a customer's own system while the block runs; then everything must hold."""
+    company_id = deployment.company.record["id"]["id"]
+    with (
+        producers_bus.writing(bus.bootstrap, deployment.registered(VEHICLES), company_id) as written,
+        deployment.driving(DEVICES) as driven,
+    ):
+        yield Loads(written, driven)
+    faults.hold(driven, deployment.rows)
+    faults.hold_of_bus(written, deployment.rows)
+    faults.logs_are_plain(deployment.nodes, faults.secrets_of(driven))
 
-    return begin
 
-
-def test_one_of_three_brokers_killed_under_load_loses_nothing(deployment, bus, writing):
-    leaders = {bus.leader(topic, part).node for topic in producers_bus.TOPICS for part in range(1)}
-    victim = next((broker for broker in bus.brokers if broker.node not in leaders), bus.brokers[-1])
-    with writing() as load:
-        load.flows()
+@pytest.mark.parametrize("leads", [False, True], ids=["one of three", "the one that leads"])
+def test_broker_killed_under_load_loses_nothing(deployment: Deployment, bus: brokers.Cluster, leads: bool) -> None:
+    leaders = [bus.leader(topic) for topic in (producers_bus.TOPICS[0], BUFFER)]
+    victim = leaders[0] if leads else next((each for each in bus.brokers if each not in leaders), bus.brokers[-1])
+    with loads(deployment, bus) as load:
+        load.flow()
         victim.kill()
-        load.flows()
+        load.flow()
         victim.start()
         bus.ready()
-        load.flows()
-
-    faults.hold_of_bus(load, deployment.rows)
+        load.flow()
 
 
-def test_broker_that_leads_partitions_killed_under_load_loses_nothing(deployment, bus, writing):
-    leader = bus.leader(producers_bus.TOPICS[0], 0)
-    with writing() as load:
-        load.flows()
-        leader.kill()
-        load.flows()
-        leader.start()
-        bus.ready()
-        load.flows()
-
-    faults.hold_of_bus(load, deployment.rows)
-
-
-def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(deployment, writing):
-    with writing() as load:
-        load.flows()
+def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(
+    deployment: Deployment, bus: brokers.Cluster
+) -> None:
+    with loads(deployment, bus) as load:
+        load.flow()
         for worker in deployment.workers:
             worker.kill()
-            load.flows()
+            load.flow()
             worker.start()
-        load.flows()
-
-    faults.hold_of_bus(load, deployment.rows)
+        load.flow()
 
 
-def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none_twice(deployment, writing):
+def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
+    deployment: Deployment, bus: brokers.Cluster
+) -> None:
+    with loads(deployment, bus) as load:
+        load.flow()
+        for worker in deployment.workers:
+            worker.kill()
+        load.flow()
+        for worker in deployment.workers:
+            worker.launch()
+        load.flow()
+        for worker in deployment.workers:
+            worker.ready()
+
+
+def test_gateway_killed_between_device_and_buffer_loses_nothing(deployment: Deployment, bus: brokers.Cluster) -> None:
+    with loads(deployment, bus) as load:
+        load.flow()
+        deployment.gateways[0].kill()
+        load.flow()
+        deployment.gateways[0].start()
+        load.flow()
+
+
+def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none_twice(
+    deployment: Deployment, bus: brokers.Cluster
+) -> None:
     first, second = deployment.workers
     assigned = first.count("bus.assigned"), second.count("bus.assigned")
-    with writing() as load:
-        load.flows()
-        assert second.stop() == 0
-        load.flows()
+    with loads(deployment, bus) as load:
+        load.flow()
+        code = second.stop()
+        load.flow()
         second.start()
         second.until_logged("bus.assigned", more_than=assigned[1])
-        load.flows()
+        load.flow()
 
+    assert code == 0
     assert first.count("bus.assigned") > assigned[0]
-    faults.hold_of_bus(load, deployment.rows)
 
 
-def test_postgresql_killed_while_reading_pauses_the_bus_and_loses_nothing(deployment, writing):
-    with writing() as load:
-        load.flows()
+def test_postgresql_killed_lets_devices_go_on_and_the_bus_wait(deployment: Deployment, bus: brokers.Cluster) -> None:
+    with loads(deployment, bus) as load:
+        load.flow()
         deployment.database.kill()
         deployment.workers[0].until_logged("bus.outage")
+        load.flow()
         deployment.database.start()
-        load.flows()
-
-    faults.hold_of_bus(load, deployment.rows)
+        load.flow()

@@ -132,7 +132,9 @@ def hold(load: producers.Load, rows: Rows) -> None:
         assert of_sensor.trips == [(trip["tid"], "COMPLETE", trip) for trip in sent_trips]
         assert of_sensor.verdicts == [expected[name] for name in box.driven]
     totals = {str(vehicle_id): count for vehicle_id, count in rows("SELECT vehicle_id, count FROM vehicle_score")}
+    rejected = {str(sensor_id) for (sensor_id,) in rows("SELECT sensor_id FROM rejected_message")}
     for box in load.boxes:
+        assert box.registered.sensor_id not in rejected
         assert totals.get(box.registered.vehicle_id, 0) == sum(expected[name] is not None for name in box.driven)
 
 
