@@ -48,6 +48,7 @@ EVENTS: Final[dict[str, str]] = {
     "device.error": "an unexpected error while a device's bytes were handled; its connection was closed; a bug",
     "ingest.reject": "a message could not be used; reason and sensor",
     "ingest.failed": "an unexpected error while a message was taken in; it is in the rejected-message log; a bug",
+    "store.collision": "a transaction met another one and runs again; of interest when it is frequent (debug)",
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
