@@ -3,11 +3,13 @@
 Several processes of Tripline on one PostgreSQL, which is on a small disk; each fault under its own load.
 """
 
+import contextlib
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from tests.support import clusters, faults, faults_disk, postgres
 from tests.support.clusters import Deployment
@@ -113,17 +115,43 @@ def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(
 
 
 @pytest.mark.slow
-def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(deployment: Deployment, disk: Disk) -> None:
+@pytest.mark.parametrize("what", ["tables", "write-ahead log"])
+def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(
+    deployment: Deployment, disk: Disk, what: str
+) -> None:
+    """PostgreSQL refuses to write to tables that cannot grow; without its write-ahead log it ends altogether."""
     before = outages(deployment)
     with deployment.driving(DEVICES, rate=50) as load:
         load.flows()
         disk.fill()
+        if what == "write-ahead log":
+            exhaust_the_log(deployment.database)
         until_an_outage(deployment, more_than=before)
         disk.free()
-        if deployment.database.ended():  # it gives up when it cannot write its log
-            deployment.database.start()
+        until_up(deployment.database)
         load.flows()
 
     assert set(asked(deployment)) == {200}
     faults.hold(load, deployment.rows)
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
+
+
+def exhaust_the_log(database: postgres.Cluster) -> None:
+    """Have the server begin new files of its write-ahead log until it cannot."""
+    with contextlib.suppress(psycopg.Error):
+        for _ in range(DISK_MIB // 16):
+            database.run("SELECT pg_logical_emit_message(true, '', ''), pg_switch_wal()")
+        raise AssertionError("the write-ahead log has room still")
+
+
+def until_up(database: postgres.Cluster) -> None:
+    """Wait until the server answers; where it has ended, start it as an operator would."""
+
+    def answers() -> bool:
+        if database.ended():
+            database.start()
+        with contextlib.suppress(psycopg.Error):
+            return database.run("SELECT 1") == [(1,)]
+        return False
+
+    faults.until(answers)

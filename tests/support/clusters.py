@@ -20,7 +20,7 @@ from typing import Any
 from tests.support import brokers, certificates, fleet, postgres, producers, servers
 
 DATABASE = "fleet"
-START_S = 90
+START_S = 240
 STOP_S = 30
 GATEWAY, API, WORKER, ALL = "gateway", "api", "worker", "all"
 DOORS = ("api", "analytics", "device")
