@@ -59,7 +59,8 @@ def ran(capsys, data, *arguments):
     capsys.readouterr()  # what the pusher of the test itself has logged
     code = cli.run([*arguments, "--data", str(data)])
     printed = capsys.readouterr()
-    return code, printed.out.splitlines(), printed.err
+    said = [line for line in printed.out.splitlines() if not line.startswith("{")]  # beside what was logged
+    return code, said, printed.err
 
 
 def listed(capsys, data, *filters):
