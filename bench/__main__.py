@@ -8,6 +8,8 @@ buffered burst bus big_pages`) take long, need PostgreSQL and Kafka, and are mea
 import argparse
 import importlib
 import inspect
+import signal
+import sys
 
 from bench import peers, table
 from rich.console import Console
@@ -31,6 +33,7 @@ SCALED = ("postgres", "buffered", "burst", "bus", "big_pages")
 
 def main() -> None:
     """Measure, show, save."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every server that was started ends too
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     named = f"any of {', '.join(ROWS)} (default: all of these), {', '.join(SCALED)}"
     parser.add_argument("rows", nargs="*", metavar="ROW", help=named)

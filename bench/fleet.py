@@ -139,13 +139,13 @@ def users(folder: Path, *, first: int, count: int) -> Path:
 
 def sensors(folder: Path) -> list[str]:
     """The ids of the sensors, in the order of their tokens."""
-    return [str(row[0]) for row in _rows(folder, "SELECT id FROM sensor ORDER BY credentials_id")]
+    return [str(row[0]) for row in rows(folder, "SELECT id FROM sensor ORDER BY credentials_id")]
 
 
 def token_of_admin(folder: Path) -> str:
     """An access token of the company's administrator, once the server has made its key."""
-    ((key,),) = _rows(folder, "SELECT value FROM secret WHERE name = 'token-key'")
-    ((user_id,),) = _rows(folder, "SELECT id FROM account")
+    ((key,),) = rows(folder, "SELECT value FROM secret WHERE name = 'token-key'")
+    ((user_id,),) = rows(folder, "SELECT id FROM account")
     return admin_token(key, user_id)
 
 
@@ -158,7 +158,7 @@ def admin_token(key: bytes, user_id: str) -> str:
 
 def count(folder: Path, what: str) -> int:
     """How many rows there are: a table, and which of them."""
-    ((found,),) = _rows(folder, f"SELECT count(*) FROM {what}")
+    ((found,),) = rows(folder, f"SELECT count(*) FROM {what}")
     return int(found)
 
 
@@ -167,7 +167,8 @@ def stored(folder: Path) -> int:
     return count(folder, "microtrip")
 
 
-def _rows(folder: Path, statement: str) -> list[tuple[Any, ...]]:
+def rows(folder: Path, statement: str) -> list[tuple[Any, ...]]:
+    """What a statement finds in the database."""
     with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection:
         return connection.execute(statement).fetchall()
 
