@@ -7,7 +7,7 @@ EVERY_CORE := -n 2 --dist loadfile --no-loadscope-reorder
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-sqlite test-postgresql check bench bench-quick serve format docs
+.PHONY: help demo test test-sqlite test-postgresql check bench bench-quick bench-scaled serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    every test, on SQLite and then what has to do with stores on PostgreSQL (installs what the tests need from the system when it is missing and allowed)"
@@ -15,6 +15,7 @@ help:
 	@echo "make check   format, lint, types, import contract, unit and house tests: under a minute"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
+	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
 	@echo "make docs    write docs/reference and the map of ARCHITECTURE.md from the program"
@@ -58,6 +59,9 @@ bench: $(STAMP)
 
 bench-quick: $(STAMP)
 	$(BIN)/python -m bench --quick
+
+bench-scaled: $(STAMP)
+	$(BIN)/python -m bench postgres buffered burst bus big_pages
 
 format: $(STAMP)
 	$(BIN)/ruff format .
