@@ -33,6 +33,10 @@ HEARTBEAT_MS: Final = 1_000
 STATISTICS_MS: Final = 10_000
 PATIENCE_S: Final = 1.0
 """How long a batch may lie ready before reading pauses: pausing throws away what the library has fetched."""
+_SHARED_ANEW: Final = frozenset(
+    {KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID}
+)
+"""A commit came while the group shared its partitions anew: no trouble; `bus.assigned` or `bus.lost` tells of it."""
 TOLD_S: Final = 5.0
 """How long reading pauses before that is worth a line."""
 FETCHED_KIB: Final = 16_384
@@ -266,7 +270,8 @@ class KafkaReader:
         if failed is None:
             self._troubles.over()
         elif failed.code() != KafkaError._NO_OFFSET:
-            self._troubles.note(failed)
+            if failed.code() not in _SHARED_ANEW:
+                self._troubles.note(failed)
             with self._lock:
                 self._due = self._holdings.stored | self._due
 
