@@ -7,6 +7,8 @@ import threading
 import pytest
 from tests.support import answers, browser, required, servers
 
+pytestmark = pytest.mark.once("what a page shows")
+
 OPERATIONS = sum(len(methods) for methods in answers.document()["paths"].values())
 
 

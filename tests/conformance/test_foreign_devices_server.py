@@ -17,6 +17,8 @@ from tests.support import drives, fleet, foreign, foreign_devices, required, ser
 from tests.support.foreign_devices import DEVICES, ForeignDevice
 from tests.support.foreign_requests import LIMIT_S
 
+pytestmark = pytest.mark.once("how foreign devices speak")
+
 TRE = "v1/sensors/me/tre"
 ATTRIBUTES = "v1/sensors/me/attributes"
 START_MS = 1_780_000_000_000

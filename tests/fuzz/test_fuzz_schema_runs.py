@@ -11,6 +11,8 @@ from tripline.domain import access
 from tripline.domain.access import Action, Authority, Reach
 from tripline.domain.refusals import Kind
 
+pytestmark = pytest.mark.once("what the published document says")
+
 
 @pytest.mark.slow
 def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:

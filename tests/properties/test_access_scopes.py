@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import insert, select
-from tests.support import rows
+from tests.support import rows, stores
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
@@ -112,7 +112,7 @@ def oracle(world, masters, scope):
     }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=stores.examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     world=worlds,
     reaches=reach_sets,

@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import delete, insert, select, update
-from tests.support import rows
+from tests.support import rows, stores
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.delegations import UserRole
@@ -227,7 +227,7 @@ def kept(tx):
     )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=stores.examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dice=st.randoms(use_true_random=True))
 def test_any_sequence_of_steps_leaves_no_right_without_its_ground(tx, dice):
     empty(tx)

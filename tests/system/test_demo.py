@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support import servers
 
+pytestmark = pytest.mark.once("has a store of its own")
+
 SCORED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d +\d+\.\d +(\d+\.\d)")
 
 

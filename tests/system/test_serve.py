@@ -61,6 +61,7 @@ def test_serve_makes_its_data_private(tmp_path):
     assert modes == {"data": 0, "tls": 0, "ca.key": 0}
 
 
+@pytest.mark.sqlite("files of SQLite")
 def test_serve_in_a_folder_open_to_all_writes_files_for_its_owner_alone(tmp_path):
     data = tmp_path / "data"
     data.mkdir(mode=0o755)

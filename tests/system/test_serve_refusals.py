@@ -67,6 +67,7 @@ def test_serve_with_a_data_folder_that_takes_no_files_refuses():
     assert line.startswith("tripline: The data folder /proc/self cannot be written to: ")
 
 
+@pytest.mark.sqlite("files of SQLite")
 def test_serve_with_a_damaged_database_refuses(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "tripline.db").write_bytes(b"no database at all" * 500)
