@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from bench import make_scores
+from bench import make_scores, peers
 from bench.table import Figure, of_rounds
 
 SERVER_CORE, GENERATOR_CORE = 0, 1
@@ -43,7 +43,7 @@ end
 class Server:
     """The server that is measured."""
 
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | peers.Server"
     port: int
     token: str
 
@@ -74,8 +74,7 @@ class Round:
 
 def measure(quick: bool) -> list[Figure]:
     """The figures of row 7."""
-    if shutil.which("wrk") is None:
-        subprocess.run(["apt-get", "install", "-y", "-qq", "wrk"], check=True)
+    install()
     make_scores.make()
     rounds, seconds = (3, 2) if quick else (7, 5)
     with _served() as process, tempfile.TemporaryDirectory() as folder:
@@ -100,9 +99,9 @@ def measure(quick: bool) -> list[Figure]:
             rounds=[one.per_cpu_s for one in first],
             gate=2_500,
             stretch=5_000,
-            detail=_detail(first),
+            detail=detail(first),
         ),
-        of_rounds(row=row, name="page 1,000 to page 1", rounds=ratios, gate=0.9, stretch=0.97, detail=_detail(far)),
+        of_rounds(row=row, name="page 1,000 to page 1", rounds=ratios, gate=0.9, stretch=0.97, detail=detail(far)),
         of_rounds(
             row=row,
             name="load generator, share of its core",
@@ -111,6 +110,12 @@ def measure(quick: bool) -> list[Figure]:
             at_least=False,
         ),
     ]
+
+
+def install() -> None:
+    """Have the load generator."""
+    if shutil.which("wrk") is None:
+        subprocess.run(["apt-get", "install", "-y", "-qq", "wrk"], check=True)
 
 
 def _served() -> "subprocess.Popen[str]":
@@ -168,5 +173,6 @@ def _latency(text: str, share: str) -> float:
     return float(found[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found[2]]
 
 
-def _detail(rounds: list[Round]) -> dict[str, float]:
+def detail(rounds: list[Round]) -> dict[str, float]:
+    """The median of everything that the rounds showed."""
     return {name: statistics.median(getattr(one, name) for one in rounds) for name in Round.__slots__}
