@@ -92,7 +92,11 @@ def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("trouble", "said"), [("lost", r"lost \["), ("twice", r"twice \["), ("moved", "order: False")])
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [("lost", r"lost \["), ("twice", r"twice \["), ("moved", "order: False")],
+    ids=["lost", "stored twice", "out of order"],
+)
 def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(
     deployment: Deployment, trouble: str, said: str
 ) -> None:
@@ -131,6 +135,10 @@ def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(
         until_up(deployment.database)
         load.flows()
 
+    said = [
+        each["reason"] for node in deployment.gateways for each in node.events() if each["event"] == "ingest.outage"
+    ]
+    assert any("No space left on device" in reason for reason in said)
     assert set(asked(deployment)) == {200}
     faults.hold(load, deployment.rows)
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
