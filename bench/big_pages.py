@@ -170,8 +170,6 @@ def _patterns() -> list[tuple[int, bytes, bytes]]:
             items.append({**item, "sp": speed, "dop": 1.1, "nos": 9, "tdis": rng.randrange(30), "clt": at_ms})
             place = (item["lat"], item["lon"])
             packed += samples.RECORD.pack(at_ms, *place, speed, samples.NO_FLAGS, samples.FLAG_OWN_TIME)
-                at_ms, item["lat"], item["lon"], speed, samples.NO_FLAGS, samples.FLAG_OWN_TIME
-            )
         made.append((number, json.dumps(items, separators=(",", ":")).encode(), packed))
     return made
 
