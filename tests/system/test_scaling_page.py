@@ -231,20 +231,10 @@ def site_of(prepared: Prepared, folder: Path, database: postgres.Cluster, *more:
         site.stop()
 
 
-def hold(prepared: Prepared, expected: dict[str, Answers], apis: list[Process]) -> None:
-    """Each api answers about each vehicle that devices drove what the one process does, byte by byte."""
-    for one, api in itertools.product(prepared.vehicles, apis):
+def hold(prepared: Prepared, expected: dict[str, Answers], apis: list[Process], of: list[fleet.Registered]) -> None:
+    """Each api answers about each of these vehicles what the one process does, byte by byte."""
+    for one, api in itertools.product(of, apis):
         assert answers(prepared, api.api, one) == expected[one.vehicle_id]
-
-
-def hold_of_bus(prepared: Prepared, expected: dict[str, Answers], apis: list[Process]) -> None:
-    """The same of scores, GPS events and accumulated scores of what came over the bus."""
-    for one, api in itertools.product(prepared.on_bus, apis):
-        assert _analytics(answers(prepared, api.api, one)) == _analytics(expected[one.vehicle_id])
-
-
-def _analytics(found: Answers) -> Answers:
-    return [(path, text) for path, text in found if "/analytics/" in path]
 
 
 def test_answers_of_the_one_process_are_worth_comparing(prepared: Prepared, expected: dict[str, Answers]) -> None:
@@ -267,7 +257,7 @@ def test_page_run_on_postgresql_answers_as_one_process_does(
 
         played(prepared, [each.ports["DEVICE"] for each in gateways], tmp_path / "srv/tls/ca.crt", of(database))
 
-        hold(prepared, expected, apis)
+        hold(prepared, expected, apis, prepared.vehicles)
 
 
 def test_page_run_with_kafka_answers_as_one_process_does(
@@ -294,8 +284,7 @@ def test_page_run_with_kafka_answers_as_one_process_does(
                 delivered(bus, messages)
                 everything_scored(of(database), trips_of(prepared, bus_rounds=turn))
 
-            hold(prepared, expected, apis)
-            hold_of_bus(prepared, expected, apis)
+            hold(prepared, expected, apis, [*prepared.vehicles, *prepared.on_bus])
             assert database.run("SELECT sum(next_offset) > 1000 FROM bus_position", database="tripline") == [(True,)]
 
 
@@ -305,8 +294,12 @@ def of(database: postgres.Cluster) -> Rows:
 
 
 def delivered(bus: brokers.Cluster, messages: list[tuple[str, dict[str, Any]]]) -> None:
-    """A customer's system writes to the bus, each vehicle's messages to one partition of a topic."""
+    """A customer's system writes to the bus, each vehicle's messages to one partition of a topic.
+
+    Without spaces between values: a payload is kept as it was sent, and `tripline ingest` takes them out.
+    """
     producer = Producer({"bootstrap.servers": bus.bootstrap, "acks": "all", "log_level": 0})
     for topic, message in messages:
-        producer.produce(topic, json.dumps(message).encode(), message["data"]["sensorId"].encode())
+        value = json.dumps(message, separators=(",", ":")).encode()
+        producer.produce(topic, value, message["data"]["sensorId"].encode())
     assert producer.flush(60) == 0
