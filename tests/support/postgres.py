@@ -28,6 +28,7 @@ from psycopg import sql
 
 from tests.support import required
 
+PREFIX = "tripline-postgres-"
 ADMINISTRATOR = "postgres"
 OWNER = "tripline"
 START_S = 60
@@ -137,7 +138,8 @@ class Cluster(Server):
         self._hosts = ",".join(["127.0.0.1", *beside])
         self._process: subprocess.Popen[bytes] | None = None
         # Not in a test's folder, which only its owner may enter: the server does not run as root.
-        self.folder = Path(tempfile.mkdtemp(prefix="tripline-postgres-", dir=within))
+        _sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=within))
         self._own(self.folder)
         try:
             self._initialise()
@@ -276,6 +278,17 @@ def cluster(*, durable: bool = False, password: str | None = None, **settings: A
         yield made
     finally:
         made.remove()
+
+
+def _sweep() -> None:
+    """Delete what runs left behind that were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        with contextlib.suppress(OSError, ValueError):
+            owner = int(left.name.removeprefix(PREFIX).partition("-")[0])
+            try:
+                os.kill(owner, 0)
+            except ProcessLookupError:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @cache
