@@ -13,7 +13,7 @@ from cyclopts.exceptions import CycloptsError
 from rich.console import Console
 
 from tripline import app as program
-from tripline import config_files
+from tripline import config_files, observe
 from tripline.cli import accounts, device, importing, ingest, installation, playing, push, serving, simulate, store
 from tripline.cli.base import FAILED, OK, WRONG_USE, commands, complain
 
@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
     # Whatever a command writes (accounts, mails, keys, where people drove) is its owner's alone, in any folder.
     os.umask(0o077)
+    # What a command prints is its answer: of what happens meanwhile only trouble is told, beside it. `serve` says more.
+    observe.configure_logging(level="warning", as_json=False)
     sys.exit(run(arguments))
 
 
