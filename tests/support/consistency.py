@@ -26,7 +26,7 @@ RULES = {
         WHERE sensor.service_type <> company.service_type""",
     "a sensor is on a vehicle of its company": """
         SELECT sensor.id FROM sensor LEFT JOIN vehicle ON vehicle.id = vehicle_id
-        WHERE vehicle_id IS NOT NULL AND sensor.company_id IS NOT vehicle.company_id""",
+        WHERE vehicle_id IS NOT NULL AND sensor.company_id IS DISTINCT FROM vehicle.company_id""",
     "a sensor on no vehicle is deactivated": """
         SELECT id FROM sensor WHERE vehicle_id IS NULL AND status <> 'DEACTIVATED'""",
     "a loan is the owner's, to a candidate": """
@@ -41,7 +41,8 @@ RULES = {
     "a right is of a company that has the vehicle, and whose person has it": """
         SELECT held.id FROM vehicle_user AS held JOIN vehicle ON vehicle.id = held.vehicle_id
         JOIN account ON account.id = held.user_id
-        WHERE held.company_id IS NOT account.company_id OR held.company_id <> vehicle.company_id AND NOT EXISTS (
+        WHERE held.company_id IS DISTINCT FROM account.company_id
+        OR held.company_id <> vehicle.company_id AND NOT EXISTS (
             SELECT 1 FROM vehicle_company AS loan
             WHERE loan.vehicle_id = vehicle.id AND loan.to_company_id = held.company_id)""",
     "a company has an administrator": """
@@ -49,7 +50,7 @@ RULES = {
             SELECT 1 FROM account WHERE account.company_id = company.id AND authority = 'COMPANY_ADMIN')""",
     "a company's operator is one of its service type": """
         SELECT company.id FROM company LEFT JOIN company AS operator ON operator.id = company.master_id
-        WHERE NOT operator.master OR operator.service_type IS NOT company.service_type
+        WHERE NOT operator.master OR operator.service_type IS DISTINCT FROM company.service_type
         OR company.master AND company.master_id <> company.id""",
     "a line that is in use has a number": """
         SELECT sensor_id FROM carrier_line WHERE mdn IS NULL AND nw_status IN ('01', '02', '03', '04')""",
