@@ -69,7 +69,7 @@ def play(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=server.data.parent,
-        env={**servers.environment(), "PATH": path},
+        env={**servers.environment(data=server.data), "PATH": path},
         text=True,
         start_new_session=True,
     ) as shell:
