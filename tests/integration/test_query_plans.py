@@ -159,7 +159,7 @@ def played(folder):
         seen[now[0]].add(statement)
 
     async def scenario():
-        app = rest.Rest(file)
+        app = rest.Rest(database)
         try:
             world = await World(app).settle()
             for operation in reading().values():
@@ -168,12 +168,12 @@ def played(folder):
         finally:
             await app.close()
 
-    file = stores.fresh_file(folder)
+    database = stores.fresh(folder)
     open_engine = sqlite.open_engine
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite, "open_engine", opened)
         asyncio.run(scenario())
-    return {name: plans(file, statements) for name, statements in seen.items()}
+    return {name: plans(database.path, statements) for name, statements in seen.items()}
 
 
 def plans(file, statements):

@@ -37,6 +37,10 @@ def publish_packet(topic: str, body: bytes, packet_id: int, *, duplicate: bool =
     return bytes([0x3A if duplicate else 0x32]) + _remaining_length(len(inside)) + inside
 
 
+UNAVAILABLE = 3
+"""The return code of a server that cannot take anything in for now."""
+
+
 class RefusedError(Exception):
     """CONNACK carried a return code other than 0."""
 
@@ -73,6 +77,9 @@ class CarefulDevice:
             try:
                 writer.write(connect_packet(self.token))
                 connack = await asyncio.wait_for(reader.readexactly(4), 5)
+                if connack[3] == UNAVAILABLE:
+                    await asyncio.sleep(retry_s)
+                    continue
                 if connack[3]:
                     raise RefusedError(connack[3])
                 again = list(waiting.values())

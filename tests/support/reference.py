@@ -234,7 +234,7 @@ def refusal_classes() -> set[type[Refusal]]:
     while waiting:
         for each in waiting.pop().__subclasses__():
             waiting.append(each)
-            if "code" in vars(each):
+            if "code" in vars(each) and each.__module__.startswith("tripline."):
                 found.add(each)
     return found
 

@@ -62,11 +62,12 @@ def test_wrong_use_exits_2_and_prints_nothing_on_stdout(capsys, arguments):
 
 
 @pytest.mark.parametrize("role", ["api", "gateway", "worker"])
-def test_role_of_a_scaled_out_server_refuses(capsys, role):
+def test_role_without_a_shared_store_refuses(capsys, role):
     assert ran(capsys, "serve", "--role", role) == (
         cli.WRONG_USE,
         "",
-        "tripline: This version runs every role in one process; --role accepts only `all`.\n",
+        "tripline: A process with a part of the roles works on a shared store: set store.url (TRIPLINE_STORE_URL) to"
+        " postgresql://..., or let one process do all.\n",
     )
 
 

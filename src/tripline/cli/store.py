@@ -15,7 +15,12 @@ from tripline.store.copying import Progress
 
 _TOLD_EVERY: Final = 100_000
 
-store = App(name="store", help="The store as a whole.", help_format="plaintext")
+store = App(
+    name="store",
+    help="The store as a whole.",
+    help_format="plaintext",
+    help_epilogue="Example: tripline store copy --from /srv/tripline --to postgresql://tripline@db.example/tripline",
+)
 base.commands.command(store)
 
 

@@ -98,7 +98,7 @@ def test_statements_of_the_pusher_look_at_no_more_than_they_need(tx):
         steps = tx.connection.connection.driver_connection.execute(f"EXPLAIN QUERY PLAN {sql}", (0,) * len(order))
         plans[name] = [step[3] for step in steps]
 
-    assert len(plans) == 5
+    assert len(plans) == 6
     assert [
         name for name, steps in plans.items() if any("SCAN" in step or "TEMP B-TREE" in step for step in steps)
     ] == []
