@@ -398,7 +398,9 @@ def test_reader_whose_library_gave_up_is_made_anew_and_reads_again_what_was_not_
         first, second = await reader.read(), await reader.read()
         reader.done(first)
         reader._troubles.fatal = True
-        found = await read(reader, 15)
+        found = []
+        while 10 not in found or found[-1] != 24:  # a batch that lay ready may come before it begins anew
+            found += [message.offset for message in (await reader.read()).messages]
         kept = reader.kept(second)
         await reader.close()
         return found, kept
@@ -406,5 +408,5 @@ def test_reader_whose_library_gave_up_is_made_anew_and_reads_again_what_was_not_
     bus.put(topic, [b"%d" % number for number in range(25)], partition=0)
     found, kept = whole(play())
 
-    assert [message.offset for message in found if message.offset >= 10][-15:] == list(range(10, 25))
+    assert found[-15:] == list(range(10, 25))
     assert kept.messages == []
