@@ -3,15 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+OF_STORES := tests/contract tests/unit tests/integration
 EVERY_CORE := -n 2 --dist loadfile --no-loadscope-reorder
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-sqlite test-postgresql check bench bench-quick bench-scaled serve format docs
+.PHONY: help demo test test-postgresql test-faults check bench bench-quick bench-scaled serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
-	@echo "make test    every test, on SQLite and then what has to do with stores on PostgreSQL (installs what the tests need from the system when it is missing and allowed)"
-	@echo "make test-sqlite, make test-postgresql  the half of it on one store"
+	@echo "make test    the suite on SQLite, then what speaks to a store on PostgreSQL (installs what the tests need from the system when it is missing and allowed)"
+	@echo "make test-postgresql  the suite on PostgreSQL"
+	@echo "make test-faults  processes, servers, brokers and networks that fail under load"
 	@echo "make check   format, lint, types, import contract, unit and house tests: under a minute"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
@@ -34,18 +36,18 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@status=0; for store in sqlite postgresql; do \
-		echo "$(BIN)/python -m pytest $(EVERY_CORE) --store=$$store"; \
-		$(BIN)/python -m pytest $(EVERY_CORE) --store=$$store || status=1; \
-	done; exit $$status
-
-test-sqlite: $(STAMP)
-	./tests/support/install-system
-	$(BIN)/python -m pytest $(EVERY_CORE)
+	@status=0; \
+	$(BIN)/python -m pytest $(EVERY_CORE) --ignore=tests/faults || status=1; \
+	$(BIN)/python -m pytest $(EVERY_CORE) --store=postgresql $(OF_STORES) || status=1; \
+	exit $$status
 
 test-postgresql: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(EVERY_CORE) --store=postgresql
+	$(BIN)/python -m pytest $(EVERY_CORE) --ignore=tests/faults --store=postgresql
+
+test-faults: $(STAMP)
+	./tests/support/install-system
+	$(BIN)/python -m pytest $(EVERY_CORE) tests/faults
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
