@@ -160,11 +160,14 @@ class Others:
     carrier: CarrierLines
     webhooks: WebhookSender
     mailer: Mailer
-    bus_writer: BusWriter | None = None
+    letters: BusWriter | None = None
+    """What writes dead letters; None: there is no bus, or this process does not read customers' topics."""
     customers: BusReader | None = None
     """What brings customers' messages; None: nothing does, or not to this process."""
     frames: Frames | None = None
     """What brings frames that gateways wrote; None: nothing does, or not to this process."""
+    buffer: BusWriter | None = None
+    """What writes frames; None: they are stored here, or devices do not come to this process."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Others:
@@ -173,9 +176,10 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
         _mailer(config, clock),
-        _bus_writer(config, opened),
+        _letters(config, opened),
         _customers(config, opened),
         _frames(config, opened),
+        _buffer(config, opened),
     )
 
 
@@ -197,9 +201,9 @@ def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.Asyn
     return carrier
 
 
-def _bus_writer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
-    """What writes to the bus, when there is one."""
-    if not config.bus.url:
+def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
+    """What writes dead letters, where customers' topics are read."""
+    if not config.bus.url or not config_files.does(config, "worker"):
         return None
     writer = bus_kafka_writer.KafkaWriter(config.bus)
     opened.push_async_callback(writer.close)
@@ -225,6 +229,15 @@ def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
     reader = bus_kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
     opened.push_async_callback(reader.close)
     return Frames(reader, bus_kafka_log.KafkaLog(config.bus, topic=topic))
+
+
+def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
+    """What writes frames, where devices come and the bus stands between."""
+    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "gateway"):
+        return None
+    writer = bus_kafka_writer.KafkaWriter(config.bus, patient=True)
+    opened.push_async_callback(writer.close)
+    return writer
 
 
 def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:

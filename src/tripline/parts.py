@@ -173,8 +173,8 @@ def _pipeline_door(config: Config, ground: Ground, *, stored_until: StoredUntil 
 
 def _ingress(config: Config, ground: Ground, others: Others, presence: PresenceKeeper) -> Ingress:
     intake: IngestDoor | BufferDoor
-    if config.bus.buffer_devices and others.bus_writer is not None:
-        intake = BufferDoor(others.bus_writer, topic=config.bus.buffer_topic)
+    if others.buffer is not None:
+        intake = BufferDoor(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
     else:
         intake = _pipeline_door(config, ground)
     listener = DeviceListener(
@@ -255,11 +255,11 @@ def _bus_door(config: Config, ground: Ground, others: Others) -> tuple[Worker, .
     """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
-    if others.customers is None or others.bus_writer is None:
+    if others.customers is None or others.letters is None:
         return (silence.run,)
     door = BusDoor(
         reader=others.customers,
-        writer=others.bus_writer,
+        writer=others.letters,
         batches=BusBatches(
             store=store,
             ids=ground["ids"],

@@ -1,6 +1,7 @@
 """A cluster of three: nodes are killed and come back, nothing acknowledged is lost, and away is away in time."""
 
 import asyncio
+import random
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from tests.support import brokers
 from tripline import config
 from tripline.adapters import bus_kafka_topics
 from tripline.adapters.bus_kafka_reader import KafkaReader
-from tripline.adapters.bus_kafka_writer import KafkaWriter
+from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES, KafkaWriter
 from tripline.ports import BusNote, Outage
 
 pytestmark = pytest.mark.slow
@@ -155,6 +156,34 @@ def test_cluster_that_is_away_is_an_outage_in_time_and_is_written_to_again_when_
     assert values[-1] == b"after"
 
 
+def test_patient_writer_drops_nothing_however_long_nobody_takes_it_and_keeps_the_order(bus):
+    """A message that was given up while the next one is taken would be stored behind it when it is sent again."""
+    topic = "patient"
+    bus.make_topic(topic, partitions=1)
+    down = [broker for broker in bus.brokers if broker is not bus.leader(topic)]
+
+    async def play():
+        writer, told = KafkaWriter(config.Bus(url=bus.url, timeout_s=1), patient=True), Told()
+        await writer.deliver([BusNote(topic, b"k", b"before")])
+        for broker in down:
+            broker.kill()
+        for number in range(30):
+            writer.send(BusNote(topic, b"k", b"%d" % number), told, number)
+            await asyncio.sleep(0.1)
+        at_return = list(told.well)
+        for broker in down:
+            broker.start()
+        await until(lambda: len(told.well) + len(told.badly) == 30)
+        await writer.close()
+        return at_return, told
+
+    at_return, told = whole(play())
+
+    assert at_return == told.badly == []
+    assert told.well == list(range(30))
+    assert [message.value() for message in bus.kept(topic)] == [b"before", *(b"%d" % number for number in range(30))]
+
+
 def test_queue_fills_while_no_node_is_there_and_then_refuses_at_once(bus):
     bus.make_topic("nobody")
 
@@ -215,6 +244,20 @@ def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):
     assert len(topics["ours"].partitions) == 5
     assert [len(part.replicas) for part in topics["ours"].partitions.values()] == [3] * 5
     assert len(topics[made.dead_letters].partitions) == 1
+
+
+def test_message_as_long_as_the_writer_tries_fits_into_the_buffer_topic(bus):
+    made = config.Bus(url=bus.url, buffer_devices=True, buffer_topic="long", replicas=3)
+
+    async def play():
+        await bus_kafka_topics.make(made)
+        writer = KafkaWriter(made)
+        await writer.deliver([BusNote("long", b"k", random.Random(1).randbytes(MESSAGE_BYTES - 1_000))])
+        await writer.close()
+
+    whole(play())
+
+    assert [len(message.value()) for message in bus.kept("long")] == [MESSAGE_BYTES - 1_000]
 
 
 def test_topics_that_cannot_be_made_are_an_outage(bus):

@@ -8,9 +8,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tripline.adapters import bus_kafka_options
+from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES
 from tripline.config import Bus
 from tripline.ports import Outage
 
+_ENVELOPE_BYTES: Final = 65_536
+"""What a batch of one message adds to it, at most."""
 _HOUR_MS: Final = 3_600_000
 _AS_THE_BROKERS_SAY: Final = -1
 
@@ -28,7 +31,11 @@ def _topics(settings: Bus) -> list[NewTopic]:
     if settings.dead_letters:
         found.append(NewTopic(settings.dead_letters, 1, replicas))
     if settings.buffer_devices:
-        kept = {"retention.ms": str(int(settings.buffer_hours * _HOUR_MS)), "cleanup.policy": "delete"}
+        kept = {
+            "retention.ms": str(int(settings.buffer_hours * _HOUR_MS)),
+            "cleanup.policy": "delete",
+            "max.message.bytes": str(MESSAGE_BYTES + _ENVELOPE_BYTES),
+        }
         found.append(NewTopic(settings.buffer_topic, settings.buffer_partitions, replicas, config=kept))
     return found
 
@@ -39,7 +46,9 @@ def _make(settings: Bus, topics: list[NewTopic]) -> None:
     del options["allow.auto.create.topics"]
     try:
         admin = AdminClient(options)
-        made = admin.create_topics(topics, request_timeout=settings.timeout_s)
+        there = admin.list_topics(timeout=settings.timeout_s).topics
+        missing = [topic for topic in topics if topic.topic not in there]
+        made = admin.create_topics(missing, request_timeout=settings.timeout_s) if missing else {}
         for name, done in made.items():
             _settled(name, done.exception(settings.timeout_s + 5))
     except (KafkaException, TimeoutError) as error:

@@ -28,6 +28,7 @@ MESSAGE_BYTES: Final = 2**23
 """Longest message that is tried; brokers have a limit of their own, 1 MiB unless they are told otherwise."""
 CROWDED: Final = 0.8
 _REFUSED: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.INVALID_MSG})
+_FOR_EVER: Final = 0
 _WAIT_S: Final = 0.25
 _GATHER_S: Final = 0.002
 """Between two looks at what became of messages: each look wakes the loop, whatever it brings."""
@@ -39,7 +40,8 @@ _Outcome: TypeAlias = tuple[Receipts, Any, KafkaError | None]
 class KafkaWriter:
     """Implements `ports.BusWriter`. Make it on the event loop; close it at the end."""
 
-    def __init__(self, settings: Bus) -> None:
+    def __init__(self, settings: Bus, *, patient: bool = False) -> None:
+        """A patient one tries for ever: a message is not dropped while others of its key are behind it."""
         self._troubles = bus_kafka_options.Troubles("writer")
         self._timeout_s = settings.timeout_s
         self._crowded_at = max(1, int(settings.queue * CROWDED))
@@ -53,7 +55,7 @@ class KafkaWriter:
             "queue.buffering.max.messages": settings.queue,
             "queue.buffering.max.kbytes": QUEUED_KIB,
             "message.max.bytes": MESSAGE_BYTES,
-            "message.timeout.ms": int(settings.timeout_s * 1000),
+            "message.timeout.ms": _FOR_EVER if patient else int(settings.timeout_s * 1000),
             "request.timeout.ms": int(settings.timeout_s * 1000),
             "error_cb": self._troubles.note,
         }
