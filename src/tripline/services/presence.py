@@ -110,7 +110,8 @@ class PresenceKeeper:
         next_at = loop.time()
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), LOOK_S)
+                async with asyncio.timeout(LOOK_S):
+                    await self._asked.wait()
                 await asyncio.sleep(next_at - loop.time())
                 next_at = loop.time() + GATHER_S
             self._asked.clear()

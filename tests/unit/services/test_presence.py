@@ -312,6 +312,22 @@ def test_more_who_stay_away_than_a_batch_are_told_without_waiting_for_the_next_l
     assert [connected for connected, _ in scene.told()] == [True] * (BATCH + 1) + [False] * (BATCH + 1)
 
 
+@pytest.mark.parametrize("turns", range(6))
+def test_cancelled_in_the_moment_in_which_it_is_asked_ends(scene, turns):
+    """Waiting must not swallow the cancellation, in whichever turn of the loop it comes."""
+
+    async def work():
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(scene.keeper.run(list))
+            await asyncio.sleep(0.05)
+            scene.keeper._asked.set()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            running.cancel()
+
+    scene.run(work())
+
+
 def test_round_ends_although_others_come_all_the_time(scene, monkeypatch):
     writes = 0
     write = scene.store.write

@@ -69,7 +69,8 @@ class BufferDoor:
         """Abandon who waits too long, until `stop`: frames are written by whoever offers them."""
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), LOOK_S)
+                async with asyncio.timeout(LOOK_S):
+                    await self._stop.wait()
             self._look()
 
     def stop(self) -> None:
