@@ -128,10 +128,13 @@ def wired(
         pusher = Pusher(
             store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock, holder=node.id
         )
-        keeper = buffered.door if buffered else ingress.intake if ingress else None
-        workers += _workers(
-            config, ground, others, keeper.let_go_of if isinstance(keeper, IngestDoor) else None, api_url
-        )
+        pipeline = buffered.door if buffered else ingress.intake if ingress else None
+        if not isinstance(pipeline, IngestDoor):
+            pipeline = None
+        if pipeline is None and others.customers is not None:
+            pipeline = _pipeline_door(config, ground)
+            workers.append(pipeline.run)
+        workers += _workers(config, ground, others, pipeline, api_url)
         if buffered is not None:
             workers += [buffered.door.run, buffered.drain.run]
         workers.append(Undertaker(store=store).run)
@@ -224,10 +227,12 @@ def _rim(
     )
 
 
-def _workers(config: Config, ground: Ground, others: Others, let_go: LetGo | None, api_url: str) -> tuple[Worker, ...]:
-    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables.
+def _workers(
+    config: Config, ground: Ground, others: Others, pipeline: IngestDoor | None, api_url: str
+) -> tuple[Worker, ...]:
+    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, parts of tables, the bus.
 
-    `let_go`: of the pipeline of this process, when it has one.
+    `pipeline`: of this process, when it has one.
     """
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     postman = Postman(
@@ -238,7 +243,7 @@ def _workers(config: Config, ground: Ground, others: Others, let_go: LetGo | Non
         signals=signals,
         clock=clock,
     )
-    let_go = let_go or partial(_let_go_everywhere, config, ground)
+    let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
     return (
         Scorer(scoring=config.scoring, harsh=config.harsh, **ground).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
@@ -247,15 +252,15 @@ def _workers(config: Config, ground: Ground, others: Others, let_go: LetGo | Non
         postman.run,
         Sweeper(store=store, clock=clock).run,
         PartKeeper(store=store, settings=config.ingest, clock=clock).run,
-        *_bus_door(config, ground, others),
+        *_bus_door(config, ground, others, pipeline),
     )
 
 
-def _bus_door(config: Config, ground: Ground, others: Others) -> tuple[Worker, ...]:
+def _bus_door(config: Config, ground: Ground, others: Others, pipeline: IngestDoor | None) -> tuple[Worker, ...]:
     """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
-    if others.customers is None or others.letters is None:
+    if others.customers is None or others.letters is None or pipeline is None:
         return (silence.run,)
     door = BusDoor(
         reader=others.customers,
@@ -267,6 +272,7 @@ def _bus_door(config: Config, ground: Ground, others: Others) -> tuple[Worker, .
             zone=zoneinfo.ZoneInfo(config.time_zone),
             grace_s=config.bus.grace_s,
             max_items=config.devices.max_items,
+            devices=pipeline,
         ),
         topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
         dead_letters=config.bus.dead_letters,

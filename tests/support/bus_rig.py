@@ -2,14 +2,16 @@
 
 import json
 import zoneinfo
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.ingest_rig import NOW, Rig
 from tripline.config import Harsh, Scoring
 from tripline.domain.ids import CompanyId
-from tripline.services.bus.batches import BusBatches, Outcome
-from tripline.services.bus.messages import Message
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.messages import Message, Outcome
+from tripline.services.ingest.pipeline import Begin, Frame, Taken
 from tripline.services.scores.scorer import Scorer
 from tripline.wire.bus import EVENTS, MICROTRIPS, TRIPS
 
@@ -20,16 +22,34 @@ _KINDS: Any = {MICROTRIPS: "microtrip", TRIPS: "trip", EVENTS: "event"}
 _TOPICS = {kind: topic for topic, kind in _KINDS.items()}
 
 
+class _Devices:
+    """The rig's pipeline, of which there is only one on a store of our own."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+
+    async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> Taken:
+        return await self._rig.pipeline.take_in(frames, now_ms=self._rig.now_ms, begin=begin)
+
+
 class BusRig(Rig):
     """A bus door without a bus; use it as a context."""
-
-    grace_s = 0.0
 
     def start(self) -> None:
         super().start()
         self.now_ms = max(self.now_ms, LATER)
-        self.batches = BusBatches(
-            store=self.store, ids=self.ids, signals=self.signals, zone=ZONE, grace_s=self.grace_s, max_items=1000
+        self.batches = self.bus_door()
+
+    def bus_door(self, *, grace_s: float = 0.0) -> BusBatches:
+        """Another one over the same store and pipeline."""
+        return BusBatches(
+            store=self.store,
+            ids=self.ids,
+            signals=self.signals,
+            zone=ZONE,
+            grace_s=grace_s,
+            max_items=1000,
+            devices=_Devices(self),
         )
 
     def deliver(self, *messages: Any, topic: str | None = None, company: str | None = None) -> Outcome:

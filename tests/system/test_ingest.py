@@ -92,6 +92,31 @@ def test_real_drives_from_a_file_are_scored_like_those_of_a_device(tmp_path: Pat
     assert (offline.returncode, offline.stdout) == (0, stored)
 
 
+def test_lines_as_the_device_itself_would_send_them_are_scored_like_its_own(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    bodies = [body for number, drive in enumerate(producers.drives()) for body in drive.bodies(number)]
+    with servers.serving(data) as server, Company(server.api, data) as company:
+        device, beside, before = (company.vehicle_with_sensor(number) for number in (1, 2, 3))
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        box = CarefulDevice(device.token, server.device_host, server.device_port, tls)
+        asyncio.run(asyncio.wait_for(box.play([json.dumps(body).encode() for body in bodies]), PATIENCE_S))
+        file = written(tmp_path / "messages.jsonl", (body | {"sensorId": beside.sensor_id} for body in bodies))
+
+        done = servers.run("ingest", str(file), "--data", str(data))
+        again = servers.run("ingest", str(file), "--data", str(data))
+        expected = judged(company, device, 3)
+        found = judged(company, beside, 3)
+
+    stopped = written(tmp_path / "stopped.jsonl", (body | {"sensorId": before.sensor_id} for body in bodies))
+    offline = servers.run("ingest", str(stopped), "--data", str(data))
+    count = len(bodies)
+    stored = f"messages {count}, stored: microtrips {count - 4}, trips 4, duplicates 0, rejected 0\n"
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", stored)
+    assert again.stdout == f"messages {count}, stored: nothing, duplicates {count}, rejected 0\n"
+    assert found == expected
+    assert (offline.returncode, offline.stdout) == (0, stored)
+
+
 def test_file_with_unusable_lines_says_which_and_why(tmp_path: Path) -> None:
     data = tmp_path / "data"
     file = tmp_path / "bad.jsonl"

@@ -1,11 +1,13 @@
 """Customers' messages from a file through the bus door's reader, with no bus: for old drives, trials and repairs.
 
 Works beside a running server as well as without one; trips that it ends are scored by the server, when it runs. A file
-that was taken in before changes nothing, so one that was broken off is simply given again.
+that was taken in before changes nothing, so one that was broken off is simply given again; of lines that are a device's
+own messages that holds for as long as the pipeline remembers what it took in.
 
 Not here: what is printed (`cli/ingest.py`), what happens to a batch (`services/bus/batches.py`).
 """
 
+import asyncio
 import contextlib
 import zoneinfo
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,13 +18,16 @@ from tripline.adapters import signals_local
 from tripline.chores import installation
 from tripline.config import Config
 from tripline.domain.ids import CompanyId
-from tripline.services.bus.batches import BusBatches, Outcome
-from tripline.services.bus.messages import Message, Refused
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.messages import Message, Outcome, Refused
+from tripline.services.ingest.intake import IngestDoor
 from tripline.wire import bus, bus_lines, bus_read
 from tripline.wire.bus_read import Kind
 
 BATCH_BYTES: Final = 4 * 2**20
 """Messages of a batch, together."""
+GAP_S: Final = 0.02
+"""Between two batches: on a file of our own a server places what devices send anew whenever somebody else commits."""
 Progress = Callable[[int], None]
 """Told how many lines are done."""
 Show = Callable[[Refused], None]
@@ -49,6 +54,7 @@ async def ingested(
             for refused in outcome.refused:
                 total.reasons[refused.rejected.reason] += 1
             progress(lines)
+            await asyncio.sleep(GAP_S)
     return lines, total
 
 
@@ -56,14 +62,24 @@ async def ingested(
 async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with installation.store_of(config) as store, installation.numbering(store) as maker:
+        # Servers look for themselves every few seconds: nobody here has anything to be told.
+        signals = signals_local.LocalSignals()
         yield BusBatches(
             store=store,
             ids=maker,
-            # Servers look for themselves every few seconds: nobody here has anything to be told.
-            signals=signals_local.LocalSignals(),
+            signals=signals,
             zone=zoneinfo.ZoneInfo(config.time_zone),
             grace_s=config.bus.grace_s,
             max_items=config.devices.max_items,
+            devices=IngestDoor(
+                store=store,
+                settings=config.ingest,
+                scoring_grace_s=config.scoring.grace_s,
+                max_items=config.devices.max_items,
+                ids=maker,
+                signals=signals,
+                clock=app.now_ms,
+            ),
         )
 
 

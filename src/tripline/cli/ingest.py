@@ -43,7 +43,8 @@ def ingest(
     """Take in bus messages from a file, beside a running server or without one. Exits 1 when any cannot be used.
 
     A line is {"data": ..., "msgType": ...} or {"topic": ..., "value": ...}. What was taken in before is a duplicate and
-    changes nothing, so a file that was broken off is given again. The server scores the trips when it runs.
+    changes nothing, so a file that was broken off is given again; a device's own messages within 10 minutes. The server
+    scores the trips when it runs.
     """
     config = base.settings(place, {})
     shown = 0

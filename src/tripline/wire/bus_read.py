@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tripline.wire import bus_payloads, bus_reasons, device_body
+from tripline.wire import bus_payloads, bus_reasons, device, device_body
 from tripline.wire.bus_fields import Values
 from tripline.wire.bus_reasons import rejected
 from tripline.wire.readings import Event, LatestValues, Microtrip, Rejected, Trip
@@ -49,6 +49,8 @@ class Opened(msgspec.Struct, gc=False, kw_only=True):
     envelope: bytes
     """JSON of the message as sent, without the payload (4.19)."""
     body: bytes
+    of_device: bytes | None = None
+    """The message as the device would send it, when it names no trip: it is placed like what devices send (4.14)."""
 
 
 def opened(body: bytes, *, topic_kind: Kind | None) -> Opened | Rejected:
@@ -112,6 +114,7 @@ def _opened(envelope: dict[str, Any], text: bytes, body: bytes, topic_kind: Kind
         payload_text=payload[1],
         envelope=_around(envelope, data),
         body=body,
+        of_device=_of_device(text) if is_header and values.get("tripId") is None else None,
     )
 
 
@@ -143,6 +146,15 @@ def _payload(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text:
     if not isinstance(payload, dict | list):
         return bus_reasons.PAYLOAD_FORM
     return payload, _raw(payload, data, envelope, text)
+
+
+_BY_KEY = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _of_device(text: bytes) -> bytes:
+    """What of the message is the device's, byte for byte as it stands there."""
+    said = _BY_KEY.decode(text)
+    return b"{" + b",".join(b'"%b":%b' % (key.encode(), said[key]) for key in said if key in device.KEYS) + b"}"
 
 
 class _Inside(msgspec.Struct, gc=False):

@@ -7,7 +7,7 @@ follows device-messages (rule letters stand beside the code); the parts are `dev
 Not here: trips, redeliveries, the store (`services/ingest`); what REST returns of a payload (`device_answers.py`).
 """
 
-from typing import Any
+from typing import Any, Final
 
 from tripline.wire import (
     device_body,
@@ -24,6 +24,9 @@ from tripline.wire.device_items import Header
 from tripline.wire.device_kinds import Item
 from tripline.wire.device_reasons import rejected
 from tripline.wire.readings import Event, LatestValues, Microtrip, Reading, Trip
+
+KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
+"""What a message with its header has, the payload among it."""
 
 
 def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> list[Reading]:

@@ -33,7 +33,6 @@ from tripline.wire.device_items import Header
 from tripline.wire.device_kinds import Item
 from tripline.wire.readings import Event, LatestValues, Microtrip, Reading, Rejected, Trip
 
-_HEADER_KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
 _TELLING: Final = {
     101: ("dtcc",),
     102: ("dclat", "dclon", "dcwlat", "dcwlon"),
@@ -129,7 +128,7 @@ class _Message:
                 yield Finding(Sort.COERCED, "ty", f"{words.shown(value)} read as the number {self._number()}")
             elif key == "try" and self._header.parking and used:
                 yield Finding(Sort.NOTE, "try", "2 in the header counts for each object that has no `try` itself")
-            elif key not in _HEADER_KEYS:
+            elif key not in device.KEYS:
                 yield Finding(Sort.UNKNOWN, key, "not documented beside `pld`; not kept: put values into `pld`")
 
     def _number(self) -> int | None:

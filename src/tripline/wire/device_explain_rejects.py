@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from tripline.wire import device, device_kinds, device_msgpack, device_reasons
 from tripline.wire import device_explain_words as words
-from tripline.wire import device_kinds, device_msgpack, device_reasons
 from tripline.wire.device_explain_words import Finding, Sort
 
 _AROUND: Final = 20
@@ -59,7 +59,7 @@ def _not_object(_topic: str, body: bytes, _fields: dict[str, Any], _most: int) -
 
 
 def _no_payload(_topic: str, _body: bytes, fields: dict[str, Any], _most: int) -> tuple[str, str]:
-    beside = [key for key in fields if key not in ("ty", "ts", "pld", "try", "ap", "sid")][:_MOST_NAMED]
+    beside = [key for key in fields if key not in device.KEYS][:_MOST_NAMED]
     if beside:
         return "pld", f"{', '.join(f'`{key}`' for key in beside)} stand beside `ty`: they belong into `pld`"
     return "pld", "`pld` is null" if "pld" in fields else "there is no `pld`"

@@ -2,17 +2,17 @@
 
 The rows that a batch depends on are locked, in the order of `docs/locks.md`, before anything is decided, so two workers
 may have messages of one trip at the same time: the topics are independent of each other and have no keys. Nothing is
-remembered from one batch to the next.
+remembered from one batch to the next. Devices' own messages go on to the pipeline, when the others are kept.
 
 What fails without being the store's fault is narrowed down to the message that causes it, which is set aside; the
 others go on. Not here: where messages come from (`door.py`, `chores/ingest.py`), the rules (`wire/bus_read.py`,
-`placing.py`).
+`placing.py`), devices' own messages (`headed.py`).
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -22,9 +22,10 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
 from tripline.ports import Outage, Signals
 from tripline.services import hints
+from tripline.services.bus import headed, placing
 from tripline.services.bus import messages as reading
-from tripline.services.bus import placing
-from tripline.services.bus.messages import Message, Read, Refused
+from tripline.services.bus.headed import TakesFrames
+from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
 from tripline.services.bus.placing import Admitted, Ground, Placer
 from tripline.services.hints import Hint
 from tripline.services.ingest import pushing
@@ -51,23 +52,6 @@ class _Stale(Exception):  # noqa: N818  a state of the world: read again
     """Somebody changed what the batch was placed by."""
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of a batch."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    """How many of each kind were stored, and how many were `duplicate`."""
-    refused: list[Refused] = field(default_factory=list)
-    """What could not be used; it is in the rejected-message log."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    """How many could not be used, by reason, where who asks counts them."""
-
-    def add(self, other: "Outcome") -> None:
-        """Both together."""
-        self.counts += other.counts
-        self.refused += other.refused
-
-
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What a transaction did."""
@@ -81,9 +65,18 @@ class BusBatches:
     """Takes batches of customers' messages in, one at a time."""
 
     def __init__(
-        self, *, store: Store, ids: TimeIds, signals: Signals, zone: tzinfo, grace_s: float, max_items: int
+        self,
+        *,
+        store: Store,
+        ids: TimeIds,
+        signals: Signals,
+        zone: tzinfo,
+        grace_s: float,
+        max_items: int,
+        devices: TakesFrames,
     ) -> None:
-        """`zone` is that of times as text; `grace_s` the wait between a trip message and its scoring."""
+        """`zone` is that of times as text; `grace_s` the wait between a trip message and its scoring; `devices` takes
+        in messages that are a device's own."""
         self._store = store
         self._ids = ids
         self._signals = signals
@@ -91,10 +84,21 @@ class BusBatches:
         self._grace_ms = round(grace_s * 1000)
         self._max_items = max_items
         self._wishes = Wishes(store, signals)
+        self._devices = devices
 
     async def take_in(self, batch: Sequence[Message], *, now_ms: int) -> Outcome:
-        """Store the batch; taken in again it changes nothing. Raises `Outage` when the store is away: then nothing of
-        it is kept."""
+        """Store the batch; taken in again it changes nothing. Raises `Outage` when the store is away: then it is to be
+        taken in again, for some of it may be kept."""
+        outcome = await self._taken(batch, now_ms)
+        if outcome.headed:
+            # Behind the others, which change nothing when an outage has them come again.
+            of_devices = await headed.take_in(outcome.headed, door=self._devices, now_ms=now_ms)
+            self._report(of_devices, counted=True)
+            outcome.add(of_devices)
+        return outcome
+
+    async def _taken(self, batch: Sequence[Message], now_ms: int) -> Outcome:
+        """What has a place among the customers' trips is kept, and what cannot be used is in the log."""
         try:
             return await self._through(batch, now_ms)
         except Outage:
@@ -113,8 +117,8 @@ class BusBatches:
         outcome = Outcome()
         if len(batch) > 1:
             half = len(batch) // 2
-            outcome.add(await self.take_in(batch[:half], now_ms=now_ms))
-            outcome.add(await self.take_in(batch[half:], now_ms=now_ms))
+            outcome.add(await self._taken(batch[:half], now_ms))
+            outcome.add(await self._taken(batch[half:], now_ms))
             return outcome
         message = batch[0]
         _log.error(
@@ -137,11 +141,13 @@ class BusBatches:
         read = self._read
         reads = await asyncio.to_thread(read, opened, sensors, now_ms) if is_long else read(opened, sensors, now_ms)
         outcome.refused += [each for each in reads if isinstance(each, Refused)]
+        outcome.headed += [each for each in reads if isinstance(each, Headed)]
         usable = [each for each in reads if isinstance(each, Read)]
-        kept = await self._kept(usable, outcome.refused, sensors, now_ms)
-        outcome.counts += kept.counts
-        outcome.refused += kept.refused
-        hints.tell(self._signals, kept.hints)
+        if usable or outcome.refused:
+            kept = await self._kept(usable, outcome.refused, sensors, now_ms)
+            outcome.counts += kept.counts
+            outcome.refused += kept.refused
+            hints.tell(self._signals, kept.hints)
         self._report(outcome)
         return outcome
 
@@ -152,13 +158,15 @@ class BusBatches:
 
     def _read(
         self, opened: Sequence[tuple[Message, Opened | Rejected]], sensors: dict[str, Sensor], now_ms: int
-    ) -> list[Read | Refused]:
-        found: list[Read | Refused] = []
+    ) -> list[Read | Headed | Refused]:
+        found: list[Read | Headed | Refused] = []
         for message, each in opened:
             if isinstance(each, Rejected):
                 found.append(Refused(message, each))
             elif each.sensor_id not in sensors:
                 found.append(Refused(message, bus_reasons.rejected(bus_reasons.UNKNOWN_SENSOR, message.body)))
+            elif each.of_device is not None:
+                found.append(placing.headed(message, each, each.of_device, sensors[each.sensor_id]))
             else:
                 found.append(
                     reading.read(
@@ -246,8 +254,9 @@ class BusBatches:
             values += (message.partition, message.offset)
         bus_records.LOG.insert(tx, values)
 
-    def _report(self, outcome: Outcome) -> None:
-        """Metrics; one log line for each reason of refusal, with the place of the first such message."""
+    def _report(self, outcome: Outcome, *, counted: bool = False) -> None:
+        """Metrics; one log line for each reason of refusal, with the place of the first such message. `counted`: the
+        reasons are in the metrics."""
         for kind, count in outcome.counts.items():
             observe.BUS_MESSAGES.labels(kind).inc(count)
         first: dict[str, Refused] = {}
@@ -255,7 +264,8 @@ class BusBatches:
             first.setdefault(each.rejected.reason, each)
         for reason, count in Counter(each.rejected.reason for each in outcome.refused).items():
             observe.BUS_MESSAGES.labels("rejected").inc(count)
-            observe.REJECTS.labels(reason).inc(count)
+            if not counted:
+                observe.REJECTS.labels(reason).inc(count)
             message = first[reason].message
             _log.info(
                 "bus.reject",

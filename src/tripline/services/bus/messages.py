@@ -3,8 +3,9 @@
 Not here: the reading itself (`wire/bus_read.py`), what is done with it (`placing.py`).
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TypeAlias
 
@@ -63,6 +64,39 @@ class Read:
     records: Sequence[Record]
     left_out: Sequence[Rejected]
     """What is wrong with it, or with some of its elements."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Headed:
+    """A device's own message, from its sensor's owner (4.14)."""
+
+    message: Message
+    sensor_id: SensorId
+    company_id: CompanyId
+    """The owner."""
+    body: bytes
+    """As the device would send it."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a batch."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many of each kind were stored, and how many were `duplicate`."""
+    refused: list[Refused] = field(default_factory=list)
+    """What could not be used; it is in the rejected-message log."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How many could not be used, by reason, where who asks counts them."""
+
+    headed: list[Headed] = field(default_factory=list)
+    """What is a device's own and was not taken in yet."""
+
+    def add(self, other: "Outcome") -> None:
+        """Both together."""
+        self.counts += other.counts
+        self.refused += other.refused
+        self.headed += other.headed
 
 
 def read(message: Message, opened: Opened, *, sensor_type: str, zone: tzinfo, received_ms: int, max_items: int) -> Read:

@@ -14,12 +14,13 @@ from typing import Any
 from tripline.domain import bus, ids, trips
 from tripline.domain.ids import RowNo, TimeIds, UserId, VehicleId
 from tripline.domain.trips import Cause, State
-from tripline.services.bus.messages import Read, Record, Refused
+from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
 from tripline.services.bus.telling import Telling
 from tripline.services.push.notices import Subject
 from tripline.store.bus_facts import Facts, Sensor
 from tripline.store.bus_trips import BusTrip
 from tripline.wire import bus_fields, bus_payloads, bus_reasons
+from tripline.wire.bus_read import Opened
 from tripline.wire.readings import Event, LatestValues, Microtrip, Trip
 
 
@@ -68,7 +69,7 @@ def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list
         sensor = sensors.get(read.opened.sensor_id)
         if sensor is None:
             refused.append(Refused(read.message, _why(bus_reasons.UNKNOWN_SENSOR, read)))
-        elif {read.opened.company_id, read.message.company_id} - {None, sensor.company_id}:
+        elif _is_foreign(read.message, read.opened, sensor):
             refused.append(Refused(read.message, _why(bus_reasons.COMPANY, read)))
         elif read.opened.trip_id is None and any(_needs_trip(record) for record in read.records):
             refused.append(Refused(read.message, _why(bus_reasons.NO_TRIP, read), sensor.id))
@@ -76,6 +77,17 @@ def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list
             refused += [Refused(read.message, rejected, sensor.id) for rejected in read.left_out]
             found.append(Admitted(read, sensor))
     return found
+
+
+def headed(message: Message, opened: Opened, body: bytes, sensor: Sensor) -> Headed | Refused:
+    """The device's own message, which is `body`, when it comes from the owner of the sensor."""
+    if _is_foreign(message, opened, sensor):
+        return Refused(message, bus_reasons.rejected(bus_reasons.COMPANY, message.body))
+    return Headed(message, sensor.id, sensor.company_id, body)
+
+
+def _is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
+    return bool({opened.company_id, message.company_id} - {None, sensor.company_id})
 
 
 def vehicle_of(message: Admitted, facts: Facts) -> VehicleId | None:

@@ -16,7 +16,7 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services.ingest import closing, cutting, letting_go, watching
-from tripline.services.ingest.pipeline import Begin, Frame, Pipeline
+from tripline.services.ingest.pipeline import Begin, Frame, Pipeline, Taken
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
@@ -120,11 +120,11 @@ class IngestDoor:
         if self._store.shared:
             await letting_go.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
 
-    async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> None:
+    async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> Taken:
         """Take a batch through that was cut elsewhere, between those of this door. Raises `Outage`: nothing is kept
         but what `begin` was asked for in transactions before."""
         async with self._passing:
-            await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
+            return await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
@@ -197,7 +197,8 @@ class IngestDoor:
         """Wait before the store is tried again, longer with every outage in a row."""
         pause_s = _PAUSES_S[min(self._outages, len(_PAUSES_S)) - 1]
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), pause_s)
+            async with asyncio.timeout(pause_s):
+                await self._stop.wait()
         # Open to the next batch, which is the trial: shut until one succeeds, no frame would ever come to be it.
         self._shut = False
         if self._waiting or self._changed:

@@ -12,6 +12,7 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tripline import observe
@@ -41,6 +42,21 @@ Refusal = tuple[SensorId, str, int, Rejected]
 """Sensor, topic, receipt (epoch ms), and what is wrong."""
 Begin = Callable[[WriteTx, Sequence[Frame]], None]
 """What a transaction that keeps these frames begins with. It may raise `Outage`: then they are not kept."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of a batch."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many readings were kept, by kind; how many were `redelivered`; how many were an `answer`."""
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def add(self, other: "Taken") -> None:
+        """Both together."""
+        self.counts += other.counts
+        self.refusals += other.refusals
+
 
 LONG_BYTES: Final = 2**15
 """A body that is not read on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
@@ -96,7 +112,7 @@ class Pipeline:
         silent: Collection[SensorId] = (),
         again: Collection[SensorId] = (),
         begin: Begin = _nothing_else,
-    ) -> None:
+    ) -> Taken:
         """Take a batch of frames to its end; end the trips of the `silent` sensors; read the sensors in `again` anew.
 
         Raises `Outage` when the store is away: then every frame that was not settled is not kept, and no track of its
@@ -107,12 +123,12 @@ class Pipeline:
         concerned.update(silent, again)
         try:
             try:
-                await self._as_it_is(frames, concerned, silent, now_ms, begin)
+                return await self._as_it_is(frames, concerned, silent, now_ms, begin)
             except Outage:
                 raise
             except Exception:  # noqa: BLE001  a second try tells what the clock did
                 await self._skip_numbers(concerned, now_ms)
-                await self._as_it_is(frames, concerned, silent, now_ms, begin)
+                return await self._as_it_is(frames, concerned, silent, now_ms, begin)
         except Outage:
             self.tracks.forget(concerned)
             raise
@@ -120,7 +136,7 @@ class Pipeline:
             self.tracks.forget(concerned)
             if not frames:
                 raise
-            await self._narrow_down(frames, now_ms, silent, again, begin)
+            return await self._narrow_down(frames, now_ms, silent, again, begin)
 
     async def _as_it_is(
         self,
@@ -129,20 +145,22 @@ class Pipeline:
         silent: Collection[SensorId],
         now_ms: int,
         begin: Begin,
-    ) -> None:
+    ) -> Taken:
         """Through, again for as long as another process changes meanwhile what the batch is placed against."""
         for turn in range(TRIES):
             try:
                 return await self._through(frames, concerned, silent, now_ms, begin)
             except Stale:
                 if self._store.shared:
-                    # Whom another process took a sensor from waits a while, or both would for ever.
                     self.tracks.forget(concerned)
-                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
                 else:
                     self.tracks.forget_all()
                     self._wishes.forget()
                     self._watches.forget()
+                if self._store.shared or turn:
+                    # Whom another process took a sensor from waits a while, or both would for ever. Beside a store of
+                    # our own others commit rarely: once more at once.
+                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
         raise Outage("Other processes take in data of the same sensors all the time.")
 
     async def _skip_numbers(self, concerned: Collection[SensorId], now_ms: int) -> None:
@@ -159,7 +177,7 @@ class Pipeline:
         silent: Collection[SensorId],
         now_ms: int,
         begin: Begin,
-    ) -> None:
+    ) -> Taken:
         over = await self._over(concerned, silent, now_ms)
         readings, answers, refusals = await self._decoded(frames)
         items = await self._check(readings, now_ms)
@@ -169,7 +187,9 @@ class Pipeline:
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
         await self._keep(lambda tx: begin(tx, frames), concerned, rows, messages, answers, refusals, traces, now_ms)
         acknowledge(frames)
-        self._tell(rows, refusals, redelivered=len(readings) - len(items), answers=len(answers))
+        taken = Taken(_counts(rows, readings, items, answers), refusals)
+        self._tell(rows, taken)
+        return taken
 
     async def _over(
         self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
@@ -275,13 +295,13 @@ class Pipeline:
         silent: Collection[SensorId],
         again: Collection[SensorId],
         begin: Begin,
-    ) -> None:
+    ) -> Taken:
         """Something is wrong with the batch: take its halves in, and set the one bad frame aside."""
         if len(frames) > 1:
             half = len(frames) // 2
-            await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again, begin=begin)
-            await self.take_in(frames[half:], now_ms=now_ms, begin=begin)
-            return
+            taken = await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again, begin=begin)
+            taken.add(await self.take_in(frames[half:], now_ms=now_ms, begin=begin))
+            return taken
         source, topic, body, received_ms, _, _ = frames[0]
         _log.exception("ingest.failed", sensor=source.sensor_id)
         refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
@@ -293,7 +313,9 @@ class Pipeline:
 
         await self._store.write(write, locked=True)
         acknowledge(frames)
-        self._tell(Rows(), refusals)
+        taken = Taken(refusals=refusals)
+        self._tell(Rows(), taken)
+        return taken
 
     def _log_rows(self, refusals: Sequence[Refusal], now_ms: int) -> list[Any]:
         log: list[Any] = []
@@ -305,19 +327,13 @@ class Pipeline:
                 log += (no, "device", sensor_id, topic[:limit], refused.reason, detail[:limit], body)
         return log
 
-    def _tell(self, rows: Rows, refusals: Sequence[Refusal], *, redelivered: int = 0, answers: int = 0) -> None:
+    def _tell(self, rows: Rows, taken: Taken) -> None:
         """Who waits for scoring jobs; metrics; one log line for each reason of refusal."""
         if rows.jobs:
             self._signals.notify(observe.SIGNAL_SCORING_DUE)
-        for kind, count in (
-            ("microtrip", len(rows.microtrips) // driving.MICROTRIPS.width),
-            ("event", len(rows.events) // driving.EVENTS.width),
-            ("trip", len(rows.messages)),
-            ("redelivered", redelivered),
-            ("answer", answers),
-        ):
-            if count:
-                observe.FRAMES.labels(kind).inc(count)
+        for kind, count in taken.counts.items():
+            observe.FRAMES.labels(kind).inc(count)
+        refusals = taken.refusals
         self.refused += len(refusals)
         if not refusals:
             return
@@ -325,6 +341,17 @@ class Pipeline:
         for reason, count in Counter(refused.reason for _, _, _, refused in refusals).items():
             observe.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
+
+
+def _counts(rows: Rows, readings: Sequence[Item], items: Sequence[Item], answers: Sequence[Answered]) -> Counter[str]:
+    """What is in the rows, by kind; `items` are those of the `readings` that are new."""
+    kept = {
+        "microtrip": len(rows.microtrips) // driving.MICROTRIPS.width,
+        "event": len(rows.events) // driving.EVENTS.width,
+        "trip": len(rows.messages),
+    }
+    kept["latest"] = len(items) - sum(kept.values())
+    return +Counter(kept | {"redelivered": len(readings) - len(items), "answer": len(answers)})
 
 
 def acknowledge(frames: Sequence[Frame]) -> None:

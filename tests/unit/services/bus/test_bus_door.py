@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.support.bus_messages import microtrip, trip
 from tests.support.bus_rig import BusRig
-from tests.support.ingest_rig import COMPANY
+from tests.support.ingest_rig import COMPANY, NOW, SENSOR
+from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.domain.ids import CompanyId
 from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, Outage
@@ -159,3 +160,26 @@ def test_topic_says_whose_messages_it_carries(rig):
     turn(rig, bus)
 
     assert rig.rows(tables.trip, "state") == ["COMPLETE"]
+
+
+def test_devices_own_message_that_cannot_be_used_is_a_dead_letter_too(rig):
+    bus = Bus(batch({"ty": 50, "ts": NOW, "pld": {}, "sensorId": SENSOR}, {"ty": 2, "ts": NOW, "pld": 7}))
+
+    turn(rig, bus)
+
+    assert bus.steps == ["letters 2", "done 2"]
+    assert [(each["reason"], each["offset"]) for each in bus.letters] == [("no_sensor", 41), ("unknown_type", 40)]
+    assert json.loads(bus.letters[1]["body"])["sensorId"] == SENSOR
+    assert sorted(rig.rows(tables.rejected_message, "source", "reason")) == [
+        ("bus", "no_sensor"),
+        ("device", "unknown_type"),
+    ]
+
+
+def test_devices_own_messages_wait_for_a_store_that_is_away(rig):
+    bus = Bus(batch({**of_device(NOW), "sensorId": SENSOR}, microtrip()), store=rig.store, outages=2)
+
+    turn(rig, bus)
+
+    assert bus.steps == ["done 2"]
+    assert sorted(rig.rows(tables.trip, "source")) == ["bus", "device"]

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from tests.support import drives, stores
 from tests.support.bus_messages import OTHER_TRIP, TRIP, event, microtrip, sample, trip
-from tests.support.bus_rig import LATER, ZONE, BusRig, message, reasons
+from tests.support.bus_rig import LATER, BusRig, message, reasons
 from tests.support.ingest_rig import DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, item
 from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.config import Ingest
 from tripline.ports import Outage
-from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.silence import Silence
 from tripline.services.ingest import ending
 from tripline.store import tables
@@ -24,9 +23,7 @@ GRACE_MS = 60_000
 @pytest.fixture
 def graced(rig: BusRig) -> BusRig:
     """The rig, with the grace of 60 s."""
-    rig.batches = BusBatches(
-        store=rig.store, ids=rig.ids, signals=rig.signals, zone=ZONE, grace_s=GRACE_MS / 1000, max_items=1000
-    )
+    rig.batches = rig.bus_door(grace_s=GRACE_MS / 1000)
     return rig
 
 
@@ -375,10 +372,7 @@ def test_batches_of_one_trip_at_the_same_time_store_everything_once(rig):
     batches = [drive()[at::3] for at in range(3)]
 
     async def work() -> None:
-        doors = [
-            BusBatches(store=rig.store, ids=rig.ids, signals=rig.signals, zone=ZONE, grace_s=0, max_items=1000)
-            for _ in range(6)
-        ]
+        doors = [rig.bus_door() for _ in range(6)]
         await asyncio.gather(
             *(
                 door.take_in([message(each) for each in batches[at % 3]], now_ms=rig.now_ms)

@@ -1,10 +1,12 @@
 """Every reading rule of bus-messages 4, through reading, placing and keeping; the number is in the test's name."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
+from tests.support import drives, stores
 from tests.support.bus_messages import (
     OTHER_TRIP,
     PLACEHOLDER,
@@ -16,8 +18,9 @@ from tests.support.bus_messages import (
     trip,
 )
 from tests.support.bus_rig import LATER, BusRig, message, reasons
-from tests.support.ingest_rig import COMPANY, DRIVER, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE
+from tests.support.ingest_rig import COMPANY, DRIVER, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, item
 
+from tripline.ports import Outage
 from tripline.store import tables
 
 STRANGER = "99999999-0000-11ef-8000-000000000009"
@@ -293,6 +296,52 @@ def test_rule_4_13_data_without_payload_anywhere_is_rejected(rig):
     ]
 
 
+def headed(body: Any, **beside: Any) -> dict[str, Any]:
+    """What a device would send, with its sensor beside it."""
+    sent = json.loads(body) if isinstance(body, bytes) else body
+    return {**sent, "sensorId": SENSOR, **beside}
+
+
+OF_DEVICE: list[dict[str, Any]] = [
+    *map(json.loads, drives.straight_trip(1, NOW)[:-1]),
+    {"ty": 102, "ts": NOW + 60_000, "pld": {"tid": 1, "dclat": 36.01, "dclon": 127.5}},
+    {"ty": 104, "ts": NOW + 61_000, "pld": {"wbv": 11}},
+    {"ty": 2, "ts": NOW + 62_000, "pld": {"cm": ["10", "30"]}},
+    json.loads(drives.straight_trip(1, NOW)[-1]),
+    {"ty": 2, "ts": NOW + 200_000, "pld": [item(NOW + 200_000 + at * 1_000, tid=2 + at // 3) for at in range(6)]},
+    {"ty": "8", "try": 2, "ts": NOW + 300_000, "pld": {"tid": 9, "lat": 37.5, "lon": 127.0, "clt": NOW + 300_000}},
+    {"pld": {"tid": 9, "dis": 5}, "ts": NOW + 310_000, "ty": 7},
+]
+"""A drive with events and a latest value, two that no message ends, a parking."""
+STORED: dict[Any, tuple[str, ...]] = {
+    tables.trip: (
+        *("company_id", "sensor_id", "vehicle_id", "user_id", "service_type", "device_type", "tid", "parking", "state"),
+        *("start_ms", "end_ms", "closed_ms", "message_ty", "message_key", "distance_m", "payload", "not_scored"),
+        *("source", "envelope"),
+    ),
+    tables.microtrip: ("ts", "ty", "payload", "samples", "envelope"),
+    tables.device_event: (
+        *("company_id", "sensor_id", "vehicle_id", "user_id", "device_type", "ty", "sent_ty", "ts", "event_ms"),
+        *("lat", "lon", "payload", "envelope"),
+    ),
+    tables.sensor_attribute: ("sensor_id", "name", "updated_ms", "payload"),
+    tables.driving_score: ("score", "accel", "de_accel", "over_speed", "distance_m"),
+    tables.sensor: ("id", "last_trip_msg_type"),
+    tables.vehicle: ("id", "last_trip_msg_type"),
+}
+
+
+def stored(rig: BusRig) -> dict[str, list[Any]]:
+    """What is in the store, without ids and numbers, and which trips records belong to, by their order."""
+    found = {table.name: rig.rows(table, *columns) for table, columns in STORED.items()}
+    trips = rig.rows(tables.trip, "no", "id")
+    places = {key: at for at, both in enumerate(trips) for key in both}
+    found["of trips"] = [places[no] for no in rig.rows(tables.microtrip, "trip_no")]
+    found["events of trips"] = [places.get(trip_id) for trip_id in rig.rows(tables.device_event, "trip_id")]
+    found["latest"] = [places.get(trip_id) for trip_id in rig.rows(tables.vehicle, "latest_trip_id")]
+    return found
+
+
 def test_rule_4_14_message_with_the_header_of_devices_is_read_as_one(rig):
     headed = {"ty": 2, "ts": NOW, "pld": {"tid": 1, "lat": 37.5, "lon": 127.0, "sp": 40, "clt": NOW}}
 
@@ -300,10 +349,159 @@ def test_rule_4_14_message_with_the_header_of_devices_is_read_as_one(rig):
     assert counts(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11}, "sensorID": SENSOR}) == {"event": 1}
 
     assert rig.rows(tables.microtrip, "ty", "ts") == [(2, NOW)]
+    assert rig.rows(tables.trip, "id", "source") == [(TRIP, "bus")]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_rule_4_14_header_form_without_a_trip_makes_the_rows_that_the_device_would(seeded, tmp_path, at_once):
+    batches = [OF_DEVICE] if at_once else [[each] for each in OF_DEVICE]
+    with BusRig.fresh(tmp_path, template=seeded) as device:
+        for bodies in batches:
+            device.send(*bodies)
+        device.score()
+        expected = stored(device)
+    told: Counter[str] = Counter()
+    with BusRig.fresh(tmp_path, template=seeded) as rig:
+        for bodies in batches:
+            told += rig.deliver(*(headed(each) for each in bodies)).counts
+        rig.score()
+
+        assert stored(rig) == expected
+        assert len(rig.rows(tables.driving_score)) == 1
+        assert rig.rows(tables.trip, "state", "parking") == [
+            *(("COMPLETE", False), ("LAPSED", False), ("LAPSED", False), ("COMPLETE", True))
+        ]
+        assert told == {"microtrip": 83, "event": 2, "latest": 1, "trip": 2}
+
+
+def test_rule_4_14_header_form_delivered_again_changes_nothing(rig):
+    timed = [headed(each) for each in OF_DEVICE]
+    rig.deliver(*timed)
+    rig.score()
+    before = stored(rig)
+
+    assert counts(rig, *timed) == {"duplicate": 87, "latest": 1}
+    rig.restart()
+    assert counts(rig, *timed) == {"duplicate": 87, "latest": 1}
+
+    assert stored(rig) == before
+    assert rig.rows(tables.scoring_job) == []
+
+
+def test_rule_4_14_header_form_goes_on_with_the_trip_that_the_device_began(rig):
+    bodies = [json.loads(body) for body in drives.straight_trip(1, NOW, samples=4)]
+    rig.send(*bodies[:2])
+
+    assert counts(rig, headed(bodies[1]), headed(bodies[2])) == {"duplicate": 1, "microtrip": 1}
+    rig.send(*bodies[3:])
+    assert counts(rig, headed(bodies[4])) == {"duplicate": 1}
+
+    assert rig.rows(tables.trip, "state", "end_ms") == [("COMPLETE", NOW + 6_000)]
+    assert len(rig.rows(tables.microtrip)) == 4
+
+
+def test_rule_4_14_header_form_of_a_black_box_that_parks_is_no_drive(rig):
+    rig.deliver(headed({"ty": 8, "try": 2, "ts": NOW, "pld": {"tid": 9, "lat": 37.5, "lon": 127.0}}))
+
+    assert rig.rows(tables.trip, "device_type", "parking") == [("BLACKBOX", True)]
+
+
+def test_rule_4_14_header_form_with_line_breaks_in_texts_and_numbers_out_of_range_is_read(rig):
+    body = b'\xef\xbb\xbf{"sensorId":"%b","ty":104,"ts":%d,"pld":{"wbv":1e999,"as":"a\nb"}}' % (SENSOR.encode(), NOW)
+
+    assert counts(rig, body) == {"event": 1}
+
+    assert rig.rows(tables.device_event, "payload") == [b'{"wbv":null,"as":"a\\nb"}']
 
 
 def test_rule_4_14_header_form_without_a_sensor_is_rejected(rig):
     assert reasons(rig.deliver({"ty": 2, "ts": NOW, "pld": {}})) == ["no_sensor"]
+
+
+def test_rule_4_14_header_form_of_an_unknown_sensor_is_rejected(rig):
+    assert reasons(rig.deliver(headed(OF_DEVICE[0], sensorId=STRANGER))) == ["unknown_sensor"]
+
+    assert rig.rows(tables.rejected_message, "reason", "source", "bus_partition") == [("unknown_sensor", "bus", 0)]
+    assert rig.rows(tables.trip) == []
+
+
+@pytest.mark.parametrize(("said", "topics"), [(STRANGER, None), (None, STRANGER), (COMPANY, STRANGER)])
+def test_rule_4_14_header_form_of_another_company_is_rejected_and_not_shown_to_the_owner(rig, said, topics):
+    outcome = rig.deliver(headed(OF_DEVICE[0], companyId=said), company=topics)
+
+    assert reasons(outcome) == ["company"]
+    assert rig.rows(tables.rejected_message, "reason", "sensor_id", "source") == [("company", None, "bus")]
+    assert rig.rows(tables.trip) == []
+    assert counts(rig, headed(OF_DEVICE[0], companyId=COMPANY), company=COMPANY) == {"microtrip": 1}
+
+
+@pytest.mark.parametrize("trip_id", ["x", "", PLACEHOLDER])
+def test_rule_4_14_header_form_with_a_trip_that_is_none_is_rejected_as_any(rig, trip_id):
+    assert reasons(rig.deliver(headed(OF_DEVICE[0], tripId=trip_id))) == ["no_trip"]
+    assert counts(rig, headed(OF_DEVICE[0], tripId=None)) == {"microtrip": 1}
+
+
+def test_rule_4_14_header_form_that_cannot_be_used_is_in_the_log_as_the_devices_and_told_to_the_sender(rig):
+    unknown = headed({"ty": 50, "ts": NOW, "pld": {"a": 1}})
+    partly = headed({"ty": 2, "ts": NOW, "pld": [item(NOW), 7]})
+
+    outcome = rig.take([message(unknown, topic="sf-event", offset=7), message(partly, offset=8)])
+
+    assert [(each.rejected.reason, each.message.offset) for each in outcome.refused] == [
+        ("unknown_type", 7),
+        ("item_form", 8),
+    ]
+    assert outcome.counts == {"microtrip": 1}
+    assert rig.rows(tables.rejected_message, "reason", "source", "sensor_id", "topic") == [
+        ("unknown_type", "device", SENSOR, "v1/sensors/me/tre"),
+        ("item_form", "device", SENSOR, "v1/sensors/me/tre"),
+    ]
+
+
+def test_rule_4_14_header_form_waits_while_the_store_is_away_and_comes_again_with_its_batch(rig):
+    take_in, tries = rig.pipeline.take_in, 0
+
+    async def away_at_first(*args: Any, **more: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        rig.store.away = tries == 1
+        return await take_in(*args, **more)
+
+    rig.pipeline.take_in = away_at_first
+    with pytest.raises(Outage):
+        rig.deliver(microtrip(), headed(OF_DEVICE[0]))
+    rig.store.away = False
+
+    assert counts(rig, microtrip(), headed(OF_DEVICE[0])) == {"duplicate": 1, "microtrip": 1}
+
+    assert sorted(rig.rows(tables.trip, "source")) == ["bus", "device"]
+    assert len(rig.rows(tables.microtrip)) == 2
+
+
+def test_rule_4_14_sensor_that_changes_hands_meanwhile_takes_nothing_of_its_former_owner(rig):
+    register_company(rig)
+    take_in = rig.pipeline.take_in
+
+    async def sold(*args: Any, **more: Any) -> Any:
+        new_owner = update(tables.sensor).where(tables.sensor.c.id == SENSOR).values(company_id=STRANGER)
+        await rig.store.write(lambda tx: tx.run(new_owner))
+        return await take_in(*args, **more)
+
+    rig.pipeline.take_in = sold
+    with pytest.raises(Outage):
+        rig.deliver(headed(OF_DEVICE[0]), company=COMPANY)
+
+    assert reasons(rig.deliver(headed(OF_DEVICE[0]), company=COMPANY)) == ["company"]
+    assert rig.rows(tables.trip) == []
+
+
+def test_rule_4_14_header_form_that_the_program_fails_on_is_set_aside_and_the_others_go_on(rig):
+    rig.run(rig.store.write(lambda tx: stores.spoil(tx, "INSERT ON device_event", when="new.ty = 102")))
+
+    outcome = rig.deliver(microtrip(), *map(headed, OF_DEVICE))
+
+    assert reasons(outcome) == ["internal"]
+    assert dict(outcome.counts) == {"microtrip": 84, "event": 1, "latest": 1, "trip": 2}
 
 
 # 4.15
