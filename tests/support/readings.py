@@ -1,0 +1,95 @@
+"""Everything that REST tells customers: every GET route of the published document, asked about every object that fits.
+
+What no installation has of its own (pages, documents, health) is left out.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from tests.support import answers
+
+ABOUT_THE_PROGRAM = ("/account/", "/api/asyncapi.json", "/api/docs", "/api/openapi.json", "/health/", "/metrics")
+FOLLOWED = 4
+"""Pages of a list that are walked; all of it is in one page as well."""
+Said = tuple[int, bytes]
+"""Status and body; of a refusal no body, for it tells the time."""
+Reading = dict[str, Said]
+"""By who asked, and what."""
+
+
+def routes() -> dict[str, Mapping[str, Any]]:
+    """The GET routes that answer about what an installation holds, with their parameters in the query."""
+    return {
+        path: {each["name"]: each for each in methods["get"].get("parameters", []) if each["in"] == "query"}
+        for path, methods in sorted(answers.document()["paths"].items())
+        if "get" in methods and not path.startswith(ABOUT_THE_PROGRAM)
+    }
+
+
+def read(api: str, tokens: Mapping[str, str], known: Mapping[str, Sequence[str]]) -> Reading:
+    """What each of these accounts is answered. `known`: values of parameters, by their names in the document."""
+    found: Reading = {}
+    with httpx.Client(base_url=api, timeout=30) as client:
+        for (name, token), (route, query) in itertools.product(tokens.items(), routes().items()):
+            client.headers["X-Authorization"] = f"Bearer {token}"
+            for path in _paths(route, known):
+                for asked in _queries(query, known):
+                    _ask(client, found, name, path, asked)
+    return found
+
+
+def unanswered(reading: Reading) -> set[str]:
+    """Routes that told nobody anything: refused to all, or empty lists."""
+    told = {question.split(" ")[1] for question, (status, body) in reading.items() if status == 200 and _says(body)}
+    return {route for route in routes() if not any(_fits(route, path) for path in told)}
+
+
+def _ask(client: httpx.Client, found: Reading, name: str, path: str, asked: Mapping[str, str]) -> None:
+    """One question; where the answer is a page, some that follow."""
+    query = dict(asked)
+    for _ in range(FOLLOWED):
+        answer = client.get(path, params=query)
+        assert answer.status_code < 500, answer.text
+        told = answer.content if answer.status_code == 200 else b""
+        found[f"{name} {path} {query}"] = (answer.status_code, told)
+        following = answer.json().get("nextPageLink") if told.startswith(b"{") else None
+        if following is None:
+            return
+        query = dict(asked) | {key: _text(value) for key, value in following.items() if value is not None}
+
+
+def _paths(route: str, known: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    names = [part[1:-1] for part in route.split("/") if part.startswith("{")]
+    for values in itertools.product(*(known[name] for name in names)):
+        yield route.format(**dict(zip(names, values, strict=True)))
+
+
+def _queries(query: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """A list whole, from page to page, and by each of its other parameters; an object by each of those."""
+    if "limit" in query:
+        yield {"limit": "2"}
+        yield {"limit": "1000", **({"ascOrder": "true"} if "ascOrder" in query else {})}
+    elif not any(each.get("required") for each in query.values()):
+        yield {}
+    page = {"limit": "1000"} if "limit" in query else {}
+    for name in query:
+        for value in known.get(name, ()):
+            yield {**page, name: value}
+
+
+def _text(value: Any) -> str:
+    return str(value["id"] if isinstance(value, dict) else value)
+
+
+def _says(body: bytes) -> bool:
+    return body not in (b"", b"{}") and not body.startswith(b'{"data":[],')
+
+
+def _fits(route: str, path: str) -> bool:
+    parts, given = route.split("/"), path.split("/")
+    return len(parts) == len(given) and all(
+        part.startswith("{") or part == own for part, own in zip(parts, given, strict=True)
+    )
