@@ -119,7 +119,7 @@ _OWNER: Final = Hot(
     "key",
 )
 _WANTS_RESULTS: Final = Hot(
-    select(company.c.rpc_notify_host.is_not(None)).where(company.c.id == bindparam("key")),
+    select(func.trim(func.coalesce(company.c.rpc_notify_host, "")) != "").where(company.c.id == bindparam("key")),
     "key",
 )
 

@@ -158,6 +158,15 @@ def test_result_is_pushed_to_whom_asked_for_it(rig, asked, pushes):
     assert len(rig.pushed()) == pushes
 
 
+@pytest.mark.parametrize(("host", "pushes"), [(None, 0), ("", 0), ("  ", 0), ("receiver.example", 1)])
+def test_result_is_pushed_verbatim_to_a_company_with_an_address_for_it(rig, host, pushes):
+    rig.change(tables.company, COMPANY, rpc_notify_host=host)
+
+    result(rig, ask(rig))
+
+    assert len(rig.rows(tables.push_outbox, "channel")) == pushes
+
+
 def test_result_that_is_no_json_is_pushed_as_text_b5(rig):
     rig.want([300])
     rig.change(tables.company, COMPANY, rpc_notify_host="receiver.example")
