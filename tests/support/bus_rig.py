@@ -32,6 +32,19 @@ class _Devices:
         return await self._rig.pipeline.take_in(frames, now_ms=self._rig.now_ms, begin=begin)
 
 
+def door_over(rig: Rig, *, grace_s: float = 0.0) -> BusBatches:
+    """A bus door's batches over the store and the pipeline of the rig."""
+    return BusBatches(
+        store=rig.store,
+        ids=rig.ids,
+        signals=rig.signals,
+        zone=ZONE,
+        grace_s=grace_s,
+        max_items=1000,
+        devices=_Devices(rig),
+    )
+
+
 class BusRig(Rig):
     """A bus door without a bus; use it as a context."""
 
@@ -42,15 +55,7 @@ class BusRig(Rig):
 
     def bus_door(self, *, grace_s: float = 0.0) -> BusBatches:
         """Another one over the same store and pipeline."""
-        return BusBatches(
-            store=self.store,
-            ids=self.ids,
-            signals=self.signals,
-            zone=ZONE,
-            grace_s=grace_s,
-            max_items=1000,
-            devices=_Devices(self),
-        )
+        return door_over(self, grace_s=grace_s)
 
     def deliver(self, *messages: Any, topic: str | None = None, company: str | None = None) -> Outcome:
         """Take messages in as one batch, each from the topic of its `msgType` when none is given."""

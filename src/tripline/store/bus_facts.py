@@ -85,13 +85,14 @@ def load(
 def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
     """Keep the rows from changing until the commit; whether they still say what the facts say.
 
-    In the order in which locks are taken: vehicles, sensors, people, each by id. On SQLite nobody else writes anyway.
+    In the order in which the device pipeline takes them: sensors, vehicles, people, each by id (docs/locks.md). On SQLite
+    nobody else writes anyway.
     """
     _everything(scope)
     if not tx.shared:
         return True
-    vehicles = _vehicles(tx, facts.vehicles, locked=True)
     rows = _rows(tx, _SENSORS.with_for_update(key_share=True), facts.sensors)
+    vehicles = _vehicles(tx, facts.vehicles, locked=True)
     people = _people(tx, facts.people, locked=True)
     return (vehicles, {row.id: Sensor(*row) for row in rows}, people) == (facts.vehicles, facts.sensors, facts.people)
 

@@ -218,7 +218,7 @@ class BusBatches:
         return _Kept(placer.counts, refused, told)
 
     def _ground(self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int) -> Ground:
-        """What the messages are placed by, locked: trips, jobs, vehicles, sensors, people."""
+        """What the messages are placed by, locked: trips, jobs, sensors, vehicles, people."""
         named = {message.trip_id for message in messages if message.trip_id is not None}
         trips = bus_trips.lock(tx, SCOPE, named)
         facts = bus_facts.load(

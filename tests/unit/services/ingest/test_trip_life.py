@@ -126,6 +126,15 @@ def test_i1_h8_silence_of_thirty_minutes_by_receipt_ends_a_trip(rig: Rig, knows:
     assert rig.rows(tables.trip, "closed_ms") == [NOW + 6000 + 30 * MINUTE + 1]
 
 
+def test_h8_trip_that_ends_without_a_message_leaves_the_last_kind_of_message_as_it_was(rig: Rig) -> None:
+    rig.send(microtrip(NOW))
+
+    sweep(rig, NOW + 31 * MINUTE)
+
+    assert [row[1] for row in states(rig)] == ["LAPSED"]
+    assert latest(rig) == (0, 0, "MICROTRIP", "MICROTRIP")
+
+
 def test_i1_a_microtrip_in_time_keeps_the_trip_from_lapsing(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.send(microtrip(NOW + 29 * MINUTE), at=NOW + 29 * MINUTE)
