@@ -85,8 +85,8 @@ def load(
 def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
     """Keep the rows from changing until the commit; whether they still say what the facts say.
 
-    In the order in which the device pipeline takes them: sensors, vehicles, people, each by id (docs/locks.md). On SQLite
-    nobody else writes anyway.
+    In the order in which the device pipeline takes them (docs/locks.md): sensors, vehicles, people, each by id. On
+    SQLite nobody else writes anyway.
     """
     _everything(scope)
     if not tx.shared:
