@@ -47,7 +47,7 @@ async def examined(config: Config) -> doctor.Report:
         certificate_end_ms=_certificate_end(config, folder),
     )
     if damage or seen.schema != seen.newest_schema:
-        return doctor.Report(doctor.about(seen, now_ms=app.now_ms()), {}, [])
+        return doctor.Report(doctor.about(seen, now_ms=app.now_ms()))
     store = sqlite.SqliteStore(database)
     try:
         return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=app.now_ms()))
@@ -62,10 +62,10 @@ async def _examined_shared(config: Config) -> doctor.Report:
     try:
         schema = migrate.version_of_shared(url)
     except migrate.DatabaseError as error:
-        return doctor.Report([doctor_shared.unusable(str(error)), certificate], {}, [])
+        return doctor.Report([doctor_shared.unusable(str(error)), certificate])
     findings = [doctor.schema(schema, newest), certificate]
     if schema != newest:
-        return doctor.Report(findings, {}, [])
+        return doctor.Report(findings)
     store = PostgresStore(url, readers=1, writers=1)
     try:
         seen = await store.read(lambda tx: inspection_shared.look(tx, clock=app.now_ms))
@@ -133,7 +133,7 @@ async def imported(
 async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
     """An id maker beside those of running servers: in a slot of its own, or with a clock sequence of its own."""
     maker = await app.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
-    node = app.node_of(store, maker, roles="command")
+    node = app.node_of(store, maker, roles=doctor_shared.COMMAND)
     async with node.present():
         yield maker
 

@@ -35,6 +35,8 @@ def doctor(*, place: base.Place | None = None) -> int:
 
 
 def _print_rejected(report: doctors.Report) -> None:
+    if report.rejected is None:
+        return
     base.line(f"rejected messages kept: {sum(report.rejected.values())}")
     for reason, count in report.rejected.items():
         base.line(f"  {count:>9} {reason}")

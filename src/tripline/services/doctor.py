@@ -4,7 +4,7 @@ The caller measures what lies outside the database (disk, certificate, damage); 
 a shared database and its processes in `doctor_shared.py`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,8 +53,9 @@ class Report:
     """The findings, and the rejected-message log in numbers and by its newest entries."""
 
     findings: list[Finding]
-    rejected: dict[str, int]
-    newest: list[Refused]
+    rejected: dict[str, int] | None = None
+    """None: the database could not be asked."""
+    newest: Sequence[Refused] = ()
 
     @property
     def well(self) -> bool:

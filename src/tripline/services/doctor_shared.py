@@ -17,6 +17,8 @@ FULL: Final = 0.9
 NEEDED: Final = 2
 """Weeks that need their parts before long: this one and the next."""
 ROLES: Final = ("api", "gateway", "worker")
+COMMAND: Final = "command"
+"""The role of a command at work beside the servers."""
 
 
 def unusable(why: str) -> Finding:
@@ -64,8 +66,11 @@ def _parts(seen: Shared) -> Finding:
 
 
 def _nodes(seen: Shared) -> Finding:
-    alive = [node for node in seen.nodes if node.silent_ms < SILENT_MS]
     details = tuple(_line(node) for node in seen.nodes)
+    servers = [node for node in seen.nodes if node.roles != COMMAND]
+    alive = [node for node in servers if node.silent_ms < SILENT_MS]
+    if servers and not alive:
+        return Finding("processes", False, "none runs any more, and these were not stopped; start them again", details)
     if not alive:
         return Finding("processes", True, "none runs", details)
     done = {role for node in alive for role in node.roles.split(",")}
