@@ -14,6 +14,7 @@ from tripline.cli import base
 from tripline.store.copying import Progress
 
 _TOLD_EVERY: Final = 100_000
+_ADDRESSES: Final = ("postgresql://", "postgres://")
 
 store = App(
     name="store",
@@ -37,6 +38,9 @@ def copy(
 ) -> int:
     """Copy every row of a store into another one and compare both, row by row. Exits 1 when anything differs."""
     into = target or base.settings(None, {}).store.url
+    if not _is_place(source) or not _is_place(into):
+        base.complain("a store is a data folder, or postgresql://user@host/database.")
+        return base.WRONG_USE
     if not into:
         base.complain("say where to copy: --to, or TRIPLINE_STORE_URL.")
         return base.WRONG_USE
@@ -54,7 +58,12 @@ def copy(
 
 
 def _place(text: str) -> store_copy.Place:
-    return text if text.startswith(("postgresql://", "postgres://")) else Path(text)
+    return text if text.startswith(_ADDRESSES) else Path(text)
+
+
+def _is_place(text: str) -> bool:
+    """Whether it is no address of something else, which must not become the name of a folder with its password."""
+    return text.startswith(_ADDRESSES) or "://" not in text
 
 
 @contextmanager
