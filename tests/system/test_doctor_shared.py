@@ -1,0 +1,67 @@
+"""What `tripline doctor` says of several processes on one PostgreSQL while they are stopped, killed, and cut off."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.support import clusters, postgres, servers
+
+PASSWORD = "the-store-s-own"
+PATIENCE_S = 60
+
+
+def doctor(deployment: clusters.Deployment) -> subprocess.CompletedProcess[str]:
+    """A run of it; whatever it finds, it tells no secret and no traceback."""
+    # As on a machine without doors: the certificate of these ones lasts for a day.
+    done = servers.run("doctor", variables={"TRIPLINE_STORE_URL": deployment.variables["TRIPLINE_STORE_URL"]})
+    assert PASSWORD not in done.stdout
+    assert done.stderr == ""
+    return done
+
+
+def wrong(deployment: clusters.Deployment) -> list[str]:
+    """What is wrong, as soon as something is."""
+    until = time.monotonic() + PATIENCE_S
+    while (done := doctor(deployment)).returncode == 0:
+        assert time.monotonic() < until, done.stdout
+    assert done.returncode == 1
+    return [line for line in done.stdout.splitlines() if line.startswith("WRONG ")]
+
+
+def until_wrong(deployment: clusters.Deployment, line: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while (found := wrong(deployment)) != [line]:
+        assert time.monotonic() < until, found
+
+
+@pytest.mark.slow
+def test_doctor_names_what_is_missing_while_processes_and_the_database_go_away(tmp_path: Path) -> None:
+    postgres.need("the doctor beside several processes")
+    with (
+        postgres.cluster(password=PASSWORD) as database,
+        clusters.deployed(tmp_path, database, gateways=1, apis=1, workers=1) as deployment,
+    ):
+        (gateway,), (worker,) = deployment.gateways, deployment.workers
+        well = doctor(deployment)
+        worker.stop()
+        without_worker = wrong(deployment)
+        gateway.kill()
+        until_wrong(deployment, "WRONG processes: 1 run, none of them as gateway or worker")
+        silent = doctor(deployment).stdout
+        worker.start()
+        worker.until_logged("node.buried")
+        without_gateway = doctor(deployment).stdout
+        database.stop()
+        (away,) = wrong(deployment)
+
+    assert (well.returncode, "ok    processes: 3 run" in well.stdout) == (0, True)
+    assert without_worker == ["WRONG processes: 2 run, none of them as worker"]
+    assert ": gateway, for " in silent and ", silent for " in silent
+    assert "WRONG processes: 2 run, none of them as gateway\n" in without_gateway
+    assert ": gateway, for " not in without_gateway
+    assert away.startswith("WRONG database: The database cannot be used: ")
+    assert away.endswith("Connection refused.")
+    logs = "".join(node.log.read_text() for node in deployment.nodes)
+    assert "node.buried" in logs
+    assert PASSWORD not in logs
