@@ -229,6 +229,20 @@ def _account(number: int, login: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_alone_without_a_write_keeps_nobody_out_afterwards(opener, fails):
+    async def play(one, other):
+        with contextlib.suppress(Taken):
+            async with one.alone():
+                if fails:
+                    raise Taken("no")
+        await other.write(keep("a", b"1"))
+        await one.write(keep("b", b"2"))
+        return [name for name, _ in await other.read(kept)]
+
+    assert played(opener, play, 2) == ["a", "b"]
+
+
 def test_row_that_repeats_a_unique_value_is_refused_as_told_and_another_trouble_is_not(opener):
     taken = Taken("taken")
 

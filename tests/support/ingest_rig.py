@@ -70,6 +70,7 @@ class BrokenStore:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.read, self.read_short, self.close = store.read, store.read_short, store.close
+        self.alone = store.alone
 
     async def write(self, work: Any, *, locked: bool = False) -> Any:
         if self.away:

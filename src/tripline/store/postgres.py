@@ -314,6 +314,10 @@ class PostgresStore:
         """Nothing is known of other processes' commits: what is cached must be claimed."""
         return 0
 
+    def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Nothing: claims say what holds."""
+        return contextlib.nullcontext()
+
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
         for crew in (self._batches, self._writers, self._readers):

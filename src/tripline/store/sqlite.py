@@ -7,9 +7,10 @@ Not here: tables (`tables.py`), migrations (`migrate.py`), carrying the log over
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,7 +73,8 @@ class _Lane:
     def work(self, work: Callable[[Any], T]) -> T:
         """Run the work inside one transaction."""
         try:
-            self.driver.execute(self._begin)
+            if not self.driver.in_transaction:
+                self.driver.execute(self._begin)
             try:
                 result = work(self._tx)
             except BaseException:
@@ -84,6 +86,18 @@ class _Lane:
                 self.driver.rollback()
             raise Outage(f"The store cannot be used: {getattr(error, 'orig', error)}") from error
         return result
+
+    def hold(self) -> None:
+        """Begin the next work's transaction now."""
+        try:
+            self.driver.execute(self._begin)
+        except sqlite3.OperationalError as error:
+            raise Outage(f"The store cannot be used: {error}") from error
+
+    def let_go(self) -> None:
+        """End a transaction that no work came for."""
+        if self.driver.in_transaction:
+            self.driver.rollback()
 
     def close(self) -> None:
         self.connection.close()
@@ -118,6 +132,16 @@ class SqliteStore:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
         return self._inline.work(work)
 
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Inside, no other process commits until this one does; see `Store`."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._write_thread, self._hold)
+            yield
+        finally:
+            await loop.run_in_executor(self._write_thread, self._writer.let_go)
+
     @property
     def shared(self) -> bool:
         """Whether processes on other machines may use the database."""
@@ -138,15 +162,23 @@ class SqliteStore:
 
     def _write(self, work: Callable[[WriteTx], T]) -> T:
         def noticing(tx: WriteTx) -> T:
-            version = self._data_version()
-            if version != self._version:
-                self._version = version
-                self._foreign_commits += 1
+            self._notice()
             return work(tx)
 
         result = self._writer.work(noticing)
         self._checkpoints.written()
         return result
+
+    def _hold(self) -> None:
+        if not self._writer.driver.in_transaction:
+            self._writer.hold()
+            self._notice()
+
+    def _notice(self) -> None:
+        version = self._data_version()
+        if version != self._version:
+            self._version = version
+            self._foreign_commits += 1
 
     def _finish_checkpoint(self) -> None:
         self._write_thread.submit(checkpoints.carry_over, self._writer.driver).result()

@@ -8,6 +8,7 @@ positional parameters.
 The SQLite adapter is `sqlite.py`.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
@@ -113,6 +114,10 @@ class Store(Protocol):
     def foreign_commits(self) -> int:
         """How often another process was seen to commit. Read inside `write`'s work it is exact: while it equals the
         number seen when something was cached from rows, that still holds."""
+
+    def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """On a database of our own: no other process commits inside, until this one does. What was read inside holds
+        then, unless this process itself wrote something else before. Raises `Outage`."""
 
     async def close(self) -> None:
         """Finish what is queued, then close every connection."""

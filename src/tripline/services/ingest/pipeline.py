@@ -8,6 +8,7 @@ Not here: the queue and the timers (`intake.py`), the rules (`wire/device.py`, `
 """
 
 import asyncio
+import contextlib
 import random
 import uuid
 from collections import Counter
@@ -64,6 +65,8 @@ LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
 """Bodies of a batch, together, that are not; a full batch of usual ones is less."""
 TRIES: Final = 12
 """Times that a batch is placed anew because others write on the same sensors."""
+ALONE_FROM: Final = 3
+"""Times that it is, on a file of our own, before no other process may commit meanwhile."""
 _LONGEST_PAUSE_S: Final = 0.2
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 3_600_000
@@ -149,18 +152,17 @@ class Pipeline:
         """Through, again for as long as another process changes meanwhile what the batch is placed against."""
         for turn in range(TRIES):
             try:
-                return await self._through(frames, concerned, silent, now_ms, begin)
+                async with self._store.alone() if turn >= ALONE_FROM else contextlib.nullcontext():
+                    return await self._through(frames, concerned, silent, now_ms, begin)
             except Stale:
                 if self._store.shared:
+                    # Whom another process took a sensor from waits a while, or both would for ever.
                     self.tracks.forget(concerned)
+                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
                 else:
                     self.tracks.forget_all()
                     self._wishes.forget()
                     self._watches.forget()
-                if self._store.shared or turn:
-                    # Whom another process took a sensor from waits a while, or both would for ever. Beside a store of
-                    # our own others commit rarely: once more at once.
-                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
         raise Outage("Other processes take in data of the same sensors all the time.")
 
     async def _skip_numbers(self, concerned: Collection[SensorId], now_ms: int) -> None:

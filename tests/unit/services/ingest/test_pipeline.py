@@ -1,10 +1,16 @@
 """A batch from frames to settled sources: rejects, bugs, outages, other processes (device-messages C5, A3-A6)."""
 
+import contextlib
 import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import insert
+from tests.support import stores
 from tests.support.ingest_rig import (
     NOW,
     OTHER_VEHICLE,
@@ -16,12 +22,15 @@ from tests.support.ingest_rig import (
     frame,
     item,
     microtrip,
+    seed_rows,
     trip_message,
 )
 
 from tripline import ports
 from tripline.domain.ids import SensorId
+from tripline.services.ingest.pipeline import ALONE_FROM
 from tripline.store import tables
+from tripline.store.sqlite import SqliteStore
 from tripline.wire import device, device_reasons
 from tripline.wire.readings import Rejected
 
@@ -201,3 +210,46 @@ def test_d17_qos_0_frames_are_stored_and_settle_nothing(rig: Rig) -> None:
 
     assert source.settlements == []
     assert len(rig.rows(tables.microtrip)) == 1
+
+
+@dataclass
+class File:
+    """A database of our own, whichever one the run is about."""
+
+    path: Path
+
+    def open(self, **_: Any) -> SqliteStore:
+        return SqliteStore(self.path)
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Rig]:
+    with Rig(File(stores.fresh_file(tmp_path))) as made:  # type: ignore[arg-type]  # what a rig asks of it
+        made.run(made.store.write(seed_rows))
+        yield made
+
+
+def test_batch_is_stored_though_another_process_commits_all_the_time(embedded: Rig) -> None:
+    rig = embedded
+    check = rig.pipeline._check
+    commits: list[bool] = []
+
+    async def interrupted(*args: Any) -> Any:
+        with contextlib.closing(sqlite3.connect(rig.database.path, timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("UPDATE vehicle SET mileage = mileage + 1")
+            except sqlite3.OperationalError:
+                commits.append(False)
+            else:
+                commits.append(True)
+        return await check(*args)
+
+    rig.pipeline._check = interrupted  # type: ignore[method-assign]
+    source = rig.send(microtrip(NOW))
+
+    assert source.settlements == [[1]]
+    assert len(rig.rows(tables.microtrip)) == 1
+    assert commits == [True] * ALONE_FROM + [False]
+    rig.pipeline._check = check  # type: ignore[method-assign]
+    rig.send(microtrip(NOW + 1_000))
+    assert len(rig.rows(tables.microtrip)) == 2
