@@ -52,6 +52,7 @@ EVENTS: Final[dict[str, str]] = {
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
+    "trip.failed": "silent trips of customers' systems could not be ended; tried again",
     "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",
     "erase.failed": "erasing what deleted vehicles left behind failed and will be tried again",
     "account.login_failed": "wrong credentials",
@@ -92,7 +93,7 @@ EVENTS: Final[dict[str, str]] = {
     "node.failed": "an unexpected error while processes were looked after; tried again; a bug",
     "session.ended": "devices' sessions ended that another process ended or took over while no hint came; how many",
     "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
-    "signal.away": "other processes are not heard or told for now; everything is read again afterwards",
+    "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.failed": "an unexpected error answered 500; a bug",
 }

@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import io
+import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import psycopg
 import pytest
-from tests.support import databases, postgres
+from tests.support import databases, logs, postgres
 
 from tripline import observe
 from tripline.adapters import signals_postgres
@@ -234,6 +237,74 @@ def test_hints_that_wait_at_the_end_are_sent(url):
 
     # Twice, when the first sending was interrupted: nobody knows whether it was heard.
     assert set(play(between, url, scenario)) == {"last words"}
+
+
+class _Said(io.StringIO):
+    """What is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.away = asyncio.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "signal.away" in text:
+            self.away.set()
+        return written
+
+
+def _told_why(url: str, *, breaks: bool = False) -> str:
+    """The reason that is logged when others are not heard or told."""
+    said = _Said()
+    logs.plain(said)
+
+    async def scenario() -> None:
+        signals = PostgresSignals(url)
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(signals.run())
+            if breaks:
+                await signals.listening.wait()
+                await asyncio.to_thread(_break_connections, url)
+            await said.away.wait()
+            running.cancel()
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        logs.plain()
+    events = [json.loads(line) for line in said.getvalue().splitlines()]
+    assert {event["level"] for event in events} == {"warning"}
+    assert "the-secret" not in said.getvalue()
+    return str(next(event["reason"] for event in events if event["event"] == "signal.away"))
+
+
+def test_connection_that_ended_is_told_with_what_the_server_said(url):
+    assert _told_why(url, breaks=True).removeprefix("consuming input failed: ") in (
+        "terminating connection due to administrator command",
+        "server closed the connection unexpectedly",
+    )
+
+
+def test_server_that_is_away_is_told_without_the_password():
+    said = _told_why("postgresql://kim:the-secret@127.0.0.1:1/x")
+
+    assert said == 'connection failed: connection to server at "127.0.0.1", port 1 failed: Connection refused'
+
+
+def test_server_that_refuses_the_password_is_told_without_it():
+    postgres.need("hints between processes")
+    with postgres.cluster(password="another-one") as server:
+        said = _told_why(server.url("postgres").replace("another-one", "the-secret"))
+
+    assert said.endswith('FATAL:  password authentication failed for user "tripline"')
+
+
+def test_server_that_does_not_answer_is_told(monkeypatch):
+    monkeypatch.setattr(signals_postgres, "CONNECT_S", 0.1)
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        said = _told_why(f"postgresql://kim:the-secret@127.0.0.1:{silent.getsockname()[1]}/x")
+
+    assert said == "PostgreSQL does not answer."
 
 
 def _break_connections(url: str) -> None:

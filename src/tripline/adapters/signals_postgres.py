@@ -100,7 +100,7 @@ class PostgresSignals:
                     pause = 0
                     await work(connection)
             except _TROUBLE as error:
-                _log.warning("signal.away", reason=type(error).__name__)
+                _log.warning("signal.away", reason=_reason(error))
             except Exception:  # noqa: BLE001  hints end with the program, not before
                 _log.exception("signal.failed", subject="")
             finally:
@@ -176,6 +176,14 @@ def _payloads(sender: str, hints: list[_Hint]) -> Iterator[str]:
         size += length
     if some:
         yield msgspec.json.encode((sender, some)).decode()
+
+
+def _reason(error: BaseException) -> str:
+    """What stood in the way, in one line: never more of the address than host, port, database and user."""
+    if isinstance(error, TimeoutError):
+        return "PostgreSQL does not answer."
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def _length(hint: _Hint) -> int:

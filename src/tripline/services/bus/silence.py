@@ -24,7 +24,7 @@ LOOK_S: Final = 5.0
 _AT_ONCE: Final = 200
 """Trips ended in one transaction; the rest follow at once."""
 _MINUTE_MS: Final = 60_000
-_log = observe.logger("bus")
+_log = observe.logger("trips")
 
 
 class Silence:
@@ -38,7 +38,7 @@ class Silence:
 
     async def run(self) -> None:
         """End what is silent, until cancelled."""
-        await now_and_then(self.end_silent, every_s=LOOK_S, log=_log, failed="bus.failed", outage="bus.outage")
+        await now_and_then(self.end_silent, every_s=LOOK_S, log=_log, failed="trip.failed")
 
     async def end_silent(self) -> int:
         """End some of the trips; how many. Raises `Outage`."""
