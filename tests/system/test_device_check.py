@@ -292,6 +292,7 @@ def test_device_check_without_a_server_says_so_and_waits_for_it(tmp_path: Any) -
     assert message["outcome"] == "kept"
 
 
+@pytest.mark.sqlite("a data folder holds the store")
 def test_device_check_without_a_data_folder_says_what_makes_one(tmp_path: Any) -> None:
     done = servers.run("device", "check", "--data", str(tmp_path / "none"), "--token", "x" * 20)
 

@@ -7,7 +7,7 @@ import time
 
 import httpx
 import pytest
-from tests.support import fleet, servers
+from tests.support import fleet, servers, stores
 from tests.support.calling import Box, answering, box
 from tests.support.ingest_rig import item, microtrip, trip_message
 from tests.support.receiving import receiving
@@ -251,7 +251,10 @@ def test_killed_server_tells_of_devices_that_do_not_come_back(own):
         latest = own.latest()
 
     assert [body["pld"]["connected"] for body in pushed] == [True, False]
-    assert (latest["connected"], latest["lastDisconnectReason"]) == (False, "server_lost")
+    assert (latest["connected"], latest["lastDisconnectReason"]) == (
+        False,
+        "gateway_lost" if stores.on_postgresql() else "server_lost",
+    )
     assert latest["lastDisconnectTime"] == pushed[1]["ts"]
 
 

@@ -112,7 +112,8 @@ def test_two_changes_at_once_have_one_winner(tmp_path: Path) -> None:
         login = await make(rest)
         bodies = [{"currentPassword": OLD, "newPassword": f"new pass phrase {n}"} for n in range(4)]
         answers = await asyncio.gather(*(rest.call(login, "POST", "/api/auth/changePassword", b) for b in bodies))
-        by_code = sorted(zip((answer.status_code for answer in answers), (b["newPassword"] for b in bodies)))
+        codes = [answer.status_code for answer in answers]
+        by_code = sorted(zip(codes, (body["newPassword"] for body in bodies), strict=True))
         # The one that was taken first: a third wrong password would have to wait.
         opened = [await opens(rest, password) for _, password in by_code[:2]]
         return [code for code, _ in by_code], opened
