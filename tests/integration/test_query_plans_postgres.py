@@ -12,14 +12,22 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import text
 from sqlalchemy.dialects import postgresql
 from tests.integration import test_query_plans as asked
 from tests.support import databases, rest, stores
 from tests.support.access_world import World
 
-from tripline.store import push_queue
+from tripline.store import imports, push_queue
+from tripline.store.postgres import PostgresStore
 
 WHOLE = re.compile(r"Seq Scan on (\w+)")
+MANY_VEHICLES = """
+    SET session_replication_role = replica;
+    INSERT INTO vehicle (id, created_ms, company_id, service_type, vehicle_no, mileage, displacement, status)
+    SELECT n::text, n, 'c', 'taxi', 'M' || n, 1, 0, 'DEACTIVATED' FROM generate_series(1, 20000) n;
+    RESET session_replication_role"""
+READ_OF_VEHICLES = text("SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'vehicle'")
 PERMITTED = {
     # The platform administrator's: the number of every company.
     "companies.count_partners": {"company"},
@@ -93,3 +101,25 @@ def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):
 
     assert asked.reading().keys() <= found.keys()
     assert {name: tables for name, tables in found.items() if tables} == PERMITTED
+
+
+def test_names_of_an_import_are_found_by_their_index_though_the_table_was_empty_when_they_were_asked_for_first():
+    """Without statistics, which are made a minute later at the earliest."""
+    names = [f"N{number}" for number in range(250)]
+    with databases.fresh() as database:
+        store = PostgresStore(database.url, readers=1, writers=1)
+
+        def read(tx) -> int:
+            assert imports.taken_numbers(tx, "taxi", names) == set()
+            return int(tx.all(READ_OF_VEHICLES)[0][0])
+
+        async def scenario() -> list[int]:
+            try:
+                for _ in range(20):
+                    await store.read(read)
+                database.rows(MANY_VEHICLES)
+                return [await store.read(read) for _ in range(3)]
+            finally:
+                await store.close()
+
+        assert asyncio.run(scenario()) == [0, 0, 0]

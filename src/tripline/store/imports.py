@@ -10,7 +10,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, Table, bindparam, select
+from sqlalchemy import Column, Executable, String, Table, bindparam, func, select, true
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from tripline.domain.ids import CompanyId, RecordId
 from tripline.domain.sensors import Sensor
@@ -90,7 +91,18 @@ def _taken(
     statement = select(column).where(column.in_(bindparam("values", expanding=True)))
     if within is not None:
         statement = statement.where(within[0] == within[1])
-    return {row[0] for part in _parts(values) for row in tx.all(statement, {"values": part})}
+    asked = _probing(column, within) if tx.shared else statement
+    return {row[0] for part in _parts(values) for row in tx.all(asked, {"values": part})}
+
+
+def _probing(column: Column[Any], within: tuple[Column[Any], str] | None) -> Executable:
+    """Each name looked up by itself: a list, without statistics of what a file before has brought, reads the table."""
+    asked = func.unnest(bindparam("values", type_=ARRAY(String))).table_valued("name", name="asked").render_derived()
+    found = select(column).where(column == asked.c.name)
+    if within is not None:
+        found = found.where(within[0] == within[1])
+    each = found.limit(1).lateral("found")
+    return select(each.c[column.name]).select_from(asked.join(each, true()))
 
 
 def _parts(values: Iterable[T]) -> Iterator[list[T]]:
