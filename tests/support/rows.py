@@ -57,7 +57,10 @@ def statements(tx: WriteTx) -> Iterator[list[str]]:
                 return super().execute(query, *more, **named)
 
         usual, driver.cursor_factory = driver.cursor_factory, Seen
+        assert isinstance(tx, PostgresTx)
+        kept, tx._cursor = tx._cursor, driver.cursor()
         yield seen
+        tx._cursor = kept
         driver.cursor_factory = usual
         return
     _driver(tx).set_trace_callback(lambda sql: seen.append(sql) if sql.startswith("SELECT") else None)
