@@ -69,7 +69,9 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
         try:
             values[name] = msgspec.convert(given, known[name].kind, strict=False, dec_hook=_path)
         except msgspec.ValidationError as error:
-            raise WrongSettingError(f"{origin}: {error}") from error
+            # What msgspec says of a pattern is for programmers, and the value may hold a password.
+            form = f"What is expected: {known[name].description}."
+            raise WrongSettingError(f"{origin}: {form if 'regex' in str(error) else error}") from error
     tree = msgspec.convert(_nested(values), Config, dec_hook=_path)
     verify(tree)
     return tree

@@ -141,7 +141,9 @@ def test_bus_of_another_kind_refuses():
 
 @pytest.mark.parametrize("url", ["mysql://127.0.0.1/tripline", "sqlite:///x.db", "postgresql://", "127.0.0.1"])
 def test_store_of_another_kind_refuses(url):
-    assert "store.url" in refusal(flags={"store.url": url})
+    told = refusal(flags={"store.url": url})
+
+    assert told.startswith("--store.url: What is expected: store address, `postgresql://user@host/database`")
 
 
 def test_part_of_the_roles_without_a_shared_store_refuses():
