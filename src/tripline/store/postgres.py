@@ -149,8 +149,6 @@ class _Lane:
         self._connection: Connection | None = None
         self._driver: Any = None
         self._cursor: Any = None
-        self._ending = False
-        """Whether the server was told to end a transaction, and its word was not heard yet."""
 
     def work(self, work: Callable[[Any], T], begin: bytes) -> T:
         """Run the work inside one transaction. Raises `Outage`, and `_COLLISIONS` as they come."""
@@ -161,10 +159,7 @@ class _Lane:
             except BaseException:
                 self._roll_back()
                 raise
-            if begin is _BEGIN_READ:
-                self._let_end()
-            else:
-                _command(self._driver, _COMMIT)
+            _command(self._driver, _COMMIT)
         except (psycopg.Error, exc.DBAPIError) as error:
             cause = getattr(error, "orig", None) or error
             self._roll_back()
@@ -177,7 +172,6 @@ class _Lane:
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
-        self._ending = False
         if connection is not None:
             connection.invalidate()
             connection.close()
@@ -192,7 +186,6 @@ class _Lane:
     def _begun(self, begin: bytes) -> PostgresTx:
         if self._connection is not None:
             try:
-                self._hear_of_the_end()
                 _command(self._driver, begin)
             except _AWAY:
                 self.close()
@@ -206,22 +199,10 @@ class _Lane:
         _command(self._driver, begin)
         return PostgresTx(self._connection, self._cursor)
 
-    def _let_end(self) -> None:
-        """Have a transaction end that changed nothing; the server's word of it is heard before the next one."""
-        self._driver.pgconn.send_query(_COMMIT)
-        self._ending = True
-
-    def _hear_of_the_end(self) -> None:
-        if self._ending:
-            self._ending = False
-            while (result := self._driver.pgconn.get_result()) is not None:
-                _check(self._driver, result)
-
     def _roll_back(self) -> None:
         if self._connection is None:
             return
         try:
-            self._hear_of_the_end()
             _command(self._driver, _ROLLBACK)
         except psycopg.Error:
             self.close()
@@ -229,10 +210,7 @@ class _Lane:
 
 def _command(driver: Any, command: bytes) -> None:
     """Run a command that answers nothing; without a cursor it takes a third of the time. Raises psycopg's errors."""
-    _check(driver, driver.pgconn.exec_(command))
-
-
-def _check(driver: Any, result: Any) -> None:
+    result = driver.pgconn.exec_(command)
     if result.status != pq.ExecStatus.COMMAND_OK:
         if driver.pgconn.status == pq.ConnStatus.BAD:
             raise psycopg.OperationalError(driver.pgconn.get_error_message())
