@@ -7,12 +7,14 @@ import hashlib
 import hmac
 from collections import defaultdict
 
+import pytest
 from tests.support import stores
 from tests.support.pushes import HOUR_MS, SENSORS, play
 from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, serving, status
 
 from tripline import config
 from tripline.domain.pushes import Channel
+from tripline.services.push import reading
 from tripline.services.push.pusher import NO_ADDRESS
 from tripline.store import companies, push_secrets
 
@@ -301,6 +303,61 @@ def test_company_without_an_address_any_more_has_its_messages_parked_and_can_hav
             return errors
 
     assert play(tmp_path, scenario) == {NO_ADDRESS}
+
+
+def test_address_given_while_the_former_is_read_is_not_overwritten_by_it(tmp_path, monkeypatch):
+    async def scenario(world):
+        company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
+        await world.readdress(company_id, None)
+        async with world.pushing() as pusher:
+            receiver = pusher._receiver((company_id, Channel.NOTIFY))
+            read = world.store.read_short
+
+            async def read_late(work):
+                found = await read(work)
+                monkeypatch.setattr(world.store, "read_short", read)
+                before = receiver.changes
+                await world.readdress(company_id, "http://127.0.0.1:2")
+                while receiver.changes == before:  # noqa: ASYNC110  the hint is on its way
+                    await asyncio.sleep(0.001)
+                return found
+
+            monkeypatch.setattr(world.store, "read_short", read_late)
+            await pusher._find_address(receiver)
+            stale = receiver.known_until_ms
+            while receiver.known_until_ms <= world.now_ms:
+                await pusher._find_address(receiver)
+            return stale, receiver.url, receiver.known_until_ms > world.now_ms
+
+    stale, url, is_known = play(tmp_path, scenario)
+
+    assert stale == 0
+    assert url.startswith("http://127.0.0.1:2")
+    assert is_known
+
+
+def test_messages_are_not_given_up_for_want_of_an_address_that_was_given_meanwhile(tmp_path):
+    async def scenario(world):
+        company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
+        await world.put(company_id, 0, b"1", b"2")
+        key = (company_id, Channel.NOTIFY)
+        what = {"before_no": 2**62, "error": NO_ADDRESS, "now_ms": world.now_ms, "limit": 10}
+
+        def park(tx):
+            return reading.park_unaddressed(tx, key, **what)
+
+        with pytest.raises(reading.AddressedError):
+            await world.store.write(park, locked=True)
+        before = await world.rows()
+        await world.readdress(company_id, None)
+        parked = await world.store.write(park, locked=True)
+        return before, parked, await world.rows()
+
+    before, parked, after = play(tmp_path, scenario)
+
+    assert before == [(b"1", 0, False), (b"2", 0, False)]
+    assert parked == 2
+    assert after == [(b"1", 0, True), (b"2", 0, True)]
 
 
 def test_messages_of_a_company_that_is_gone_are_not_sent(tmp_path):

@@ -17,6 +17,7 @@ import asyncio
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from tripline import config
@@ -32,7 +33,7 @@ from tripline.services.push.schedule import Outcome, outcome_of
 from tripline.services.push.secrets import Sign
 from tripline.store import push_queue
 from tripline.store.push_queue import Key, Result, Row
-from tripline.store.transactions import ReadTx, Store, WriteTx
+from tripline.store.transactions import ReadTx, Store
 
 LOOK_S: Final = 5.0
 """How often to look for messages unasked: another program on this database gives no hints."""
@@ -65,7 +66,13 @@ class _Receiver:
     url: str | None = None
     sign: Sign | None = None
     known_until_ms: int = 0
-    """Until when address and secret need not be read again."""
+    """Until when address and secret need not be read again. What was read before the latest of `changes` is no good."""
+    changes: int = 0
+
+    def forget(self) -> None:
+        """Have address and secret read again."""
+        self.known_until_ms = 0
+        self.changes += 1
 
 
 class Pusher:
@@ -212,14 +219,14 @@ class Pusher:
 
     def _resync(self) -> None:
         for receiver in self._receivers.values():
-            receiver.known_until_ms = 0
+            receiver.forget()
         self._anew = True
         self._asked.set()
 
     def _company_changed(self, company_id: str) -> None:
         for key, receiver in self._receivers.items():
             if key[0] == company_id:
-                receiver.known_until_ms = 0
+                receiver.forget()
         self._asked.set()
 
     def _receiver(self, key: Key) -> _Receiver:
@@ -300,7 +307,7 @@ class Pusher:
     async def _deliver(self, receiver: _Receiver, row: Row) -> None:
         """One attempt at a message, and what comes of it."""
         try:
-            if self._clock() >= receiver.known_until_ms:
+            while self._clock() >= receiver.known_until_ms:
                 await self._find_address(receiver)
             content = await self._store.read_short(lambda tx: push_queue.content(tx, row.no))
             if content is None:
@@ -356,12 +363,8 @@ class Pusher:
     async def _park_others(self, receiver: _Receiver, before_no: int, error: str) -> None:
         """Give up everything that waits for the receiver and has a smaller number."""
         now_ms = self._clock()
-
-        def work(tx: WriteTx) -> int:
-            return push_queue.park_waiting(
-                tx, receiver.key, before_no=before_no, error=error, now_ms=now_ms, limit=PARK_BATCH
-            )
-
+        park = reading.park_unaddressed if error == NO_ADDRESS else push_queue.park_waiting
+        work = partial(park, key=receiver.key, before_no=before_no, error=error, now_ms=now_ms, limit=PARK_BATCH)
         try:
             parked = PARK_BATCH
             while parked >= PARK_BATCH and not self._stopping:
@@ -375,13 +378,15 @@ class Pusher:
                         messages=parked,
                         error=error,
                     )
+        except reading.AddressedError:
+            return
         except Exception as trouble:  # noqa: BLE001  they are parked the next time
             rounds.report(trouble, log, failed="push.error", outage="push.outage")
 
     async def _find_address(self, receiver: _Receiver) -> None:
         """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""
         company_id, channel = receiver.key
-        now_ms = self._clock()
+        now_ms, changes = self._clock(), receiver.changes
         found = await self._store.read_short(lambda tx: push_queue.addresses(tx, company_id))
         url = None if found is None else addresses.url_of(channel, found)
         sign = None
@@ -391,4 +396,5 @@ class Pusher:
             made = await self._store.write(lambda tx: secrets.of(tx, company_id, now_ms=now_ms))
             sign = Sign(made.secret, made.former, made.former_until_ms)
         # All at once: other requests to the receiver go on meanwhile.
-        receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS
+        if receiver.changes == changes:
+            receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tripline.domain.ids import RowNo, first_no, ms_of_no
+from tripline.services.push import addresses
 from tripline.services.push.queue import BATCH, Queue
 from tripline.store import push_queue
 from tripline.store.push_queue import Key, Row
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 LATE_MS: Final = 3_000
 """How far back a reading goes: longer than nearly any transaction, and what fits in little memory."""
@@ -32,6 +33,21 @@ def span(key: Key, queue: Queue) -> Span:
     after = queue.reading()
     late_behind = _before(after)
     return Span(key, after, late_behind, queue.known_behind(late_behind))
+
+
+class AddressedError(Exception):
+    """The receiver has an address by now."""
+
+
+def park_unaddressed(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: int, limit: int) -> int:
+    """As `push_queue.park_waiting`, for want of an address. Raises `AddressedError`, looking after what was parked:
+    whoever gives the company an address and then has messages sent again must not see these given up once more."""
+    count = push_queue.park_waiting(tx, key, before_no=before_no, error=error, now_ms=now_ms, limit=limit)
+    company_id, channel = key
+    found = push_queue.addresses(tx, company_id)
+    if found is not None and addresses.url_of(channel, found) is not None:
+        raise AddressedError
+    return count
 
 
 def newcomers(tx: ReadTx, behind: int) -> tuple[int, list[Key]]:
