@@ -6,6 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from tests.support.listeners import listening
+
 DONE = {"result": "DONE"}
 
 
@@ -45,29 +47,20 @@ def reply(status: int, body: object, *headers: str) -> bytes:
 @contextlib.asynccontextmanager
 async def serving(carrier: Carrier) -> AsyncIterator[str]:
     """The server's address, while it listens."""
-    ended = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-            body = json.loads(await reader.readexactly(int(headers["content-length"])))
-            carrier.asked.append((head[0], headers, body))
-            if carrier.silent:
-                await ended.wait()
-            writer.write(carrier.answer(body) if carrier.raw is None else carrier.raw)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+        body = json.loads(await reader.readexactly(int(headers["content-length"])))
+        carrier.asked.append((head[0], headers, body))
+        if carrier.silent:
+            await asyncio.Event().wait()
+        writer.write(carrier.answer(body) if carrier.raw is None else carrier.raw)
+        await writer.drain()
+        while carrier.drip:
+            writer.write(b" ")
             await writer.drain()
-            while carrier.drip and not ended.is_set():
-                writer.write(b" ")
-                await writer.drain()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), 0.02)
-        writer.close()
+            await asyncio.sleep(0.02)
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/api"
-    finally:
-        ended.set()
-        server.close()
-        await server.wait_closed()
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}/api"

@@ -15,6 +15,8 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from tests.support.listeners import listening
+
 LINK = re.compile(r"https?://\S+/account/set-password\?token=\S+")
 
 
@@ -116,19 +118,12 @@ async def _ended(server: asyncio.Server, spoken: list[SMTP]) -> None:
 @asynccontextmanager
 async def silent_server() -> AsyncIterator[int]:
     """The port of a server that takes connections and never says a word."""
-    ended = asyncio.Event()
 
-    async def wait(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await ended.wait()
-        writer.close()
+    async def wait(_: asyncio.StreamReader, __: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
 
-    server = await asyncio.start_server(wait, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        ended.set()
-        server.close()
-        await server.wait_closed()
+    async with listening(wait) as port:
+        yield port
 
 
 def parsed(content: bytes) -> EmailMessage:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from tests.support.listeners import listening
+
 
 class Then(Enum):
     """What the server does when it has sent its answer."""
@@ -106,16 +108,11 @@ class Receiver:
         self.open_connections += 1
         number = self.connections
         try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-                while await self._exchange(reader, writer, number):
-                    pass
-        except asyncio.CancelledError:
-            writer.transport.abort()
-            raise
+            while await self._exchange(reader, writer, number):
+                pass
         finally:
             self.open_connections -= 1
             self._news.set()
-            writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -151,26 +148,5 @@ async def serving(
     receiver: Receiver, *, port: int = 0, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Receiver]:
     """The server while it listens, on this port or any."""
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        try:
-            await receiver.serve(reader, writer)
-        except asyncio.CancelledError:
-            pass
-        finally:
-            tasks.discard(task)
-
-    server = await asyncio.start_server(accept, host, port, ssl=tls)
-    receiver.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(receiver.serve, port=port, host=host, tls=tls) as receiver.port:
         yield receiver
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await server.wait_closed()
