@@ -45,7 +45,7 @@ def bus(tmp_path_factory, secured):
 def settings(bus, door, secured, **changed):
     """What opens the door, unless it is changed."""
     protocol = brokers.SECURED[door].lower()
-    made = {"url": bus.door(door), "security": protocol, "timeout_s": 5.0}
+    made = {"url": bus.door(door), "security": protocol, "timeout_s": 30.0}
     if protocol.startswith("sasl"):
         made |= {"user": secured.user, "password": secured.password}
     if protocol.endswith("ssl"):

@@ -145,9 +145,15 @@ class Cluster:
         self._until(lambda: len(self._leaders(name)) == partitions, f"{name} has no leaders")
 
     def leader(self, topic: str, partition: int = 0) -> Broker:
-        """The node that leads the partition."""
-        node = self._leaders(topic)[partition]
-        return next(broker for broker in self.brokers if broker.node == node)
+        """The node that leads the partition, as soon as the node that is asked knows it."""
+        leaders: dict[int, int] = {}
+
+        def known() -> bool:
+            leaders.update(self._leaders(topic))
+            return partition in leaders
+
+        self._until(known, f"{topic} has no leader")
+        return next(broker for broker in self.brokers if broker.node == leaders[partition])
 
     def in_sync(self, topic: str) -> None:
         """Wait until every node has everything of the topic."""
@@ -204,7 +210,14 @@ class Cluster:
         return len(self.admin.describe_consumer_groups([group])[group].result(START_S).members)
 
     def _parts(self, topic: str) -> list[int]:
-        return sorted(self.admin.list_topics(topic, timeout=10).topics[topic].partitions)
+        parts: list[int] = []
+
+        def known() -> bool:
+            parts.extend(self.admin.list_topics(topic, timeout=5).topics[topic].partitions)
+            return bool(parts)
+
+        self._until(known, f"{topic} has no partitions")
+        return sorted(parts)
 
     def _leaders(self, topic: str) -> dict[int, int]:
         parts = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
