@@ -9,7 +9,7 @@ import paho.mqtt.client as paho
 import pytest
 import uvloop
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.support import certificates, gateways, required
+from tests.support import certificates, gateways, paho_clients, required
 from tests.support.gateways import SENSORS, USER, MemoryIntake, listening
 
 TRE = "v1/sensors/me/tre"
@@ -70,7 +70,7 @@ def test_paho_publishes_at_every_qos(tls):
         for qos in (0, 1, 2):
             client.publish(TRE, f"qos {qos}", qos).wait_for_publish(LIMIT_S)
         client.disconnect()
-        client.loop_stop()
+        paho_clients.stop(client)
 
     _, bodies = against_gateway(tls, talk, expected=3)
 

@@ -13,7 +13,7 @@ import paho.mqtt.client as paho
 import pytest
 import uvloop
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.support import certificates, foreign, gateways, required
+from tests.support import certificates, foreign, gateways, paho_clients, required
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening, open_namespace
 
 from tripline.mqtt import packets
@@ -246,12 +246,11 @@ class Paho:
 
     def vanish(self):
         """The network goes, without a word."""
-        self.client.loop_stop()
-        self.client._sock_close()
+        paho_clients.stop(self.client)
 
     def end(self):
         self.client.disconnect()
-        self.client.loop_stop()
+        paho_clients.stop(self.client)
 
     def _on_connect(self, _client, _data, flags, _reason, _properties):
         self.present = flags.session_present

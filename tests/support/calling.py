@@ -9,7 +9,7 @@ from typing import Any
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.support import servers
+from tests.support import paho_clients, servers
 
 REQUESTS = "v1/sensors/me/rpc/request/"
 RESPONSE = "v1/sensors/me/rpc/response/"
@@ -79,9 +79,8 @@ class Box:
 
     def again(self) -> None:
         """Connect again where the connection broke, and send again what was not acknowledged."""
-        self._client.loop_stop()
+        paho_clients.stop(self._client)
         self._subscribed.clear()
-        self._client._reset_sockets()  # the next loop opens new ones and forgets these
         self._client.reconnect()
         self._client.loop_start()
         assert self._subscribed.wait(PATIENCE_S)
@@ -95,7 +94,7 @@ class Box:
     def close(self) -> None:
         """Hang up."""
         self._client.disconnect()
-        self._client.loop_stop()
+        paho_clients.stop(self._client)
 
     def _on_connect(self, client: paho.Client, *_: Any) -> None:
         if self._subscribes:

@@ -15,6 +15,8 @@ from typing import IO, Protocol
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.support import paho_clients
+
 TOPIC = "v1/sensors/me/tre"
 JS = Path(__file__).parents[1] / "conformance" / "js"
 PATIENCE_S = 60
@@ -71,7 +73,7 @@ class PahoPublishing:
     def end(self) -> None:
         """Disconnect."""
         self._client.disconnect()
-        self._client.loop_stop()
+        paho_clients.stop(self._client)
 
     def _on_publish(self, packet_id: int) -> None:
         with self._changed:

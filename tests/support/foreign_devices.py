@@ -21,7 +21,7 @@ import aiomqtt
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.support import foreign
+from tests.support import foreign, paho_clients
 from tests.support.foreign import Door
 from tests.support.foreign_embedded import EmbeddedDevice
 from tests.support.foreign_requests import LIMIT_S, REQUESTS, Request
@@ -80,7 +80,7 @@ class PahoDevice:
 
     def disconnect(self) -> None:
         self._client.disconnect()
-        self._client.loop_stop()
+        paho_clients.stop(self._client)
 
     def until_ended(self) -> None:
         assert self._ended.wait(LIMIT_S)

@@ -5,7 +5,7 @@ import ssl
 import time
 
 import paho.mqtt.client as paho
-from tests.support import fleet, servers
+from tests.support import fleet, paho_clients, servers
 
 START_MS = 1_780_000_000_000
 STEPS = 400
@@ -40,7 +40,7 @@ def publish_all(server: servers.Running, token: str, bodies: list[bytes]) -> Non
         assert all(each.is_published() for each in sent)
         client.disconnect()
     finally:
-        client.loop_stop()
+        paho_clients.stop(client)
 
 
 def test_drive_published_by_paho_is_scored_over_rest(tmp_path):
