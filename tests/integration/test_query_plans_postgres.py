@@ -20,6 +20,7 @@ from tests.support.access_world import World
 
 from tripline.store import imports, push_queue
 from tripline.store.postgres import PostgresStore
+from tripline.store.postgres_statements import Statements
 
 WHOLE = re.compile(r"Seq Scan on (\w+)")
 MANY_VEHICLES = """
@@ -42,12 +43,19 @@ def played(folder) -> dict[str, set[str]]:
     """The tables that each operation reads whole."""
     seen: dict[str, dict[str, Any]] = defaultdict(dict)
     now = ["settling"]
-    execute = psycopg.Cursor.execute
+    execute, rows = psycopg.Cursor.execute, Statements.rows
+
+    def note(query, params, cursor):
+        if isinstance(query, str) and query.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+            seen[now[0]].setdefault(query, (params, cursor))
 
     def noting(self, query, params=None, **how):
-        if isinstance(query, str) and query.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
-            seen[now[0]].setdefault(query, params)
+        note(query, params, psycopg.Cursor)
         return execute(self, query, params, **how)
+
+    def noting_hot(self, sql, values):
+        note(sql, values, psycopg.RawCursor)
+        return rows(self, sql, values)
 
     async def scenario():
         app = rest.Rest(database)
@@ -62,6 +70,7 @@ def played(folder) -> dict[str, set[str]]:
     database = stores.fresh(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(psycopg.Cursor, "execute", noting)
+        patch.setattr(Statements, "rows", noting_hot)
         asyncio.run(scenario())
     with psycopg.connect(database.url, autocommit=True) as connection:
         connection.execute("SET enable_seqscan = off")
@@ -70,8 +79,8 @@ def played(folder) -> dict[str, set[str]]:
 
 def read_whole(connection, statements: dict[str, Any]) -> set[str]:
     found = set()
-    for statement, params in statements.items():
-        plan = connection.execute(f"EXPLAIN {statement}", params).fetchall()
+    for statement, (params, cursor) in statements.items():
+        plan = cursor(connection).execute(f"EXPLAIN {statement}", params).fetchall()
         found |= {table for (step,) in plan for table in WHOLE.findall(step)}
     return found
 
@@ -87,7 +96,8 @@ def test_messages_of_a_receiver_are_found_by_its_index_whatever_waits_for_others
         )
         with psycopg.connect(database.url, autocommit=True) as connection:
             connection.execute("ANALYZE push_outbox")
-            plan = connection.execute(f"EXPLAIN {text}", [values[i] for i in order]).fetchall()
+            asked_raw = psycopg.RawCursor(connection).execute(f"EXPLAIN {text}", [values[i] for i in order])
+            plan = asked_raw.fetchall()
 
     steps = " ".join(step for (step,) in plan)
     assert "using ix_push_outbox_waiting" in steps

@@ -1,7 +1,7 @@
 """A transaction on an empty database, and what was asked of it."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,7 @@ import psycopg
 from tests.support import databases, stores
 from tripline.store import postgres, sqlite
 from tripline.store.postgres import PostgresTx
+from tripline.store.postgres_statements import Statements
 from tripline.store.transactions import WriteTx
 
 
@@ -50,17 +51,25 @@ def statements(tx: WriteTx) -> Iterator[list[str]]:
     driver = tx.connection.connection.driver_connection
     if isinstance(driver, psycopg.Connection):
 
-        class Seen(psycopg.Cursor[Any]):
+        def note(query: object) -> None:
+            if str(query).startswith("SELECT"):
+                seen.append(str(query))
+
+        class SeenCursor(psycopg.Cursor[Any]):
             def execute(self, query: Any, *more: Any, **named: Any) -> Any:
-                if str(query).startswith("SELECT"):
-                    seen.append(str(query))
+                note(query)
                 return super().execute(query, *more, **named)
 
-        usual, driver.cursor_factory = driver.cursor_factory, Seen
+        class SeenStatements(Statements):
+            def rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+                note(sql)
+                return super().rows(sql, values)
+
+        usual, driver.cursor_factory = driver.cursor_factory, SeenCursor
         assert isinstance(tx, PostgresTx)
-        kept, tx._cursor = tx._cursor, driver.cursor()
+        kept, tx._statements = tx._statements, SeenStatements(driver)
         yield seen
-        tx._cursor = kept
+        tx._statements = kept
         driver.cursor_factory = usual
         return
     _driver(tx).set_trace_callback(lambda sql: seen.append(sql) if sql.startswith("SELECT") else None)

@@ -25,12 +25,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg import errors, pq
+from psycopg import errors
 from psycopg.types.string import StrDumperUnknown
 from sqlalchemy import Connection, Engine, NullPool, create_engine, exc
 
 from tripline.observe import logger
 from tripline.ports import Outage
+from tripline.store.postgres_statements import Statements, require
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 T = TypeVar("T")
@@ -80,23 +81,20 @@ class PostgresTx(WriteTx):
 
     shared = True
 
-    def __init__(self, connection: Connection, cursor: psycopg.Cursor[Any] | None = None) -> None:
-        """`cursor`: of the same connection, kept from one transaction to the next, as it learns how to read types."""
+    def __init__(self, connection: Connection, statements: Statements | None = None) -> None:
+        """`statements`: what is prepared on the same connection, kept from one transaction to the next."""
         super().__init__(connection)
-        self._cursor = self._driver.cursor() if cursor is None else cursor
+        self._statements = Statements(self._driver) if statements is None else statements
 
     def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
         """Every row of a hot statement, as the driver gives them."""
         text, order, constants = statement.compiled(self._dialect)
         values += constants
-        cursor = self._cursor
-        cursor.execute(text, [values[i] for i in order])
-        result = cursor.pgresult
-        return cursor.fetchall() if result is not None and result.status == pq.ExecStatus.TUPLES_OK else []
+        return self._statements.rows(text, [values[i] for i in order])
 
     def run_sql(self, sql: str, values: Sequence[Any]) -> int:
         """Execute driver SQL with positional values."""
-        return self._cursor.execute(sql, values).rowcount
+        return self._statements.run(sql, values)
 
     def copy(self, sql: str, types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> int:
         """Append very many rows with COPY; how many."""
@@ -148,7 +146,7 @@ class _Lane:
         self._lock_wait = lock_wait
         self._connection: Connection | None = None
         self._driver: Any = None
-        self._cursor: Any = None
+        self._statements: Statements | None = None
 
     def work(self, work: Callable[[Any], T], begin: bytes) -> T:
         """Run the work inside one transaction. Raises `Outage`, and `_COLLISIONS` as they come."""
@@ -190,14 +188,14 @@ class _Lane:
             except _AWAY:
                 self.close()
             else:
-                return PostgresTx(self._connection, self._cursor)
+                return PostgresTx(self._connection, self._statements)
         self._connection = self._engine.connect()
         self._driver = self._connection.connection.driver_connection
-        self._cursor = self._driver.cursor()
+        self._statements = Statements(self._driver)
         if self._lock_wait is not None:
             self._driver.execute(f"SET lock_timeout = '{self._lock_wait}'")
         _command(self._driver, begin)
-        return PostgresTx(self._connection, self._cursor)
+        return PostgresTx(self._connection, self._statements)
 
     def _roll_back(self) -> None:
         if self._connection is None:
@@ -210,11 +208,7 @@ class _Lane:
 
 def _command(driver: Any, command: bytes) -> None:
     """Run a command that answers nothing; without a cursor it takes a third of the time. Raises psycopg's errors."""
-    result = driver.pgconn.exec_(command)
-    if result.status != pq.ExecStatus.COMMAND_OK:
-        if driver.pgconn.status == pq.ConnStatus.BAD:
-            raise psycopg.OperationalError(driver.pgconn.get_error_message())
-        raise psycopg.errors.error_from_result(result)
+    require(driver.pgconn, driver.pgconn.exec_(command))
 
 
 def _first_line(error: object) -> str:

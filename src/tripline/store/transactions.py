@@ -18,7 +18,7 @@ from sqlalchemy.sql import ClauseElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
 T = TypeVar("T")
-_POSITIONAL: Final[dict[str, Dialect]] = {"postgresql": psycopg_dialect(paramstyle="format")}  # type: ignore[no-untyped-call]
+_POSITIONAL: Final[dict[str, Dialect]] = {"postgresql": psycopg_dialect(paramstyle="numeric_dollar")}  # type: ignore[no-untyped-call]
 """How a hot statement is written for databases whose usual placeholders have names."""
 
 
