@@ -1,5 +1,6 @@
-"""For every test: plain log lines, the long files first, and no process left behind."""
+"""For every test: plain log lines, the long files first, and nothing left behind: no process, no socket."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -36,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def _plain_log_lines() -> None:
     logs.plain()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_to_be_collected() -> Iterator[None]:
+    """What a file's tests left open warns with them, and not in the middle of another test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module", autouse=True)
