@@ -1,15 +1,19 @@
 """Statements that are prepared by hand: what they answer, what is kept of them, what others do while one waits."""
 
+import asyncio
 import threading
 import time
 
 import psycopg
 import pytest
 from psycopg import errors
+from sqlalchemy import literal, select
 from tests.support import databases
 
 from tripline.store import postgres
+from tripline.store.postgres import PostgresStore
 from tripline.store.postgres_statements import KEPT, Statements
+from tripline.store.transactions import Hot
 
 
 @pytest.fixture
@@ -136,3 +140,59 @@ def test_other_threads_run_while_a_statement_waits_for_the_server(statements):
         longest, last = max(longest, now - last), now
 
     assert longest < 0.9
+
+
+def prepared_by_driver(driver):
+    """Something that the driver itself keeps prepared: then it minds what was rolled back."""
+    for number in range(7):
+        driver.execute("SELECT %s::bigint + 1", [number])
+
+
+@pytest.mark.parametrize(
+    "command", ["ROLLBACK TO SAVEPOINT here", "DROP TABLE drawer", "ALTER TABLE drawer ADD COLUMN more text"]
+)
+def test_what_is_prepared_outlives_a_command_behind_which_the_driver_would_forget_all(driver, statements, command):
+    statements.run("CREATE TEMPORARY TABLE drawer (no bigint)", ())
+    prepared_by_driver(driver)
+    statements.run("BEGIN", ())
+    assert statements.rows("SELECT $1::int", [1]) == [(1,)]
+    statements.run("SAVEPOINT here", ())
+
+    statements.run(command, ())
+
+    assert driver.execute("SELECT 1").fetchone() == (1,)  # the driver tidies up at its next statement
+    assert statements.rows("SELECT $1::int", [2]) == [(2,)]
+    statements.run("ROLLBACK", ())
+
+
+def test_rows_touched_are_counted_with_values_and_without(statements):
+    statements.run("CREATE TEMPORARY TABLE drawer (no bigint)", ())
+
+    assert statements.run("INSERT INTO drawer SELECT unnest(%s::bigint[])", [[1, 2, 3]]) == 3
+    assert statements.run("DELETE FROM drawer WHERE no > 1", ()) == 2
+    assert statements.run("SET lock_timeout = '1s'", ()) == 0
+
+
+def test_work_is_run_again_when_something_had_the_server_forget_what_was_prepared():
+    runs = []
+    one = Hot(select(literal(1)))
+
+    def work(tx):
+        runs.append(tx.hot(one))
+        return runs[-1]
+
+    async def scenario(url):
+        store = PostgresStore(url, readers=1, writers=1)
+        try:
+            for opened in (store.read, store.write):
+                await opened(work)
+                await opened(lambda tx: tx.connection.exec_driver_sql("DEALLOCATE ALL"))
+                assert await opened(work) == [(1,)]
+                assert await opened(work) == [(1,)]
+        finally:
+            await store.close()
+
+    with databases.fresh() as database:
+        asyncio.run(scenario(database.url))
+
+    assert runs == [[(1,)]] * 6

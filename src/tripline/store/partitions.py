@@ -145,7 +145,7 @@ def drop(tx: WriteTx, part: Part) -> bool:
     if missing(tx, [part]):
         return False
     _hurry(tx)
-    tx.connection.execute(text(f"DROP TABLE {part.name}"))
+    tx.run_sql(f"DROP TABLE {part.name}", ())
     return True
 
 

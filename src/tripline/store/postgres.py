@@ -59,7 +59,12 @@ _OPTIONS: Final = {
     "options": f"-c idle_in_transaction_session_timeout={LONGEST_IDLE_S}s -c lock_timeout=10s -c timezone=UTC"
     " -c synchronous_commit=on -c jit=off -c client_connection_check_interval=5s",
 }
-_COLLISIONS: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+_COLLISIONS: Final = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.LockNotAvailable,
+    errors.InvalidSqlStatementName,  # with something between us and the server that had it forget what was prepared
+)
 _BROKEN_RULES: Final = (psycopg.IntegrityError, exc.IntegrityError)
 _AWAY: Final = (
     psycopg.OperationalError,
@@ -161,6 +166,8 @@ class _Lane:
         except (psycopg.Error, exc.DBAPIError) as error:
             cause = getattr(error, "orig", None) or error
             self._roll_back()
+            if isinstance(cause, errors.InvalidSqlStatementName) and self._statements is not None:
+                self._statements.forget()
             if isinstance(cause, _COLLISIONS):
                 raise cause from error
             if isinstance(cause, _AWAY):

@@ -47,8 +47,20 @@ class Statements:
         return []
 
     def run(self, sql: str, values: Sequence[Any]) -> int:
-        """Execute a statement in the driver's own writing (`%s`); the number of rows touched."""
-        return self._cursor.execute(sql, values).rowcount
+        """Execute a statement in the driver's own writing (`%s`); the number of rows touched.
+
+        One without values does not go through the driver, which would deallocate all that is prepared behind a
+        `ROLLBACK TO SAVEPOINT` or a `DROP`.
+        """
+        if values:
+            return self._cursor.execute(sql, values).rowcount
+        result = self._pgconn.exec_(sql.encode())
+        self._require(result)
+        return result.command_tuples or 0
+
+    def forget(self) -> None:
+        """The server has nothing prepared any more, whoever told it so."""
+        self._names.clear()
 
     def _prepared(self, known: _Known) -> bytes:
         name = self._names.pop(known, None)
