@@ -87,6 +87,8 @@ def loads(deployment: Deployment, bus: brokers.Cluster) -> Iterator[Loads]:
         deployment.driving(DEVICES) as driven,
     ):
         yield Loads(written, driven)
+    for topic in GROUPS:
+        faults.until(lambda topic=topic: _behind(bus, topic) == 0)
     faults.hold(driven, deployment.rows)
     faults.hold_of_bus(written, deployment.rows)
     faults.logs_are_plain(deployment.nodes, faults.secrets_of(driven))
