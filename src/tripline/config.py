@@ -174,6 +174,13 @@ class Rest(Section, frozen=True):
     ] = 0
     import_mib: Annotated[int, Meta(ge=1, description="largest CSV file of a bulk registration, MiB")] = 64
     import_rows: Annotated[int, Meta(ge=1, description="most rows of a bulk registration")] = 200_000
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="origins whose scripts may call the interface from a browser, like https://portal.example.com,"
+            " comma-separated; empty: none"
+        ),
+    ] = ()
 
 
 class Devices(Section, frozen=True):

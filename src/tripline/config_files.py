@@ -9,6 +9,7 @@ Not here: the settings themselves, their defaults and meanings (`config.py`).
 import difflib
 import email.utils
 import ipaddress
+import re
 import tomllib
 import types
 import typing
@@ -28,6 +29,13 @@ DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a varia
 LOGIN_PASSWORD: Final = "TRIPLINE_LOGIN_PASSWORD"  # noqa: S105  likewise
 _NO_SETTINGS: Final = frozenset({DEVICE_TOKEN, LOGIN_PASSWORD})
 """A variable of `tripline replay`, not a setting of the server."""
+
+
+_ORIGIN: Final = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(?::(?P<port>[0-9]{1,5}))?"
+)
+"""Apps in a web view have schemes of their own."""
+_DEFAULT_PORTS: Final = {"https": "443", "http": "80"}
 
 
 class WrongSettingError(Exception):
@@ -96,6 +104,7 @@ def verify(config: Config) -> None:
             "use HTTPS, a loopback host, or --behind-proxy when a proxy in front does HTTPS."
         )
     _verify_mail(config)
+    _verify_origins(config)
     try:
         zoneinfo.ZoneInfo(config.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
@@ -107,6 +116,23 @@ def _verify_mail(config: Config) -> None:
         raise WrongSettingError(f"mail.sender: {config.mail.sender!r} is no address that mails can come from.")
     if config.accounts.public_url and not config.accounts.public_url.startswith(("http://", "https://")):
         raise WrongSettingError("accounts.public_url must begin with http:// or https://.")
+
+
+def _verify_origins(config: Config) -> None:
+    """Browsers send an origin in one form only; any other would be allowed without effect."""
+    for origin in config.rest.cors_origins:
+        found = _ORIGIN.fullmatch(origin)
+        if origin == "*":
+            raise WrongSettingError("rest.cors_origins: name each origin; * would let in the scripts of every site.")
+        if found is None or not _is_port(found["port"], _DEFAULT_PORTS.get(found["scheme"])):
+            raise WrongSettingError(
+                f"rest.cors_origins: {origin!r} is no origin as browsers send it. Write scheme, host and port in lower"
+                " case, without a path and without the scheme's own port, like https://portal.example.com."
+            )
+
+
+def _is_port(text: str | None, default: str | None) -> bool:
+    return text is None or (text != default and text == str(int(text)) and 0 < int(text) < 2**16)
 
 
 def is_loopback(host: str) -> bool:

@@ -140,7 +140,7 @@ def wired(
         workers.append(Undertaker(store=store).run)
     vitals = Vitals(ready=ready, clock=clock, api_port=api_port)
     return Parts(
-        http=create_app(rim) if rim is not None else create_health(vitals),
+        http=create_health(vitals) if rim is None else create_app(rim, cors_origins=config.rest.cors_origins),
         rim=rim,
         ingress=ingress,
         presence=presence,

@@ -220,3 +220,34 @@ def test_carriers_address_is_an_http_address_or_empty(url, fits):
 @pytest.mark.parametrize("token", ["secret\n", "sec ret", "비밀"])
 def test_carriers_token_that_fits_no_header_refuses_and_is_not_shown(token):
     assert "ret" not in refusal(variables={"TRIPLINE_CARRIER_TOKEN": token})
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://portal.example.com", "http://localhost:3000", "https://127.0.0.1:8443", "http://[::1]:5173",
+     "https://xn--3e0b707e.example", "capacitor://localhost"],
+)  # fmt: skip
+def test_origins_as_browsers_send_them_are_allowed(origin):
+    loaded = load(variables={"TRIPLINE_REST_CORS_ORIGINS": f"{origin},https://second.example"})
+
+    assert loaded.rest.cors_origins == (origin, "https://second.example")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["portal.example.com", "https://portal.example.com/", "https://portal.example.com/app", "https://Portal.example.com",
+     "HTTPS://portal.example.com", "https://portal.example.com:443", "http://localhost:80", "https://user@portal.example",
+     "https://*.example.com", "null", "", " https://a.example", "https://a.example ", "https://a.example\n", "https://",
+     "https://a.example:", "https://a.example:0", "https://a.example:65536", "https://a.example:08", "https://포털.example",
+     "https://a..example"],
+)  # fmt: skip
+def test_origin_in_another_form_refuses_to_start(origin):
+    line = refusal(flags={"rest.cors_origins": ["https://good.example", origin]})
+
+    assert line.startswith(f"rest.cors_origins: {origin!r} is no origin as browsers send it.")
+
+
+def test_every_origin_at_once_refuses_to_start():
+    line = refusal(variables={"TRIPLINE_REST_CORS_ORIGINS": "*"})
+
+    assert line == "rest.cors_origins: name each origin; * would let in the scripts of every site."

@@ -3,7 +3,7 @@
 Handlers are collected from the modules beside this one; each exports `handlers`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from litestar import Litestar
@@ -20,6 +20,7 @@ from tripline.api import (
     candidates,
     carrier,
     companies,
+    cors,
     docs,
     driven,
     errors,
@@ -75,9 +76,9 @@ FAMILIES: Final = (
 )
 
 
-def create_app(rim: Rim) -> ASGIApp:
-    """The application over these parts; the same one serves every HTTP door."""
-    return surround.surrounded(routed_app(rim))
+def create_app(rim: Rim, *, cors_origins: Collection[str] = ()) -> ASGIApp:
+    """The application over these parts; the same one serves every HTTP door. Scripts of `cors_origins` may call it."""
+    return surround.surrounded(cors.allowing(routed_app(rim), cors_origins))
 
 
 def create_health(vitals: Vitals) -> ASGIApp:
