@@ -64,6 +64,9 @@ The channel of devices and the messages to customers' servers are in [asyncapi.j
 **Bodies** are JSON objects whatever their Content-Type; unknown fields are ignored. A partial update (PUT) changes the
 fields that the body names, and null clears an optional one. Every GET also answers HEAD.
 
+**Queries**: a value that is empty, `null` or `undefined` is not given. So every value of a `nextPageLink` may be sent
+back as text. Unknown values are ignored.
+
 **Ids** are objects around a UUID, `{{"id": "..."}}`, in bodies and records, and bare UUIDs in paths and queries, in
 either letter case. An id that is not set is `{ids.PLACEHOLDER}`, never null.
 

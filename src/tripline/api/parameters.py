@@ -22,6 +22,8 @@ Query: TypeAlias = Mapping[str, str]
 """The query of a request, `request.query_params`: made anew each time it is asked for, so ask once."""
 
 
+_NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
+"""Texts that stand for no value: programs write the nulls of a `nextPageLink` into the next query so."""
 _ENDED: Final = "The connection ended before the body."
 
 
@@ -39,18 +41,19 @@ def uuid_of(text: str, name: str) -> str:
 
 
 def query_text(query: Query, name: str) -> str | None:
-    """A value of the query; None when absent or empty."""
-    return query.get(name) or None
+    """A value of the query; None when it is not given: absent, empty, `null` or `undefined` (client-surface 5.1)."""
+    value = query.get(name, "")
+    return None if value in _NOT_GIVEN else value
 
 
 def query_id(query: Query, name: str) -> str | None:
-    """An id in the query as canonical text; None when absent or empty."""
+    """An id in the query as canonical text; None when not given."""
     value = query_text(query, name)
     return None if value is None else uuid_of(value, name)
 
 
 def query_flag(query: Query, name: str, *, default: bool | None = None) -> bool | None:
-    """`true` or `false` in any letter case; the default when absent or empty."""
+    """`true` or `false` in any letter case; the default when not given."""
     value = query_text(query, name)
     if value is None:
         return default

@@ -76,7 +76,7 @@ class PasswordsDiffer(BadParameter):
 async def show(request: Call) -> Response[bytes]:
     """A page with a form to set the password of a mailed link's account; opening it does not use the link up."""
     rim = rim_of(request)
-    token = request.query_params.get("token", "")
+    token = parameters.query_text(request.query_params, "token") or ""
     try:
         await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
     except LinkUnusable as refusal:

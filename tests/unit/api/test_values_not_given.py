@@ -1,0 +1,103 @@
+"""The texts `null` and `undefined` in a query, and nothing at all, mean that a value is not given (client-surface 5.1)."""
+
+from typing import Any
+
+import pytest
+from tests.support import rest
+from tests.support.access_world import World, settled
+from tests.support.rest import Login, Rest
+
+from tripline.api import app as api
+from tripline.api import operations
+from tripline.api.operations import Operation
+
+NOT_GIVEN = ("null", "undefined", "")
+OPERATIONS = {
+    operation.name: operation
+    for family in api.FAMILIES
+    for operation in map(operations.of_handler, family.handlers)
+    if operation.query
+}
+IN_PATH = {
+    "companyId": "P",
+    "vehicleId": "V",
+    "sensorId": "on V",
+    "directorId": "managing director",
+    "driverId": "driver of P",
+    "tripId": "T",
+}
+REQUIRED = {
+    "limit": "5",
+    "vehicleNo": "V",
+    "email": "p@admins.example",
+    "serviceType": "ace",
+    "token": "a-token-that-nobody-was-sent",
+}
+FILE = b"vehicleNo,mileage,serialNo,type,credentialsId\n,,,,\n"
+"""Its only row is bad, so that nothing is registered whatever the query says."""
+NOBODY = frozenset({"password_page.show"})
+PLATFORM = frozenset({"applications.list_all"})
+
+
+def _alone(operation: Operation) -> dict[str, str]:
+    """The query with what the operation cannot do without."""
+    if operation.name == "sensors.find":
+        return {"serialNo": "on-V"}
+    return {value.name: REQUIRED[value.name] for value in operation.query if value.required}
+
+
+def _asks(operation: Operation, world: World) -> Login | None:
+    if operation.name in NOBODY:
+        return None
+    return world.of("platform administrator" if operation.name in PLATFORM else "P")
+
+
+async def _answer(app: Rest, world: World, operation: Operation, query: dict[str, str]) -> tuple[int, Any]:
+    """Status and body, without the time that an error carries."""
+    path = operation.path.format(**{name: world.ids[IN_PATH[name]] for name in operation.path_ids})
+    body = FILE if operation.method == "POST" else None
+    answer = await app.call(_asks(operation, world), operation.method, path, body, **query)
+    if answer.headers["content-type"].startswith("text/html"):
+        return answer.status_code, answer.text
+    return answer.status_code, {name: value for name, value in answer.json().items() if name != "timestamp"}
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_unset_text_in_any_value_of_a_query_is_answered_as_without_it(tmp_path: Any, name: str) -> None:
+    operation = OPERATIONS[name]
+
+    async def scenario(app: Rest) -> dict[tuple[str, str], tuple[Any, Any]]:
+        world = await settled(app)
+        alone = _alone(operation)
+        if operation.name not in NOBODY:
+            assert (await _answer(app, world, operation, alone))[0] == 200
+        answers = {}
+        for value in operation.query:
+            without = {other: text for other, text in alone.items() if other != value.name}
+            expected = await _answer(app, world, operation, without)
+            for text in NOT_GIVEN:
+                got = await _answer(app, world, operation, {**without, value.name: text})
+                answers[value.name, text] = (got, expected)
+        return answers
+
+    for asked, (got, expected) in rest.run(tmp_path, scenario).items():
+        assert got == expected, asked
+
+
+def test_every_value_of_a_next_page_link_may_come_back_as_the_text_of_what_it_is(tmp_path: Any) -> None:
+    async def scenario(app: Rest) -> tuple[list[str], list[str]]:
+        world = await settled(app)
+        p = world.of("P")
+        whole = await app.get(p, "/sensors", limit=10)
+        names: list[str] = []
+        query: dict[str, Any] = {"limit": 1}
+        while query:
+            page = await app.get(p, "/sensors", **query)
+            names += [record["serialNo"] for record in page["data"]]
+            link = page["nextPageLink"] or {}
+            query = {name: "null" if value is None else str(value) for name, value in link.items()}
+        return names, [record["serialNo"] for record in whole["data"]]
+
+    walked, whole = rest.run(tmp_path, scenario)
+    assert len(whole) > 1
+    assert walked == whole
