@@ -17,6 +17,9 @@ STEPS = 400
 METRES = 6_655
 """Length of the drive: 399 steps of 16.68 m."""
 PATIENCE_S = 30
+AS_ONE = "samples closer together than `scoring.instant_ms` count as one"
+NO_SAMPLES = f"it has fewer than two samples with a time of their own; {AS_ONE}"
+NO_POSITION = f"fewer than two of its samples with a time of their own have a valid position; {AS_ONE}"
 
 
 def item(step: int, **more: Any) -> dict[str, Any]:
@@ -92,10 +95,11 @@ def test_h7_drive_in_one_publish_is_judged_by_its_sample_times(world: World) -> 
         ("GPS", [drive(100), trip_message()], "it is shorter than the least scored distance (too_short)"),
         ("GPS", [drive(), trip_message(dis=2_999)], "it is shorter than the least scored distance (too_short)"),
         ("GPS", [drive(every=5), trip_message(dis=9_000)], "its samples are too far apart (sparse)"),
-        ("GPS", [drive(lat=0, lon=0), trip_message(dis=9_000)], "its samples have no position (no_position)"),
+        ("GPS", [drive(lat=0, lon=0), trip_message(dis=9_000)], f"{NO_POSITION} (no_position)"),
         ("ADAS", [drive(ty=6), trip_message(ty=5)], "devices of its type are not scored (device_type)"),
         ("BLACKBOX", [drive(ty=8, **{"try": 2}), trip_message(ty=7, **{"try": 2})], "it is a parking record (parking)"),
-        ("GPS", [trip_message(dis=9_000)], "it has no samples (no_samples)"),
+        ("GPS", [trip_message(dis=9_000)], f"{NO_SAMPLES} (no_samples)"),
+        ("GPS", [drive(1), trip_message(dis=9_000)], f"{NO_SAMPLES} (no_samples)"),
     ],
 )
 def test_trip_that_is_not_scored_says_why(world: World, sensor_type: str, messages: list[bytes], why: str) -> None:

@@ -13,14 +13,15 @@ from tripline.domain.refusals import NotFound
 from tripline.store import accounts, analytics, journeys, vehicles
 from tripline.store.transactions import ReadTx
 
+_AS_ONE: Final = "samples closer together than `scoring.instant_ms` count as one"
 WHY_NOT: Final = {
     "too_short": "it is shorter than the least scored distance",
     "sparse": "its samples are too far apart",
-    "no_position": "its samples have no position",
+    "no_position": f"fewer than two of its samples with a time of their own have a valid position; {_AS_ONE}",
     "device_type": "devices of its type are not scored",
     "parking": "it is a parking record",
     "unmapped": "its sensor was not mounted on a vehicle",
-    "no_samples": "it has no samples",
+    "no_samples": f"it has fewer than two samples with a time of their own; {_AS_ONE}",
 }
 """A sentence for each reason that is kept with a trip."""
 

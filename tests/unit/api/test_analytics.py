@@ -197,11 +197,11 @@ def test_offset_that_is_no_item_of_the_list_is_refused(tmp_path: Path, offset: s
         ({}, "waiting to be judged"),
         ({"not_scored": "too_short"}, "(too_short)"),
         ({"not_scored": "sparse"}, "(sparse)"),
-        ({"not_scored": "no_position"}, "(no_position)"),
+        ({"not_scored": "no_position"}, "fewer than two of its samples with a time of their own have a valid position"),
         ({"not_scored": "device_type"}, "(device_type)"),
         ({"not_scored": "parking"}, "(parking)"),
         ({"not_scored": "unmapped"}, "(unmapped)"),
-        ({"not_scored": "no_samples"}, "(no_samples)"),
+        ({"not_scored": "no_samples"}, "fewer than two samples with a time of their own"),
     ],
 )
 def test_trip_without_a_score_says_why(tmp_path: Path, columns: dict[str, Any], words: str) -> None:

@@ -1,4 +1,4 @@
-"""The texts `null` and `undefined` in a query, and nothing at all, mean that a value is not given (client-surface 5.1)."""
+"""Query values that are empty, `null` or `undefined` are not given (client-surface 5.1)."""
 
 from typing import Any
 

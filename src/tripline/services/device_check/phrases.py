@@ -45,8 +45,10 @@ NOT_SCORED: Final = {
     "device_type": "trips of this type of device are never scored",
     "unmapped": "the sensor was not mounted on a vehicle",
     "parking": "the vehicle was parked (`try` 2)",
-    "no_samples": "fewer than two samples with a time of their own (`clt`), 500 ms apart",
-    "no_position": "no sample has a valid position",
+    "no_samples": "fewer than two samples with a time of their own; those closer together than"
+    " `scoring.instant_ms` count as one: send `clt` with each sample of a message that holds several",
+    "no_position": "fewer than two samples with a time of their own have a valid position; those closer together than"
+    " `scoring.instant_ms` count as one",
     "sparse": "samples are 5 s apart or more: send one every 1 to 2 s",
     "too_short": "the trip is shorter than 3,000 m",
 }

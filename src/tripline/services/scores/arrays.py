@@ -45,10 +45,13 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The arrays of a few trips, and how many samples of each had a time of their own, position or not."""
+    """The arrays of a few trips, and what is known of the samples with a time of their own, position or not."""
 
     drives: Drives
     timed: Ints
+    """How many each trip has."""
+    lasting_ms: Ints
+    """Time between the earliest and the latest of each trip; 0 with fewer than two."""
 
 
 def loaded(tracks: Sequence[Track]) -> Loaded:
@@ -73,6 +76,7 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
             stated_m=np.array([np.nan if track.stated_m is None else track.stated_m for track in tracks], np.float64),
         ),
         timed=_per_trip(timed, bounds),
+        lasting_ms=_lasting(rows["time_ms"][timed], np.append(0, np.cumsum(timed))[bounds]),
     )
 
 
@@ -101,3 +105,12 @@ def _plausible(speed_kmh: NDArray[np.float64]) -> NDArray[np.float64]:
 def _per_trip(chosen: Flags, bounds: Ints) -> Ints:
     counts: Ints = np.diff(np.append(0, np.cumsum(chosen))[bounds])
     return counts
+
+
+def _lasting(time_ms: Ints, bounds: Ints) -> Ints:
+    lasting: Ints = np.zeros(len(bounds) - 1, np.int64)
+    some = np.diff(bounds) > 0
+    starts = bounds[:-1][some]
+    if starts.size:
+        lasting[some] = np.maximum.reduceat(time_ms, starts) - np.minimum.reduceat(time_ms, starts)
+    return lasting

@@ -30,15 +30,15 @@ def judged(jobs: Sequence[tuple[Job, bytes]], rules: Rules) -> list[Result]:
     loaded = arrays.loaded(
         [arrays.Track(packed, job.category, job.device_type, job.distance_m) for job, packed in jobs]
     )
-    located = (loaded.drives.starts[1:] - loaded.drives.starts[:-1]).tolist()
     found = kernel.findings(loaded.drives, rules)
     events = _events(found.events, len(jobs))
     results = []
     for trip, verdict in enumerate(policy.judged(found, rules)):
         job = jobs[trip][0]
-        reason = _row_reason(job) or _sample_reason(int(loaded.timed[trip]), located[trip])
+        reason = _row_reason(job)
         if reason is None and isinstance(verdict, NotScored):
-            reason = verdict.value
+            moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= rules.instant_ms
+            reason = _sample_reason(verdict, moments=moments)
         if reason is None and isinstance(verdict, TripScore):
             results.append(Result(job, _score(verdict), events[trip], None))
         else:
@@ -56,13 +56,11 @@ def _row_reason(job: Job) -> str | None:
     return trips.why_not_scored(device_type=job.device_type, vehicle_id=vehicle_id, parking=job.parking)
 
 
-def _sample_reason(timed: int, located: int) -> str | None:
-    """Two usable samples are the least that makes a drive."""
-    if timed < 2:
-        return NotScored.NO_SAMPLES.value
-    if located < 2:
+def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
+    """The kernel knows samples with a position alone; `moments`: the trip has two instants, with or without one."""
+    if verdict is NotScored.NO_SAMPLES and moments:
         return NotScored.NO_POSITION.value
-    return None
+    return verdict.value
 
 
 def _score(verdict: TripScore) -> Score:
