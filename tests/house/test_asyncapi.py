@@ -155,7 +155,7 @@ def test_push_fits_the_message_of_its_name_alone(name):
     ("known", "params"),
     [
         ({"fuel_type": "LPG", "mission_type": "AUTO"}, {"elt": 1998, "fut": 3, "mty": "Automatic"}),
-        ({"fuel_type": None, "mission_type": "CVT"}, {"elt": 1998}),
+        ({"fuel_type": "DIESEL", "mission_type": "MANUAL"}, {"elt": 1998, "fut": 2, "mty": "Manual"}),
     ],
 )
 def test_activation_fits_its_message(known, params):

@@ -55,7 +55,8 @@ async def fleet(server, admin, number):
     """Ids of a new sensor that needs activation, and of two new vehicles."""
     body = {"serialNo": f"SN-{number}", "type": "OBD", "credentialsId": f"{number:020d}", "activationRequired": True}
     sensor = await server.post(admin, "/sensor", body)
-    vehicles = [await server.post(admin, "/vehicle", {"vehicleNo": f"{number}-{n}", "mileage": 1}) for n in (1, 2)]
+    known = {"mileage": 1, "fuelType": "DIESEL", "missionType": "AUTO"}
+    vehicles = [await server.post(admin, "/vehicle", {"vehicleNo": f"{number}-{n}", **known}) for n in (1, 2)]
     return sensor["id"]["id"], [vehicle["id"]["id"] for vehicle in vehicles]
 
 

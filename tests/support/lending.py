@@ -51,7 +51,8 @@ async def driver(app: Rest, admin: Login, name: str) -> Login:
 
 async def new_vehicle(app: Rest, registrar: Login, number: str = "12가3456") -> str:
     """A new vehicle's id; a director manages what it registers."""
-    return str((await app.post(registrar, "/vehicle", {"vehicleNo": number, "mileage": 1}))["id"]["id"])
+    body = {"vehicleNo": number, "mileage": 1, "fuelType": "LPG", "missionType": "AUTO"}
+    return str((await app.post(registrar, "/vehicle", body))["id"]["id"])
 
 
 async def register(app: Rest, lender: Login, receiver: Login) -> dict[str, Any]:

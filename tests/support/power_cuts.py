@@ -74,7 +74,8 @@ class Stage:
     def pair(self) -> tuple[str, str, str]:
         """Id and token of a sensor that needs activation, and the id of a vehicle for it."""
         number = next(_numbers)
-        vehicle = self.company.post(f"{V1}/vehicle", {"vehicleNo": f"K{number}", "mileage": 1})
+        known = {"vehicleNo": f"K{number}", "mileage": 1, "fuelType": "DIESEL", "missionType": "AUTO"}
+        vehicle = self.company.post(f"{V1}/vehicle", known)
         token = fleet.device_token()
         body = {"serialNo": f"K-{number}", "type": "OBD", "credentialsId": token, "activationRequired": True}
         return self.company.post(f"{V1}/sensor", body)["id"]["id"], token, vehicle["id"]["id"]

@@ -9,7 +9,7 @@ from enum import Enum, StrEnum, auto
 from typing import ClassVar, Final
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, UserId, VehicleId
-from tripline.domain.refusals import Kind, Refusal, TryLater
+from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 
 ACTIVATION: Final = "activationReq"
 """The method with which the platform itself asks a device to get ready for a vehicle (rpc.md 3.1)."""
@@ -109,6 +109,12 @@ class ActivationRefused(Refusal):
     kind: ClassVar[Kind] = Kind.CONFLICT
 
 
+class VehicleIncomplete(BadParameter):
+    """The vehicle lacks a field that the activation of a device must carry: its fuel or its transmission."""
+
+    code = "rpc.vehicle_incomplete"
+
+
 class TooManyCalls(TryLater):
     """More calls wait for their device than are waited for at a time."""
 
@@ -159,6 +165,18 @@ class StoredCall:
     """The result, as sent."""
     result_ms: int | None
     result_code: int | None
+
+
+def activation_fields(*, fuel_type: str | None, mission_type: str | None) -> tuple[str, str]:
+    """Fuel and transmission as `activationReq` needs them (rpc.md 3.1). Raises `VehicleIncomplete`, naming the field."""
+    if fuel_type and mission_type:
+        return fuel_type, mission_type
+    given = {"fuelType": fuel_type, "missionType": mission_type}
+    lacking = [f"'{name}'" for name, value in given.items() if not value]
+    raise VehicleIncomplete(
+        f"Parameter{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)} of the vehicle can't be empty: the "
+        "activation of the device needs it. Change the vehicle, then mount the sensor."
+    )
 
 
 def is_success(code: int | None) -> bool:

@@ -96,8 +96,8 @@ class Office:
         """The fleet's sensors and vehicles, in their order; those that were missing are registered."""
         plates = [f"{order.prefix}-{number:05d}" for number in range(1, len(order.types) + 1)]
         known, registered = await self._found(order.prefix)
-        missing = [(plate, 1_000) for plate in plates if plate not in known]
-        await self._bulk("vehicles", ("vehicleNo", "mileage"), missing)
+        missing = [(plate, 1_000, "GASOLINE", "AUTO") for plate in plates if plate not in known]
+        await self._bulk("vehicles", ("vehicleNo", "mileage", "fuelType", "missionType"), missing)
         activated = _spread(order.activation_share, len(plates))
         new = [
             (plate, device, _token(), str(needs).lower())

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
 from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
@@ -84,15 +83,15 @@ def message(method: bytes, params: bytes) -> bytes:
 
 
 def activation_params(
-    *, vehicle_no: str, upload_period_s: int, displacement: float, fuel_type: str | None, mission_type: str | None
+    *, vehicle_no: str, upload_period_s: int, displacement: float, fuel_type: str, mission_type: str
 ) -> bytes:
-    """The parameters of `activationReq` (rpc.md 3.1). What was not registered is left out, except `elt`, which is 0."""
+    """The parameters of `activationReq` (rpc.md 3.1). `elt` is 0 when no displacement was registered."""
     params = shapes.Activation(
         vid=vehicle_no,
         upp=upload_period_s,
         elt=round(displacement),
-        fut=FUEL_NUMBERS.get(fuel_type or "", UNSET),
-        mty=ACTIVATION_VALUES.get(mission_type or "", UNSET),
+        fut=FUEL_NUMBERS[fuel_type],
+        mty=ACTIVATION_VALUES[mission_type],
     )
     return msgspec.json.encode(params)
 

@@ -9,7 +9,7 @@ Not here: the documented messages of devices (`device_meanings.py`).
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from tripline.wire import topics
 
@@ -43,14 +43,8 @@ class Activation(msgspec.Struct, kw_only=True):
     vid: Annotated[str, Meta(description="number of the vehicle (`vehicleNo`)", examples=["12A3456"])]
     upp: Annotated[int, Meta(description="period of microtrips, seconds", examples=[2])]
     elt: Annotated[int, Meta(description="engine displacement, cc; 0 when it is not known", examples=[1998])]
-    fut: Annotated[
-        int | UnsetType,
-        Meta(description="fuel: 1 gasoline, 2 diesel, 3 LPG; absent when it is not known", examples=[1]),
-    ] = UNSET
-    mty: Annotated[
-        str | UnsetType,
-        Meta(description="transmission: Automatic or Manual; absent when it is not known", examples=["Automatic"]),
-    ] = UNSET
+    fut: Annotated[int, Meta(description="fuel: 1 gasoline, 2 diesel, 3 LPG", examples=[1])]
+    mty: Annotated[str, Meta(description="transmission: Automatic or Manual", examples=["Automatic"])]
 
 
 class RpcAnswer(msgspec.Struct, rename="camel", kw_only=True):

@@ -72,7 +72,10 @@ def device_has_20_seconds_to_acknowledge(world: World) -> None:
 
 @row("States and transitions: DEACTIVATED on same operation, activationRequired is true")
 def sensor_that_needs_activation_is_mounted_when_its_device_succeeds(world: World) -> None:
-    sensor, vehicle = world.sensor("operator", activationRequired=True), world.vehicle("operator")
+    sensor, vehicle = (
+        world.sensor("operator", activationRequired=True),
+        world.vehicle("operator", fuelType="LPG", missionType="AUTO"),
+    )
     sensor_id, vehicle_id = sensor["id"]["id"], vehicle["id"]["id"]
     with box(world.server, sensor["credentialsId"], answering({"result": 2000})) as device:
         told = world.good("operator", "POST", f"/sensor/{sensor_id}/vehicle/{vehicle_id}")

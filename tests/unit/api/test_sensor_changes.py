@@ -26,7 +26,8 @@ async def registered(app, login, **fields):
 
 async def vehicle(app, login, number="12가3456"):
     """Id of a new vehicle."""
-    return (await app.post(login, "/vehicle", {"vehicleNo": number, "mileage": 1}))["id"]["id"]
+    body = {"vehicleNo": number, "mileage": 1, "fuelType": "LPG", "missionType": "AUTO"}
+    return (await app.post(login, "/vehicle", body))["id"]["id"]
 
 
 async def put(app, login, sensor, **changes):

@@ -1,5 +1,6 @@
 """Registering, finding, listing and mounting sensors over REST."""
 
+import pytest
 from tests.support import rest
 
 from tripline import observe
@@ -16,7 +17,8 @@ def sensor_body(**fields):
 
 async def vehicle_and_sensor(app, admin, **fields):
     """Ids of a new vehicle and a new sensor."""
-    vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "12가3456", "mileage": 1})
+    body = {"vehicleNo": "12가3456", "mileage": 1, "fuelType": "LPG", "missionType": "AUTO"}
+    vehicle = await app.post(admin, "/vehicle", body)
     sensor = await app.post(admin, "/sensor", sensor_body(**fields))
     return vehicle["id"]["id"], sensor["id"]["id"]
 
@@ -174,6 +176,36 @@ def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_needs_no_a
     assert (sensor["status"], sensor["activationRequired"]) == ("DEACTIVATED", True)
     assert {subject for subject, _ in told} == {observe.SIGNAL_RPC_ANSWERED}
     assert status == "ACTIVATED"
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "sensor", "outcome"),
+    [
+        ({}, {}, ("Parameters 'fuelType' and 'missionType' of the vehicle can't be empty", 400, 31)),
+        ({"fuelType": "", "missionType": ""}, {}, ("Parameters 'fuelType' and 'missionType' of", 400, 31)),
+        ({"missionType": "AUTO"}, {}, ("Parameter 'fuelType' of the vehicle can't be empty", 400, 31)),
+        ({"fuelType": "LPG"}, {}, ("Parameter 'missionType' of the vehicle can't be empty", 400, 31)),
+        ({"fuelType": "LPG", "missionType": "AUTO"}, {}, ("The device is not connected.", 409, 2)),
+        ({"fuelType": "LPG"}, {"missionType": "AUTO"}, ("The device is not connected.", 409, 2)),
+    ],
+)
+def test_activation_with_a_vehicle_that_lacks_what_the_device_must_be_told_is_refused_by_name(
+    tmp_path, vehicle, sensor, outcome
+):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        made = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1, **vehicle})
+        device = await app.post(admin, "/sensor", sensor_body(activationRequired=True, **sensor))
+        path = f"/sensor/{device['id']['id']}"
+        refusal = await app.refused(admin, "POST", f"{path}/vehicle/{made['id']['id']}")
+        return refusal, len((await app.get(admin, f"{path}/rpcs", limit=9))["data"])
+
+    (status, code, message), calls = rest.run(tmp_path, scenario)
+
+    words, *numbers = outcome
+    assert [status, code] == numbers
+    assert message.startswith(words)
+    assert calls == (status == 409)
 
 
 def test_look_up_of_what_is_not_there_names_what_was_looked_for(tmp_path):

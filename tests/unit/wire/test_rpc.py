@@ -209,14 +209,14 @@ def test_acknowledgement_that_is_no_object_stands_under_value_a2(ack, value):
     assert answer(ack) == {"requestId": ID, "response": {"value": value}}
 
 
-def test_activation_parameters_are_compact_and_what_was_not_registered_is_left_out():
+def test_activation_parameters_are_compact_and_a_displacement_that_was_not_registered_is_0():
     full = {"vehicle_no": "12A3456", "upload_period_s": 2, "displacement": 1995.4}
 
     assert rpc.activation_params(**full, fuel_type="LPG", mission_type="MANUAL") == (
         b'{"vid":"12A3456","upp":2,"elt":1995,"fut":3,"mty":"Manual"}'
     )
-    assert rpc.activation_params(**full | {"displacement": 0.0}, fuel_type=None, mission_type=None) == (
-        b'{"vid":"12A3456","upp":2,"elt":0}'
+    assert rpc.activation_params(**full | {"displacement": 0.0}, fuel_type="LPG", mission_type="AUTO") == (
+        b'{"vid":"12A3456","upp":2,"elt":0,"fut":3,"mty":"Automatic"}'
     )
 
 

@@ -49,7 +49,8 @@ class Mounter:
     ) -> tuple[Sensor, Answered | None]:
         """The sensor, on the vehicle; or as it is while its device activates itself, with the acknowledgement.
 
-        Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted`, `rpc.ActivationRefused`, and as `Calls.call`.
+        Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted`, `rpc.VehicleIncomplete`, `rpc.ActivationRefused`, and
+        as `Calls.call`.
         """
         sensor, became = await self._store.write(
             lambda tx: fleet_sensors.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
@@ -94,7 +95,8 @@ def begin(
 ) -> tuple[Call, bytes] | None:
     """Keep an activation that is about to be sent, with what is sent; it supersedes one that was awaited.
 
-    None when the sensor came to the vehicle meanwhile. Raises `NotFound`, `Forbidden` or `sensors.AlreadyMounted`.
+    None when the sensor came to the vehicle meanwhile. Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted` or
+    `rpc.VehicleIncomplete`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     sensor, vehicle = fleet_sensors.both(tx, scope, sensor_id, vehicle_id)
@@ -117,12 +119,15 @@ def begin(
 
 
 def _params(sensor: Sensor, vehicle: Vehicle, upload_period_s: int) -> bytes:
+    fuel_type, mission_type = rpc.activation_fields(
+        fuel_type=vehicle.fuel_type, mission_type=vehicle.mission_type or sensor.mission_type
+    )
     return wire.activation_params(
         vehicle_no=vehicle.vehicle_no,
         upload_period_s=upload_period_s,
         displacement=vehicle.displacement,
-        fuel_type=vehicle.fuel_type,
-        mission_type=vehicle.mission_type or sensor.mission_type,
+        fuel_type=fuel_type,
+        mission_type=mission_type,
     )
 
 
