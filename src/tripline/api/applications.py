@@ -6,7 +6,6 @@ Follows the interface specification (Authentication 1) and client-surface 8.5.
 import secrets
 from typing import Any, Final
 
-import msgspec
 from litestar.types import ASGIApp
 
 from tripline import observe
@@ -44,7 +43,7 @@ async def submit(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ApplicationRequest)
-    form = applications.form(**msgspec.structs.asdict(sent))
+    form = applications.form(**rest_accounts.said(sent))
     now_ms = rim.clock()
     rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
     await rim.store.write(lambda tx: service.submit(tx, form=form, ids=rim.ids, now_ms=now_ms))

@@ -62,6 +62,7 @@ async def act(request: Call) -> ASGIApp:
 @operation(
     "POST",
     "/api/tre/v1_4/carrier/unpause",
+    aliases=("/api/tre/v1_4/swing/unpause",),
     access=Action.CARRIER_UNPAUSE,
     request=rest_lines.UnpauseRequest,
     required=("mdn",),

@@ -43,8 +43,9 @@ async def register(request: Call) -> ASGIApp:
     """An operator, for a granted account or platform administrator; a partner, for a company's administrator."""
     rim = rim_of(request)
     actor = await guards.permitted(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_companies.CompanyRequest)
-    registration = companies.registration(**msgspec.structs.asdict(sent))
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_companies.CompanyRequest)
+    registration = companies.registration(**rest_companies.said(msgspec.structs.asdict(sent)))
     password_hash = await rim.passwords.hash(registration.pic_passwd)
     now_ms = rim.clock()
     new = await rim.store.write(
@@ -52,7 +53,7 @@ async def register(request: Call) -> ASGIApp:
             tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
         )
     )
-    return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd))
+    return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd, sent=body))
 
 
 @operation(
@@ -122,10 +123,10 @@ async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -
 
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
     rim = rim_of(request)
-    named = rest_reading.read_partial(body, rest_companies.CompanyRequest)
+    named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
     changed = await rim.store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
     hints.tell(rim.signals, hints.company_changed(company_id))
-    return answers.ok(rest_companies.company_record(changed, with_prefix=_sees_prefix(actor)))
+    return answers.ok(rest_companies.company_record(changed, with_prefix=_sees_prefix(actor), sent=body))
 
 
 @operation(

@@ -39,9 +39,10 @@ async def mount(request: Call) -> ASGIApp:
     """Mount the sensor on the vehicle; any body is ignored.
 
     The device of a sensor with `activationRequired` is asked to activate itself first. It must be told the vehicle's
-    fuel and transmission: `fuelType` of the vehicle, `missionType` of the vehicle or else of the sensor. When it acknowledges that it
-    will, the answer is the sensor as it still is, with `requestId` and `response`; it is mounted when the device
-    reports success, which is sent to the customer's server. A further request takes the place of one that waits.
+    fuel and transmission: `fuelType` of the vehicle, `missionType` of the vehicle or else of the sensor. When it
+    acknowledges that it will, the answer is the sensor as it still is, with `requestId` and `response`; it is mounted
+    when the device reports success, which is sent to the customer's server. A further request takes the place of one
+    that waits.
     """
     rim = rim_of(request)
     actor = await guards.permitted(request)

@@ -168,7 +168,7 @@ class StoredCall:
 
 
 def activation_fields(*, fuel_type: str | None, mission_type: str | None) -> tuple[str, str]:
-    """Fuel and transmission as `activationReq` needs them (rpc.md 3.1). Raises `VehicleIncomplete`, naming the field."""
+    """Fuel and transmission, without which there is no `activationReq` (rpc.md 3.1). Raises `VehicleIncomplete`."""
     if fuel_type and mission_type:
         return fuel_type, mission_type
     given = {"fuelType": fuel_type, "missionType": mission_type}

@@ -7,13 +7,15 @@ Not here: which values are allowed (`domain/applications.py`, `domain/passwords.
 (`rest_reading.py`).
 """
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain.applications import Application
 from tripline.wire.rest import Id, id_or_unset
+from tripline.wire.rest_companies import SECOND_NAMES
+from tripline.wire.rest_reading import one_name
 
 _ID: dict[str, object] = {"examples": [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]}
 
@@ -129,6 +131,17 @@ class ApplicationRequest(msgspec.Struct, rename="camel", kw_only=True):
     department: Department = None
     provider_manager_name: ManagerName = None
     provider_manager_email: ManagerEmail = None
+    skt_manager_name: Annotated[
+        str | UnsetType | None,
+        Meta(description="the original interface's name for `providerManagerName`", examples=["Lee"]),
+    ] = UNSET
+    skt_manager_email: Annotated[
+        str | UnsetType | None,
+        Meta(
+            description="the original interface's name for `providerManagerEmail`",
+            examples=["lee@provider.example"],
+        ),
+    ] = UNSET
     notify_host: NotifyHost = None
 
 
@@ -170,6 +183,11 @@ class ApplicationRecord(msgspec.Struct, rename="camel", kw_only=True):
         str | None,
         Meta(description="why it was rejected; null: it was not", examples=["We could not reach the number you gave."]),
     ]
+
+
+def said(sent: ApplicationRequest) -> dict[str, Any]:
+    """What an application says, by the names of the domain. Raises `BadParameter`."""
+    return one_name(msgspec.structs.asdict(sent), ApplicationRequest, SECOND_NAMES)
 
 
 def application_record(application: Application) -> ApplicationRecord:

@@ -5,7 +5,8 @@ Unset ids are the placeholder, other unset values null. Not here: which values a
 is read (`rest_reading.py`).
 """
 
-from typing import Annotated, Any
+from collections.abc import Container, Mapping
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -13,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tripline.domain.companies import Company, MessageTypes
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Id
-from tripline.wire.rest_reading import if_set
+from tripline.wire.rest_reading import if_set, one_name
 
 _COMPANY = {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}
 _OPERATOR = {"id": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"}
@@ -40,6 +41,19 @@ _MANAGER_NAME = Meta(description="name of the provider's manager, at most 255 ch
 _MANAGER_EMAIL = Meta(
     description="e-mail address of the provider's manager, at most 255 characters", examples=["lee@provider.example"]
 )
+_SKT_NAME = Meta(
+    description="the original interface's name for `providerManagerName`; answered only to a request that used it",
+    examples=["Lee"],
+)
+_SKT_EMAIL = Meta(
+    description="the original interface's name for `providerManagerEmail`; answered only to a request that used it",
+    examples=["lee@provider.example"],
+)
+SECOND_NAMES: Final = {
+    "skt_manager_name": "provider_manager_name",
+    "skt_manager_email": "provider_manager_email",
+}
+"""Fields that are another one under the name of the original interface."""
 _TASK = Meta(description="what the partner does, at most 4096 characters", examples=["Night deliveries"])
 _DESCRIPTION = Meta(description="further text, at most 4096 characters", examples=["Joined in spring"])
 _NOTIFY_HOST = Meta(
@@ -74,6 +88,8 @@ class CompanyRequest(msgspec.Struct, rename="camel", kw_only=True):
     pic_division: Annotated[str | None, _PIC_DIVISION] = None
     provider_manager_name: Annotated[str | None, _MANAGER_NAME] = None
     provider_manager_email: Annotated[str | None, _MANAGER_EMAIL] = None
+    skt_manager_name: Annotated[str | UnsetType | None, _SKT_NAME] = UNSET
+    skt_manager_email: Annotated[str | UnsetType | None, _SKT_EMAIL] = UNSET
     cooperation_task: Annotated[str | None, _TASK] = None
     description: Annotated[str | None, _DESCRIPTION] = None
     notify_host: Annotated[str | None, _NOTIFY_HOST] = None
@@ -108,6 +124,8 @@ class CompanyRecord(msgspec.Struct, rename="camel", kw_only=True):
     pic_division: Annotated[str | None, _PIC_DIVISION]
     provider_manager_name: Annotated[str | None, _MANAGER_NAME]
     provider_manager_email: Annotated[str | None, _MANAGER_EMAIL]
+    skt_manager_name: Annotated[str | UnsetType | None, _SKT_NAME]
+    skt_manager_email: Annotated[str | UnsetType | None, _SKT_EMAIL]
     cooperation_task: Annotated[str | None, _TASK]
     description: Annotated[str | None, _DESCRIPTION]
     region: Annotated[str | None, _REGION]
@@ -137,8 +155,20 @@ def named_id(body: dict[str, Any]) -> str:
     return sent
 
 
-def company_record(company: Company, *, password: str | None = None, with_prefix: bool = False) -> CompanyRecord:
-    """The record; with the password that was just registered, or with the token prefix."""
+def said(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request says of a company, by the names of the domain. Raises `BadParameter`."""
+    return one_name(sent, CompanyRequest, SECOND_NAMES)
+
+
+def company_record(
+    company: Company,
+    *,
+    password: str | None = None,
+    with_prefix: bool = False,
+    sent: Container[str] = (),
+) -> CompanyRecord:
+    """The record; with the password that was just registered, or with the token prefix; with the second names that are
+    among the JSON keys `sent`."""
     return CompanyRecord(
         id=Id(company.id),
         created_time=company.created_ms,
@@ -153,6 +183,8 @@ def company_record(company: Company, *, password: str | None = None, with_prefix
         pic_division=company.pic_division,
         provider_manager_name=company.provider_manager_name,
         provider_manager_email=company.provider_manager_email,
+        skt_manager_name=company.provider_manager_name if "sktManagerName" in sent else UNSET,
+        skt_manager_email=company.provider_manager_email if "sktManagerEmail" in sent else UNSET,
         cooperation_task=company.cooperation_task,
         description=company.description,
         region=company.region,

@@ -6,6 +6,7 @@ Not here: which values are allowed (`domain/fields.py`).
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -52,6 +53,25 @@ def read_partial(body: dict[str, Any], request: type[msgspec.Struct]) -> dict[st
     return {
         field.name: getattr(sent, field.name) for field in msgspec.structs.fields(request) if field.encode_name in body
     }
+
+
+def one_name(sent: Mapping[str, Any], request: type[msgspec.Struct], others: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that were sent (of `read_partial`, or of a whole struct) with those under a second name moved to the
+    first; `others`: second name to first, as the struct has them. Raises `BadParameter` when both were sent and differ.
+    """
+    fields = dict(sent)
+    encoded = {field.name: field.encode_name for field in msgspec.structs.fields(request)}
+    for other, name in others.items():
+        value = fields.pop(other, UNSET)
+        if value is UNSET:
+            continue
+        known = fields.get(name)
+        if None not in (value, known) and value != known:
+            raise BadParameter(
+                f"Parameters '{encoded[other]}' and '{encoded[name]}' are the same field and must not differ."
+            )
+        fields[name] = known if value is None else value
+    return fields
 
 
 def _in_words(trouble: str) -> str:

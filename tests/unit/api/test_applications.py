@@ -66,6 +66,17 @@ def test_application_is_shown_as_it_was_sent(tmp_path: Path) -> None:
     }
 
 
+def test_application_may_name_the_providers_manager_as_the_original_interface_does(tmp_path: Path) -> None:
+    original = {"sktManagerName": "Park", "sktManagerEmail": "park@provider.example"}
+
+    async def scenario(rest: Rest) -> dict[str, Any]:
+        published = dict.fromkeys(("providerManagerName", "providerManagerEmail"))
+        return await submitted(rest, await root(rest), **published, **original)
+
+    record = support.run(tmp_path, scenario)
+    assert [record["providerManagerName"], record["providerManagerEmail"]] == list(original.values())
+
+
 def test_optional_fields_are_null_when_they_were_not_sent(tmp_path: Path) -> None:
     optional = ("department", "providerManagerName", "providerManagerEmail", "notifyHost")
 

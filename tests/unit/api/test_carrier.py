@@ -447,11 +447,12 @@ def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked
     assert play(scenario)
 
 
-def test_g14_unpause_answers_the_sensor_with_status_01(play):
+@pytest.mark.parametrize("family", ["carrier", "swing"])
+def test_g14_unpause_answers_the_sensor_with_status_01(play, family):
     async def scenario(scene):
         sensor_id = await scene.opened()
         await scene.act("SUSPENSION", kind="USE")
-        answer = await scene.unpause()
+        answer = await scene.app.call(scene.admin, "POST", f"/api/tre/v1_4/{family}/unpause", {"mdn": MDN})
         return answer.status_code, answer.json() == await scene.sensor(sensor_id), answer.json()["nwStatus"]
 
     assert play(scenario) == (200, True, "01")

@@ -321,3 +321,53 @@ def test_x5_operators_and_partners_take_either_set_of_notify_fields(tmp_path):
 
     for record in rest.run(tmp_path, scenario):
         assert {name: record[name] for name in both} == both
+
+
+MANAGER = {"sktManagerName": "Lee", "sktManagerEmail": "lee@provider.example"}
+PUBLISHED = {"sktManagerName": "providerManagerName", "sktManagerEmail": "providerManagerEmail"}
+
+
+def test_providers_manager_under_the_original_names_is_kept_and_echoed_under_both(tmp_path):
+    async def scenario(app):
+        made, admin = await app.operator("ace", **MANAGER)
+        path = f"/company/{admin.company_id}"
+        read = await app.get(admin, path)
+        changed = (await app.call(admin, "PUT", path, {"sktManagerName": "Park"})).json()
+        cleared = (await app.call(admin, "PUT", path, {"sktManagerName": None})).json()
+        return made, read, changed, cleared
+
+    made, read, changed, cleared = rest.run(tmp_path, scenario)
+
+    published = {PUBLISHED[name]: value for name, value in MANAGER.items()}
+    assert made.items() >= {**MANAGER, **published}.items()
+    assert read.items() >= published.items()
+    assert not MANAGER.keys() & read.keys()
+    assert changed == {**read, "providerManagerName": "Park", "sktManagerName": "Park"}
+    assert cleared == {**read, "providerManagerName": None, "sktManagerName": None}
+
+
+@pytest.mark.parametrize(
+    ("sent", "outcome"),
+    [
+        ({**MANAGER, "providerManagerName": "Lee"}, None),
+        ({**MANAGER, "providerManagerName": None}, None),
+        (
+            {**MANAGER, "providerManagerName": "Park"},
+            "Parameters 'sktManagerName' and 'providerManagerName' are the same field and must not differ.",
+        ),
+        ({"sktManagerEmail": 1}, "Parameter 'sktManagerEmail' has the wrong type: expected text, got a whole number."),
+        ({"sktManagerEmail": "lee"}, "Parameter 'providerManagerEmail' must be an e-mail address."),
+    ],
+)
+def test_providers_manager_under_both_names_must_be_one(tmp_path, sent, outcome):
+    async def scenario(app):
+        granted = await app.account("admin@ace.example", Authority.COMPANY_ADMIN)
+        answer = await app.call(granted, "POST", "/company", rest.company_body("ace", "admin@ace.example", **sent))
+        return answer.status_code, answer.json()
+
+    status, body = rest.run(tmp_path, scenario)
+
+    if outcome is None:
+        assert (status, body["providerManagerName"]) == (200, "Lee")
+    else:
+        assert (status, body["errorCode"], body["message"]) == (400, 31, outcome)
