@@ -11,9 +11,10 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
+from tripline.adapters import address_ranges
 from tripline.ports import WebhookFailedError
 
 FRESH_S: Final = 60.0
@@ -28,22 +29,24 @@ NAMES_MAX: Final = 4_096
 ADDRESSES_MAX: Final = 8
 """Addresses of one name that are looked at; more are refused, for none may go unchecked."""
 
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_NAT64_LOCAL: Final = ipaddress.IPv6Network("64:ff9b:1::/48")
-_V4_COMPATIBLE: Final = ipaddress.IPv6Network("::/96")
-_TEREDO: Final = ipaddress.IPv6Network("2001::/32")
-_ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 _V4_BITS: Final = 0xFFFFFFFF
+_REFUSED_V4: Final = tuple(IPv4Network(text) for text, _, _ in address_ranges.V4)
+_REFUSED_V6: Final = tuple(IPv6Network(text) for text, _, _ in address_ranges.V6)
+_MAPPED: Final = IPv6Network("::ffff:0:0/96")
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_SIX_TO_FOUR: Final = IPv6Network("2002::/16")
+_ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
+"""First half of the interface identifier of an address that carries an IPv4 address in the other half [RFC 5214]."""
 
 Resolve = Callable[[str], Sequence[str]]
 """Addresses of a name; blocks. Raises OSError."""
 
 
 def is_public(address: str) -> bool:
-    """Whether the address belongs to a machine anywhere on the Internet, and to none of a network of our own.
+    """Whether the address may belong to a machine anywhere on the Internet.
 
-    False for loopback, private, link-local, shared (100.64.0.0/10), multicast, unspecified and reserved ones, and for
-    IPv6 addresses that stand for such an IPv4 address (mapped, compatible, 6to4, NAT64, ISATAP) or hide one (Teredo).
+    False for every range of `address_ranges.py`, for IPv6 addresses with such an IPv4 address inside (mapped, 6to4,
+    NAT64, ISATAP), for one with a zone, and for what is no address.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -51,28 +54,30 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, IPv4Address):
         return _public_v4(parsed)
-    inner = _inside(parsed)
-    if inner is not None:
-        return _public_v4(inner)
-    if parsed in _TEREDO or parsed in _NAT64_LOCAL or parsed in _V4_COMPATIBLE:
+    if parsed.scope_id is not None:
         return False
-    return parsed.is_global and not (parsed.is_multicast or parsed.is_reserved or parsed.is_site_local)
+    inside = _inside(parsed)
+    if not all(_public_v4(each) for each in inside):
+        return False
+    # These two lie in what the IETF reserves; the IPv4 address inside is all there is to judge.
+    if parsed in _MAPPED or parsed in _NAT64:
+        return True
+    return not any(parsed in refused for refused in _REFUSED_V6)
 
 
 def _public_v4(address: IPv4Address) -> bool:
-    return address.is_global and not (address.is_multicast or address.is_reserved)
+    return not any(address in refused for refused in _REFUSED_V4)
 
 
-def _inside(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that this one stands for."""
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
+def _inside(address: IPv6Address) -> list[IPv4Address]:
+    """The IPv4 addresses that this one carries."""
     number = int(address)
-    if address in _NAT64 or number >> 32 & _V4_BITS in _ISATAP:
-        return IPv4Address(number & _V4_BITS)
-    return None
+    found = []
+    if address in _SIX_TO_FOUR:
+        found.append(IPv4Address(number >> 80 & _V4_BITS))
+    if address in _MAPPED or address in _NAT64 or number >> 32 & _V4_BITS in _ISATAP:
+        found.append(IPv4Address(number & _V4_BITS))
+    return found
 
 
 def looked_up(host: str) -> Sequence[str]:
