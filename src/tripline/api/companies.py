@@ -3,6 +3,7 @@
 Not here: a company's administrators (`administrators.py`), what it lends and is lent (`loans.py`).
 """
 
+from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +14,7 @@ from tripline.api.operations import PageOf, Value, operation
 from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
 from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
 from tripline.services import hints
@@ -53,7 +55,9 @@ async def register(request: Call) -> ASGIApp:
             tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
         )
     )
-    return answers.ok(rest_companies.company_record(new, password=registration.pic_passwd, sent=body))
+    return answers.ok(
+        rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
+    )
 
 
 @operation(
@@ -66,20 +70,20 @@ async def register(request: Call) -> ASGIApp:
 async def read_mine(request: Call) -> ASGIApp:
     """The caller's company, with the prefix of its device tokens."""
 
-    def work(tx: ReadTx) -> companies.Company:
-        return service.mine(tx, actor=guards.permitted_in(tx, request))
+    def work(tx: ReadTx) -> rest_companies.CompanyRecord:
+        actor = guards.permitted_in(tx, request)
+        return _record(service.mine(tx, actor=actor), actor, with_prefix=True)
 
-    found = await rim_of(request).store.read_short(work)
-    return answers.ok(rest_companies.company_record(found, with_prefix=True))
+    return answers.ok(await rim_of(request).store.read_short(work))
 
 
 @operation("GET", "/api/tre/v1/company/{companyId}", access=Action.COMPANY_READ, answer=rest_companies.CompanyRecord)
 async def read(request: Call) -> ASGIApp:
-    """A company; administrators see the prefix of its device tokens too."""
+    """A company; administrators see the prefix of its device tokens too, and addresses with user and password."""
     actor = await guards.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
-    return answers.ok(rest_companies.company_record(found, with_prefix=_sees_prefix(actor)))
+    return answers.ok(_record(found, actor))
 
 
 @operation(
@@ -126,7 +130,7 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
     named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
     changed = await rim.store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
     hints.tell(rim.signals, hints.company_changed(company_id))
-    return answers.ok(rest_companies.company_record(changed, with_prefix=_sees_prefix(actor), sent=body))
+    return answers.ok(_record(changed, actor, sent=body))
 
 
 @operation(
@@ -162,11 +166,10 @@ async def list_companies(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor, service_type = _asked(tx, request)
-        sees_prefix = _sees_prefix(actor)
         return reading.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, service_type=service_type, window=window),
-            record=lambda company: rest_companies.company_record(company, with_prefix=sees_prefix),
+            record=lambda company: _record(company, actor),
             name=lambda company: company.name,
         )
 
@@ -222,8 +225,16 @@ def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:
     return actor, service_type
 
 
-def _sees_prefix(actor: Actor) -> bool:
-    return actor.authority is Authority.COMPANY_ADMIN
+def _record(
+    company: Company, actor: Actor, *, with_prefix: bool = False, sent: Container[str] = ()
+) -> rest_companies.CompanyRecord:
+    """The record as the actor may see it, in answer to a request with these JSON keys."""
+    return rest_companies.company_record(
+        company,
+        for_administrator=actor.authority in (Authority.SYS_ADMIN, Authority.COMPANY_ADMIN),
+        with_prefix=with_prefix or actor.authority is Authority.COMPANY_ADMIN,
+        sent=sent,
+    )
 
 
 handlers: Final[list[Any]] = [

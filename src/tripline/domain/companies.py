@@ -7,8 +7,9 @@ Not here: who may register which kind (`access`), the administrator's account (`
 (`store/companies.py`), JSON (`wire/rest_companies.py`).
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from typing import Any, ClassVar, Final
 
@@ -21,6 +22,11 @@ _PREFIX_DIGITS: Final = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """Digits and capitals without I and O, which are read as 1 and 0."""
 PREFIXES: Final = len(_PREFIX_DIGITS) ** PREFIX_LENGTH
 """How many token prefixes there are: 45 million."""
+
+_ADDRESS: Final = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]*:[/\\]{2,})?([^/\\]*)(.*)", re.DOTALL)
+"""Scheme, everything up to the path, path."""
+_SERVER: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*|[0-9A-Fa-f:.]*)(:[0-9]+)?\s*")
+"""Host and port; an IPv6 address may lack its brackets."""
 
 MessageTypes = str | int | float | list[str | int | float]
 """`notifyMsgType` as sent: comma-separated text, a number, or an array of either (N2)."""
@@ -218,3 +224,29 @@ def _message_types(sent: MessageTypes | None) -> MessageTypes | None:
     parts = sent if isinstance(sent, list) else [sent]
     fields.text("notifyMsgType", ",".join(str(part) for part in parts if part is not None))
     return sent
+
+
+def without_credentials(company: Company) -> Company:
+    """The company as those see it who are no administrators: its addresses have no user, password and query."""
+    path = company.rpc_notify_base_path
+    return replace(
+        company,
+        notify_host=_without_credentials(company.notify_host),
+        rpc_notify_host=_without_credentials(company.rpc_notify_host),
+        rpc_notify_base_path=None if path is None else _without_query(path),
+    )
+
+
+def _without_credentials(address: str | None) -> str | None:
+    """The address without user, password and query; None when it cannot be said where they end."""
+    found = None if address is None else _ADDRESS.fullmatch(_without_query(address))
+    if found is None:
+        return None
+    scheme, authority, path = found.groups()
+    server = authority.rpartition("@")[2]
+    # What is no port may be a password with a slash or a question mark in it.
+    return f"{scheme or ''}{server}{path}" if _SERVER.fullmatch(server) else None
+
+
+def _without_query(text: str) -> str:
+    return re.split("[?#]", text, maxsplit=1)[0]

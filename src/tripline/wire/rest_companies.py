@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tripline.domain import companies
 from tripline.domain.companies import Company, MessageTypes
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Id
@@ -163,12 +164,18 @@ def said(sent: Mapping[str, Any]) -> dict[str, Any]:
 def company_record(
     company: Company,
     *,
+    for_administrator: bool,
     password: str | None = None,
     with_prefix: bool = False,
     sent: Container[str] = (),
 ) -> CompanyRecord:
     """The record; with the password that was just registered, or with the token prefix; with the second names that are
-    among the JSON keys `sent`."""
+    among the JSON keys `sent`.
+
+    Administrators see the addresses of receivers as sent, others without user, password and query.
+    """
+    if not for_administrator:
+        company = companies.without_credentials(company)
     return CompanyRecord(
         id=Id(company.id),
         created_time=company.created_ms,

@@ -1,7 +1,7 @@
 """What a company's registration may say and a change may alter."""
 
+from dataclasses import asdict, replace
 from dataclasses import fields as fields_of
-from dataclasses import replace
 
 import pytest
 
@@ -208,3 +208,46 @@ def test_pic_passwd_without_a_value_in_a_change_says_nothing(nothing):
 def test_notify_hosts_with_a_scheme_are_http(field):
     with pytest.raises(fields.WrongForm, match="must be an http or https address"):
         companies.registration(**SENT, **{field: "ftp://203.0.113.10/noti"})
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (None, None),
+        ("", ""),
+        ("203.0.113.10", "203.0.113.10"),
+        ("203.0.113.10:9090", "203.0.113.10:9090"),
+        ("http://push.example/noti", "http://push.example/noti"),
+        ("http://push.example/@me/noti", "http://push.example/@me/noti"),
+        ("http://user:word@push.example:90/noti", "http://push.example:90/noti"),
+        ("HTTPS://user@push.example", "HTTPS://push.example"),
+        (" https://a:b@c:d@push.example/", " https://push.example/"),
+        ("user:word@push.example/noti", "push.example/noti"),
+        ("http://push.example?key=1", "http://push.example"),
+        ("http://push.example/noti#key", "http://push.example/noti"),
+        ("http://push.example/noti?key=a@b", "http://push.example/noti"),
+        ("http://[2001:db8::1]:90/noti?key", "http://[2001:db8::1]:90/noti"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("http://user:wo/rd@push.example/", None),
+        ("http://user:wo?rd@push.example/", None),
+        ("http://user:wo#rd@push.example/", None),
+        ("http:\\\\user:word@push.example\\noti", "http:\\\\push.example\\noti"),
+    ],
+)
+def test_address_without_credentials_has_no_user_password_or_query(sent, shown):
+    details = asdict(companies.registration(**SENT).details) | {"notify_host": sent, "rpc_notify_host": sent}
+    company_id = CompanyId("a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11")
+    company = companies.Company(
+        **details,
+        id=company_id,
+        created_ms=0,
+        service_type="ace",
+        master=True,
+        master_id=company_id,
+        registered_by_id=None,
+        token_prefix="7K3QX",
+    )
+
+    seen = companies.without_credentials(company)
+
+    assert (seen.notify_host, seen.rpc_notify_host) == (shown, shown)
