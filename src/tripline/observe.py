@@ -5,11 +5,12 @@ A log event or metric that is not declared here does not exist. No tokens, passw
 
 import logging
 import sys
-from typing import Final, TextIO
+import time
+from typing import Any, Final, TextIO
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
-from structlog.typing import FilteringBoundLogger, Processor
+from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
 """A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
@@ -49,6 +50,7 @@ EVENTS: Final[dict[str, str]] = {
     "ingest.reject": "a message could not be used; reason and sensor",
     "ingest.failed": "an unexpected error while a message was taken in; it is in the rejected-message log; a bug",
     "store.collision": "a transaction met another one and runs again; of interest when it is frequent (debug)",
+    "store.checkpoint_failed": "the write-ahead log of SQLite could not be carried over into the database; tried again",
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
@@ -95,6 +97,7 @@ EVENTS: Final[dict[str, str]] = {
     "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
     "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
+    "request.outage": "a request was answered 503, and why: something that it needs is away or damaged",
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""
@@ -140,6 +143,54 @@ REQUEST_SECONDS: Final = Histogram(
 )
 
 
+LASTING: Final = frozenset(
+    {
+        "ingest.outage",
+        "push.outage",
+        "bus.outage",
+        "presence.failed",
+        "rpc.failed",
+        "score.failed",
+        "trip.failed",
+        "erase.failed",
+        "accounts.failed",
+        "parts.failed",
+        "node.away",
+        "store.checkpoint_failed",
+        "request.outage",
+    }
+)
+"""Warnings that come with every attempt while something is away. Each is written once a minute for each reason."""
+SAID_AGAIN_S: Final = 60.0
+_SAID_AT_MOST: Final = 1_000
+"""Reasons to remember; beyond them all are forgotten, and said anew."""
+_said: dict[tuple[Any, ...], list[float]] = {}
+"""When each lasting trouble was written, and how often it was left out since."""
+
+
+def say_anew() -> None:
+    """What was away is back: when it is away again, that is news."""
+    _said.clear()
+
+
+def _seldom(_logger: Any, method: str, event: EventDict) -> EventDict:
+    """Leave out what was said within a minute. The next line says how often: `repeated`."""
+    if method != "warning" or event.get("event") not in LASTING:
+        return event
+    told = tuple(event.get(name) for name in ("event", "part", "reason", "error", "route", "method"))
+    now = time.monotonic()
+    said = _said.get(told)
+    if said is not None and now - said[0] < SAID_AGAIN_S:
+        said[1] += 1
+        raise structlog.DropEvent
+    if len(_said) >= _SAID_AT_MOST:
+        _said.clear()
+    _said[told] = [now, 0]
+    if said is not None and said[1]:
+        event["repeated"] = int(said[1])
+    return event
+
+
 def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default stderr): key=value text for people, JSON lines for machines."""
     renderer: Processor = (
@@ -147,6 +198,7 @@ def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None
     )
     structlog.configure(
         processors=[
+            _seldom,
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

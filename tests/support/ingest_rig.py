@@ -71,6 +71,7 @@ class BrokenStore:
         self._store = store
         self.read, self.read_short, self.close = store.read, store.read_short, store.close
         self.alone = store.alone
+        self.troubles = store.troubles
 
     async def write(self, work: Any, *, locked: bool = False) -> Any:
         if self.away:

@@ -52,8 +52,9 @@ def on_refusal(request: Call, refusal: Refusal) -> Response[bytes]:
     return _answer(request, status, str(refusal), code, headers)
 
 
-def on_outage(request: Call, _: Outage) -> Response[bytes]:
-    """503: something we need is away."""
+def on_outage(request: Call, outage: Outage) -> Response[bytes]:
+    """503: something we need is away; the log says what."""
+    _log.warning("request.outage", route=request.scope.get("path_template"), method=request.method, reason=str(outage))
     return _answer(request, 503, AWAY, GENERAL)
 
 

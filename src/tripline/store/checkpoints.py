@@ -7,17 +7,19 @@ between two transactions of the writer, which lets the log begin anew.
 Not here: transactions (`sqlite.py`).
 """
 
-import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from tripline import observe
+
 EVERY_S: Final = 2.0
 """How often to look: at 10,000 microtrips a second of as many trips the log grows by some 80 MB in that time."""
 SHORT_PAGES: Final = 256
 """So many pages (1 MiB) may be left to the writer's thread: under a millisecond or two."""
+_log = observe.logger("store")
 PASSES: Final = 4
 """Each pass leaves what was written during it, a fraction of the pass before."""
 
@@ -56,9 +58,11 @@ class Checkpoints:
         while not self._stop.wait(self._every_s):
             if self._written:
                 self._written = False
-                # A full or failing disk is noticed, and told, by the next commit.
-                with contextlib.suppress(sqlite3.OperationalError):
+                try:
                     self._carry_over()
+                except Exception as error:  # noqa: BLE001  without this thread the log would grow for ever
+                    self._written = True
+                    _log.warning("store.checkpoint_failed", reason=f"{type(error).__name__}: {error}")
 
     def _carry_over(self) -> None:
         for _ in range(PASSES):

@@ -31,6 +31,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, exc
 
 from tripline.observe import logger
 from tripline.ports import Outage
+from tripline.store import faults
+from tripline.store.faults import Troubles
 from tripline.store.postgres_statements import Statements, require
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -66,12 +68,8 @@ _COLLISIONS: Final = (
     errors.InvalidSqlStatementName,  # with something between us and the server that had it forget what was prepared
 )
 _BROKEN_RULES: Final = (psycopg.IntegrityError, exc.IntegrityError)
-_AWAY: Final = (
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    errors.IdleInTransactionSessionTimeout,
-    errors.ReadOnlySqlTransaction,  # a server that stands by for another
-)
+_AWAY: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
+"""What a connection that broke while nobody used it may answer to the next `BEGIN`."""
 _BEGIN_READ: Final = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = b"BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_LOCKED: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -146,8 +144,9 @@ def open_engine(url: str) -> Engine:
 class _Lane:
     """One connection, opened when it is needed, and the transaction discipline on it."""
 
-    def __init__(self, engine: Engine, lock_wait: str | None) -> None:
+    def __init__(self, engine: Engine, troubles: Troubles, lock_wait: str | None) -> None:
         self._engine = engine
+        self._troubles = troubles
         self._lock_wait = lock_wait
         self._connection: Connection | None = None
         self._driver: Any = None
@@ -163,6 +162,8 @@ class _Lane:
                 self._roll_back()
                 raise
             _command(self._driver, _COMMIT)
+            if begin is not _BEGIN_READ:
+                self._troubles.committed()
         except (psycopg.Error, exc.DBAPIError) as error:
             cause = getattr(error, "orig", None) or error
             self._roll_back()
@@ -170,8 +171,8 @@ class _Lane:
                 self._statements.forget()
             if isinstance(cause, _COLLISIONS):
                 raise cause from error
-            if isinstance(cause, _AWAY):
-                raise Outage(f"The store cannot be used: {_first_line(cause)}") from error
+            if (outage := faults.of_postgres(cause)) is not None:
+                raise self._troubles.meet(outage) from error
             raise
         return result
 
@@ -218,10 +219,6 @@ def _command(driver: Any, command: bytes) -> None:
     require(driver.pgconn, driver.pgconn.exec_(command))
 
 
-def _first_line(error: object) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
 class _Turn:
     """One work on its way through a thread, which is to be over at some time."""
 
@@ -252,9 +249,17 @@ class _Crew:
     """Threads with a lane each."""
 
     def __init__(
-        self, engine: Engine, threads: int, name: str, *, longest_s: float, lock_wait: str | None = None
+        self,
+        engine: Engine,
+        troubles: Troubles,
+        threads: int,
+        name: str,
+        *,
+        longest_s: float,
+        lock_wait: str | None = None,
     ) -> None:
         self._engine = engine
+        self._troubles = troubles
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._longest_s = longest_s
         self._lock_wait = lock_wait
@@ -278,7 +283,7 @@ class _Crew:
     def _work(self, work: Callable[[Any], T], begin: bytes, turn: _Turn) -> T:
         lane: _Lane | None = getattr(self._local, "lane", None)
         if lane is None:
-            lane = self._local.lane = _Lane(self._engine, self._lock_wait)
+            lane = self._local.lane = _Lane(self._engine, self._troubles, self._lock_wait)
             self._lanes.append(lane)
         turn.begin(lane)
         try:
@@ -311,9 +316,14 @@ class PostgresStore:
 
     def __init__(self, url: str, *, readers: int = 2, writers: int = 4) -> None:
         self._engine = open_engine(url)
-        self._readers = _Crew(self._engine, readers, "store-reader", longest_s=LONGEST_READ_S)
-        self._writers = _Crew(self._engine, writers, "store-writer", longest_s=LONGEST_WRITE_S, lock_wait=LOCK_WAIT)
-        self._batches = _Crew(self._engine, writers, "store-batch", longest_s=LONGEST_BATCH_S)
+        self.troubles = Troubles()
+
+        def crew(threads: int, name: str, longest_s: float, lock_wait: str | None = None) -> _Crew:
+            return _Crew(self._engine, self.troubles, threads, name, longest_s=longest_s, lock_wait=lock_wait)
+
+        self._readers = crew(readers, "store-reader", LONGEST_READ_S)
+        self._writers = crew(writers, "store-writer", LONGEST_WRITE_S, LOCK_WAIT)
+        self._batches = crew(writers, "store-batch", LONGEST_BATCH_S)
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
         """Run the work in one durable transaction, again when it collides with others."""

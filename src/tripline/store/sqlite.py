@@ -10,15 +10,15 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
 
-from tripline.ports import Outage
-from tripline.store import checkpoints
+from tripline.store import checkpoints, faults
+from tripline.store.faults import Troubles
 from tripline.store.transactions import ReadTx, WriteTx
 
 T = TypeVar("T")
@@ -63,41 +63,51 @@ def _lower(text: str | None) -> str | None:
 class _Lane:
     """One connection and the transaction discipline on it."""
 
-    def __init__(self, path: Path | str, *, read_only: bool) -> None:
-        self._engine = open_engine(path, read_only=read_only)
+    def __init__(self, path: Path | str, troubles: Troubles, *, read_only: bool) -> None:
+        self._troubles = troubles
+        with self._outages():
+            self._engine = open_engine(path, read_only=read_only)
         self._begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
         self.connection: Connection = self._engine.connect()
         self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
         self._tx = ReadTx(self.connection) if read_only else WriteTx(self.connection)
 
     def work(self, work: Callable[[Any], T]) -> T:
-        """Run the work inside one transaction."""
-        try:
+        """Run the work inside one transaction. Raises `Outage`."""
+        with self._outages():
             if not self.driver.in_transaction:
                 self.driver.execute(self._begin)
             try:
                 result = work(self._tx)
             except BaseException:
-                self.driver.rollback()
+                self.let_go()
                 raise
             self.driver.commit()
-        except (sqlite3.OperationalError, exc.OperationalError) as error:
-            if self.driver.in_transaction:
-                self.driver.rollback()
-            raise Outage(f"The store cannot be used: {getattr(error, 'orig', error)}") from error
         return result
 
     def hold(self) -> None:
-        """Begin the next work's transaction now."""
-        try:
+        """Begin the next work's transaction now. Raises `Outage`."""
+        with self._outages():
             self.driver.execute(self._begin)
-        except sqlite3.OperationalError as error:
-            raise Outage(f"The store cannot be used: {error}") from error
 
     def let_go(self) -> None:
-        """End a transaction that no work came for."""
+        """End a transaction that is not to be kept."""
         if self.driver.in_transaction:
-            self.driver.rollback()
+            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself where it cannot be told to
+                self.driver.rollback()
+
+    @contextlib.contextmanager
+    def _outages(self) -> Iterator[None]:
+        """Errors that are not ours become outages."""
+        try:
+            yield
+        except (sqlite3.Error, exc.DBAPIError) as error:
+            outage = faults.of_sqlite(getattr(error, "orig", None) or error)
+            if hasattr(self, "driver"):
+                self.let_go()
+            if outage is None:
+                raise
+            raise self._troubles.meet(outage) from error
 
     def close(self) -> None:
         self.connection.close()
@@ -109,8 +119,9 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, readers: int = 2, checkpoint_s: float = checkpoints.EVERY_S) -> None:
         self._path = path
-        self._writer = _Lane(path, read_only=False)
-        self._inline = _Lane(path, read_only=True)
+        self.troubles = Troubles()
+        self._writer = _Lane(path, self.troubles, read_only=False)
+        self._inline = _Lane(path, self.troubles, read_only=True)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
         self._local = threading.local()
@@ -166,6 +177,7 @@ class SqliteStore:
             return work(tx)
 
         result = self._writer.work(noticing)
+        self.troubles.committed()
         self._checkpoints.written()
         return result
 
@@ -186,7 +198,7 @@ class SqliteStore:
     def _read(self, work: Callable[[ReadTx], T]) -> T:
         lane: _Lane | None = getattr(self._local, "lane", None)
         if lane is None:
-            lane = self._local.lane = _Lane(self._path, read_only=True)
+            lane = self._local.lane = _Lane(self._path, self.troubles, read_only=True)
             self._read_lanes.append(lane)
         return lane.work(work)
 

@@ -17,6 +17,8 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from tripline.store.faults import Troubles
+
 T = TypeVar("T")
 _POSITIONAL: Final[dict[str, Dialect]] = {"postgresql": psycopg_dialect(paramstyle="numeric_dollar")}  # type: ignore[no-untyped-call]
 """How a hot statement is written for databases whose usual placeholders have names."""
@@ -90,7 +92,10 @@ class WriteTx(ReadTx):
 
 
 class Store(Protocol):
-    """Opens transactions. Raises `ports.Outage` when the database is away or full."""
+    """Opens transactions. Raises `ports.StoreOutage` when the database is away, full or damaged."""
+
+    troubles: Troubles
+    """What the latest transactions met."""
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
         """Run the work in one durable transaction: what it returns is committed.

@@ -1,5 +1,6 @@
 """The error table and body, and the order of the checks."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -122,11 +123,24 @@ def test_g35_body_may_have_one_mib(tmp_path: Path, size: int, status: int) -> No
     assert support.run(tmp_path, scenario) == (status, 31 if status == 413 else 10)
 
 
-def test_outage_is_answered_503_with_code_2(tmp_path: Path) -> None:
+def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(tmp_path: Path) -> None:
+    stream = StringIO()
+    logs.plain(stream)
+
     answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, Outage("disk /dev/sda is full")))
+    logs.plain()
 
     assert (answer.status_code, answer.json()["errorCode"]) == (503, 2)
     assert "sda" not in answer.text
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line) == {
+        "event": "request.outage",
+        "level": "warning",
+        "method": "POST",
+        "part": "api",
+        "reason": "disk /dev/sda is full",
+        "route": "/api/auth/login",
+    }
 
 
 def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
-from tripline.ports import Outage, Signals, Source
+from tripline.ports import Fault, Outage, Signals, Source
 from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.ingest import checking, closing, pushing, watching
@@ -135,8 +135,11 @@ class Pipeline:
         except Outage:
             self.tracks.forget(concerned)
             raise
-        except Exception:
+        except Exception as error:
             self.tracks.forget(concerned)
+            damage = self._store.troubles.present
+            if damage is not None and damage.fault is Fault.DAMAGED:
+                raise damage from error  # what was read may be no bug of ours: nothing is set aside while it may be so
             if not frames:
                 raise
             return await self._narrow_down(frames, now_ms, silent, again, begin)

@@ -1,0 +1,124 @@
+"""Which database errors mean that the store cannot be used, and what a store has met lately.
+
+An error that none of the functions here knows is a bug: a broken rule between rows, a wrong statement. It must never
+look like an outage, or one message would be tried for ever; and an outage must never look like a bug, or the message
+that met it would be set aside and acknowledged.
+
+SQLite: result codes at https://sqlite.org/rescode.html. PostgreSQL: appendix A of its manual.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+from psycopg import errors
+
+from tripline import observe
+from tripline.ports import Fault, StoreOutage
+
+_SQLITE: Final = {
+    sqlite3.SQLITE_PERM: Fault.AWAY,
+    sqlite3.SQLITE_BUSY: Fault.AWAY,
+    sqlite3.SQLITE_LOCKED: Fault.AWAY,
+    sqlite3.SQLITE_NOMEM: Fault.AWAY,
+    sqlite3.SQLITE_INTERRUPT: Fault.AWAY,
+    sqlite3.SQLITE_CANTOPEN: Fault.AWAY,
+    sqlite3.SQLITE_PROTOCOL: Fault.AWAY,
+    sqlite3.SQLITE_NOLFS: Fault.AWAY,
+    sqlite3.SQLITE_READONLY: Fault.READ_ONLY,
+    sqlite3.SQLITE_IOERR: Fault.DISK,
+    sqlite3.SQLITE_FULL: Fault.FULL,
+    sqlite3.SQLITE_CORRUPT: Fault.DAMAGED,
+    sqlite3.SQLITE_FORMAT: Fault.DAMAGED,
+    sqlite3.SQLITE_NOTADB: Fault.DAMAGED,
+}
+"""By primary result code; the extended ones have it in their last byte."""
+_SQLITE_TEXTS: Final = ("no such table", "malformed database schema", "Could not decode to UTF-8")
+"""Beginnings of errors without a code of their own: our tables and texts are not as we wrote them."""
+_DISK_FULL: Final = "53100"
+_DISK_ERROR: Final = "58030"
+_FILE_MISSING: Final = "58P01"
+_INTERNAL: Final = "XX"
+"""Class of XX000, XX001 and XX002: the server found that something inside it is not as it must be."""
+_LIMIT: Final = "54"
+"""Class of statements and rows that are too large: the statement is wrong, not the server."""
+_AWAY: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    errors.IdleInTransactionSessionTimeout,
+)
+_HELD_S: Final = {Fault.AWAY: 0, Fault.FULL: 10, Fault.READ_ONLY: 10, Fault.DISK: 60, Fault.DAMAGED: 600}
+"""How long after a fault commits have to succeed before it counts as over: a small one may succeed on a full disk, and
+one of another table on a damaged file."""
+
+
+def of_sqlite(error: BaseException) -> StoreOutage | None:
+    """The outage that the driver's error means; None: it is a bug."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    code = getattr(error, "sqlite_errorcode", None)
+    fault = None if code is None else _SQLITE.get(code & 0xFF)
+    if fault is None and str(error).startswith(_SQLITE_TEXTS):
+        fault = Fault.DAMAGED
+    return None if fault is None else outage(fault, error)
+
+
+def of_postgres(error: BaseException) -> StoreOutage | None:
+    """The outage that the driver's error means; None: it is a bug."""
+    if not isinstance(error, psycopg.Error):
+        return None
+    state = error.sqlstate or ""
+    if state.startswith(_INTERNAL) or state == _FILE_MISSING:
+        return outage(Fault.DAMAGED, error)
+    if state == _DISK_FULL:
+        return outage(Fault.FULL, error)
+    if state == _DISK_ERROR:
+        return outage(Fault.DISK, error)
+    if isinstance(error, errors.ReadOnlySqlTransaction):  # a server that stands by for another
+        return outage(Fault.READ_ONLY, error)
+    if isinstance(error, _AWAY) and not state.startswith(_LIMIT):
+        return outage(Fault.AWAY, error)
+    return None
+
+
+def outage(fault: Fault, error: object) -> StoreOutage:
+    """An outage in the words of the error's first line."""
+    lines = str(error).strip().splitlines()
+    said = lines[0] if lines else type(error).__name__
+    verb = "is damaged" if fault is Fault.DAMAGED else "cannot be used"
+    return StoreOutage(fault, f"The store {verb}: {said}")
+
+
+class Troubles:
+    """What a store has met. Its threads tell, anybody may ask."""
+
+    def __init__(self, stopwatch: Callable[[], float] = time.monotonic) -> None:
+        self._stopwatch = stopwatch
+        self._met: StoreOutage | None = None
+        self._met_at = 0.0
+
+    @property
+    def present(self) -> StoreOutage | None:
+        """What stands in the way; None: nothing, as far as is known."""
+        return self._met
+
+    def meet(self, outage: StoreOutage) -> StoreOutage:
+        """A transaction failed with this; gives it back to be raised."""
+        self._met_at = self._stopwatch()
+        met = self._met
+        if met is None or met.fault is not Fault.DAMAGED or outage.fault is Fault.DAMAGED:
+            self._met = outage
+        return outage
+
+    def committed(self) -> None:
+        """A transaction that writes succeeded."""
+        met = self._met
+        if met is not None and self._stopwatch() - self._met_at >= _HELD_S[met.fault]:
+            self.mended()
+
+    def mended(self) -> None:
+        """Whatever it was, it is over."""
+        self._met = None
+        observe.say_anew()

@@ -1,0 +1,161 @@
+"""A database that is damaged is an outage: nothing is acknowledged, nothing is set aside, everything comes back."""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from sqlalchemy import text
+from tests.support import damage, stores
+from tests.support.ingest_rig import NOW, SENSOR, FakeSource, Rig, aggregate, frame, microtrip, seeded
+
+from tripline.ports import Fault, Outage, StoreOutage
+from tripline.store import checkpoints, faults, tables
+from tripline.store.sqlite import SqliteStore
+
+pytestmark = pytest.mark.sqlite("damaged files of SQLite")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> stores.Content:
+    return seeded(tmp_path_factory.mktemp("seeded"))
+
+
+@pytest.fixture
+def rig(tmp_path: Path, template: stores.Content) -> Iterator[Rig]:
+    with Rig.fresh(tmp_path, template=template) as made:
+        yield made
+
+
+def offered(rig: Rig, count: int) -> tuple[FakeSource, list[Any]]:
+    """Aggregates of a device, one batch of them."""
+    source = FakeSource(SENSOR)
+    bodies = [aggregate(range(NOW + n * 60_000, NOW + n * 60_000 + 30_000, 1_000)) for n in range(1, count + 1)]
+    return source, [frame(source, body, rig.now_ms, token) for token, body in enumerate(bodies, 1)]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["while it runs", "while it is down"])
+def test_messages_on_a_damaged_table_are_neither_acknowledged_nor_set_aside(rig: Rig, restarted: bool) -> None:
+    rig.send(microtrip(NOW), at=NOW)
+    rig.now_ms = NOW + 30 * 60_000
+    path = rig.database.path
+    sound = damage.checkpointed(path)
+    damage.spoil_table(path, "microtrip")
+    if restarted:
+        rig.restart()
+    source, frames = offered(rig, 20)
+
+    with pytest.raises(StoreOutage) as outage:
+        rig.take_in(frames)
+    met = rig.store.troubles.present
+    damage.write_back(path, sound)
+    kept_before = len(rig.rows(tables.microtrip))
+    settled_before = list(source.settlements)
+    rig.take_in(frames)
+
+    assert outage.value.fault is Fault.DAMAGED
+    assert "is damaged" in str(outage.value)
+    assert met is not None and met.fault is Fault.DAMAGED
+    assert (settled_before, kept_before) == ([], 1)
+    assert rig.rows(tables.rejected_message) == []
+    assert source.settlements == [list(range(1, 21))]
+    assert len(rig.rows(tables.microtrip)) == 1 + 20
+    assert rig.database.damage() == []
+
+
+def test_bug_while_damage_is_known_sets_nothing_aside(rig: Rig) -> None:
+    rig.store.troubles.meet(StoreOutage(Fault.DAMAGED, "The store is damaged."))
+
+    def broken(*_: Any) -> Any:
+        raise TypeError("what was read makes no sense")
+
+    rig.pipeline._place = broken  # type: ignore[method-assign]
+    source, frames = offered(rig, 1)
+
+    with pytest.raises(Outage):
+        rig.take_in(frames)
+
+    assert source.settlements == []
+
+
+def test_rule_broken_by_a_work_is_no_outage(tmp_path: Path) -> None:
+    async def play() -> None:
+        store = SqliteStore(stores.fresh_file(tmp_path))
+        try:
+            for _ in range(2):
+                await store.write(lambda tx: tx.run(tables.secret.insert().values(name="a", value=b"")))
+        finally:
+            await store.close()
+
+    with pytest.raises(Exception, match="UNIQUE"):
+        asyncio.run(play())
+
+
+def test_checkpoint_thread_survives_what_is_no_database_and_goes_on_when_it_is_one(tmp_path: Path) -> None:
+    path = stores.fresh_file(tmp_path)
+    sound = path.read_bytes()
+    path.write_bytes(b"no database at all" * 500)
+    finished = threading.Event()
+    with structlog.testing.capture_logs() as lines:
+        thread = checkpoints.Checkpoints(path, every_s=0.005, finish=finished.set)
+        thread.written()
+        until = time.monotonic() + 20
+        while len(lines) < 3:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        finished_before = finished.is_set()
+        path.write_bytes(sound)
+        finished_after = finished.wait(20)
+        thread.close()
+
+    assert (finished_before, finished_after) == (False, True)
+    assert {(line["event"], line["reason"]) for line in lines} == {
+        ("store.checkpoint_failed", "DatabaseError: file is not a database")
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (sqlite3.SQLITE_CORRUPT, Fault.DAMAGED),
+        (sqlite3.SQLITE_CORRUPT_INDEX, Fault.DAMAGED),
+        (sqlite3.SQLITE_NOTADB, Fault.DAMAGED),
+        (sqlite3.SQLITE_IOERR_READ, Fault.DISK),
+        (sqlite3.SQLITE_IOERR_SHORT_READ, Fault.DISK),
+        (sqlite3.SQLITE_CANTOPEN, Fault.AWAY),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, Fault.AWAY),
+        (sqlite3.SQLITE_READONLY_DBMOVED, Fault.READ_ONLY),
+        (sqlite3.SQLITE_FULL, Fault.FULL),
+        (sqlite3.SQLITE_CONSTRAINT_UNIQUE, None),
+        (sqlite3.SQLITE_MISMATCH, None),
+        (sqlite3.SQLITE_TOOBIG, None),
+        (sqlite3.SQLITE_ERROR, None),
+        (sqlite3.SQLITE_MISUSE, None),
+    ],
+)
+def test_errors_of_sqlite_are_outages_by_their_code(code: int, fault: Fault | None) -> None:
+    error = sqlite3.DatabaseError("words of the library")
+    error.sqlite_errorcode = code  # type: ignore[misc]
+
+    outage = faults.of_sqlite(error)
+
+    assert (None if outage is None else outage.fault) is fault
+
+
+def test_missing_table_is_damage(tmp_path: Path) -> None:
+    async def play() -> None:
+        store = SqliteStore(stores.fresh_file(tmp_path))
+        try:
+            await store.read(lambda tx: tx.all(text("SELECT * FROM no_table_of_ours")))
+        finally:
+            await store.close()
+
+    with pytest.raises(StoreOutage) as outage:
+        asyncio.run(play())
+
+    assert outage.value.fault is Fault.DAMAGED

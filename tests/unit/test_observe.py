@@ -1,0 +1,84 @@
+"""Which log lines are written how often."""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from tests.support import logs
+
+from tripline import observe
+
+
+@pytest.fixture
+def log() -> Iterator[StringIO]:
+    stream = StringIO()
+    observe.say_anew()
+    observe.configure_logging(level="debug", as_json=True, stream=stream)
+    yield stream
+    observe.say_anew()
+    logs.plain()
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(observe.time, "monotonic", lambda: now[0])
+    return now
+
+
+def lines(log: StringIO) -> list[Any]:
+    return [json.loads(line) for line in log.getvalue().splitlines()]
+
+
+def told(log: StringIO) -> list[tuple[Any, ...]]:
+    return [(line["reason"], line.get("repeated")) for line in lines(log)]
+
+
+def test_lasting_trouble_is_written_once_a_minute_with_how_often_it_came(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("test")
+    for second in range(121):
+        seconds[0] = second
+        logger.warning("ingest.outage", reason="damaged", frames=second)
+
+    assert told(log) == [("damaged", None), ("damaged", 59), ("damaged", 59)]
+    assert [line["frames"] for line in lines(log)] == [0, 60, 120]
+
+
+def test_another_reason_is_written_at_once(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("test")
+    for reason in ("locked", "full", "locked"):
+        logger.warning("ingest.outage", reason=reason)
+
+    assert told(log) == [("locked", None), ("full", None)]
+
+
+def test_trouble_that_comes_back_after_it_was_over_is_written_at_once(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("test")
+    logger.warning("ingest.outage", reason="locked")
+    observe.say_anew()
+    logger.warning("ingest.outage", reason="locked")
+
+    assert told(log) == [("locked", None), ("locked", None)]
+
+
+def test_reasons_that_are_remembered_have_a_bound(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("test")
+    for number in range(3 * observe._SAID_AT_MOST):
+        logger.warning("ingest.outage", reason=str(number))
+
+    assert len(observe._said) <= observe._SAID_AT_MOST
+
+
+def test_other_events_are_written_every_time(log: StringIO, seconds: list[float]) -> None:
+    logger = observe.logger("test")
+    for _ in range(3):
+        logger.warning("device.contended", reason="x")
+        logger.error("ingest.outage", reason="x")
+
+    assert len(lines(log)) == 6
+
+
+def test_lasting_events_are_declared() -> None:
+    assert set(observe.EVENTS) >= observe.LASTING
