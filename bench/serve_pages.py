@@ -60,7 +60,7 @@ async def _serve(database: Path, user_id: str) -> None:
     door = socket.create_server(("127.0.0.1", 0))
     token = tokens.access(user_id=user_id, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
     print(door.getsockname()[1], token, flush=True)
-    await HttpDoors(create_app(rim), [door], tls=None, clock=_now_ms).run()
+    await HttpDoors(create_app(rim), {"api": door}, tls=None, clock=_now_ms).run()
 
 
 if __name__ == "__main__":

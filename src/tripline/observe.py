@@ -107,6 +107,11 @@ REJECTS: Final = Counter("tripline_ingest_rejected_total", "Messages that could 
 COMMIT_SECONDS: Final = Histogram("tripline_ingest_commit_seconds", "Duration of one group commit, seconds")
 DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
 DISCONNECTS: Final = Counter("tripline_device_disconnects_total", "Device sessions that ended, by reason", ["reason"])
+CONNECTIONS: Final = Gauge(
+    "tripline_connections",
+    "Open connections, by door; those of devices also before they are admitted: api, analytics, health, device",
+    ["door"],
+)
 PRESENCE_WAITING: Final = Gauge(
     "tripline_presence_waiting", "Sensors whose connection changed and that are not written down yet"
 )

@@ -60,16 +60,16 @@ class Doors:
         if config_files.does(config, "api"):
             self._api = self._bind(config.host, config.api_port, "API")
             self._analytics = self._bind(config.host, config.analytics_port, "analytics")
-            self.http = [self._api, self._analytics]
+            self.http = {"api": self._api, "analytics": self._analytics}
         else:
             self._scheme = "http"
             self._api = self._bind(LOOPBACK, config.api_port, "health")
-            self.http = [self._api]
+            self.http = {"health": self._api}
         self.api_port = doors.port_of(self._api)
         serves = self._analytics is not None
         if serves and not config_files.is_loopback(config.host) and config.host not in doors.EVERY_ADDRESS:
             # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
-            self.http.append(self._bind(LOOPBACK, self.api_port, "health"))
+            self.http["health"] = self._bind(LOOPBACK, self.api_port, "health")
 
     @property
     def uses_https(self) -> bool:

@@ -9,6 +9,7 @@ import uvloop
 from tests.support import certificates, gateways
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, admit, listening
 
+from tripline import observe
 from tripline.config import Devices
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
@@ -627,5 +628,24 @@ def test_connection_that_never_begins_tls_is_closed_after_the_timeout(tls):
 
             assert await silent.next() is None
             await silent.close()
+
+    run(scenario)
+
+
+def test_connections_of_devices_are_counted_while_they_are_open(tls):
+    def count():
+        (sample,) = [each for each in observe.CONNECTIONS.collect()[0].samples if each.labels == {"door": "device"}]
+        return sample.value
+
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            address = await listener.start("127.0.0.1", 0, tls.server_context())
+            assert count() == 0
+            silent = await asyncio.open_connection(*address)  # has not begun its handshake
+            device = await Client.connected(address, tls.client_context())
+            assert count() == 2
+            silent[1].close()
+            await device.close()
+            await gateways.until(lambda: count() == 0)
 
     run(scenario)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tripline import observe
 from tripline.adapters.http_uvicorn import Bounds, HttpDoors
 from tripline.wire.rest import CAME_WHOLE
 
@@ -32,7 +33,7 @@ def _with_door(
 ) -> bytes:
     async def play() -> bytes:
         door = socket.create_server(("127.0.0.1", 0))
-        doors = HttpDoors(app, [door], tls=None, clock=lambda: NOW_MS, bounds=bounds)
+        doors = HttpDoors(app, {"api": door}, tls=None, clock=lambda: NOW_MS, bounds=bounds)
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(doors.run())
             await doors.opened()
@@ -215,3 +216,20 @@ def test_application_is_told_of_a_body_that_came_with_its_head(pieces: list[byte
         return bytes(heard)
 
     assert [bool(each) for each in _with_door(Bounds(), talk, telling)] == whole
+
+
+def test_connections_are_counted_by_door_while_they_are_open():
+    counts = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
+        await reader.readuntil(b"\r\n\r\nx")
+        counts.append(observe.CONNECTIONS.labels("api")._value.get())
+        writer.close()
+        return b""
+
+    before = observe.CONNECTIONS.labels("api")._value.get()
+    _with_door(Bounds(), talk)
+
+    assert counts == [before + 1]
+    assert observe.CONNECTIONS.labels("api")._value.get() == before

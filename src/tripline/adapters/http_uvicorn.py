@@ -11,7 +11,7 @@ import functools
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from tripline import observe
 from tripline.wire.rest import CAME_WHOLE, ErrorBody
 
 DRAIN_S: Final = 5
@@ -48,8 +49,9 @@ class Bounds:
 class _Connection(HttpToolsProtocol):
     """One peer. A request that comes whole in one chunk, as nearly all do, costs no timer."""
 
-    def __init__(self, *args: Any, bounds: Bounds, clock: Callable[[], int], **more: Any) -> None:
+    def __init__(self, *args: Any, door: str, bounds: Bounds, clock: Callable[[], int], **more: Any) -> None:
         super().__init__(*args, **more)
+        self._open = observe.CONNECTIONS.labels(door)
         self._bounds = bounds
         self._clock = clock
         self._head_bytes = 0
@@ -62,10 +64,12 @@ class _Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A peer connected; its first request is awaited."""
         super().connection_made(transport)
+        self._open.inc()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer is gone."""
+        self._open.dec()
         self._waiting = False
         self._watch()
         super().connection_lost(exc)
@@ -127,8 +131,11 @@ class _Connection(HttpToolsProtocol):
 class _Server(uvicorn.Server):
     """A uvicorn server that leaves the process's signals to the program and says when it is open."""
 
-    def __init__(self, config: uvicorn.Config, *, bounds: Bounds, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, doors: Mapping[str, socket.socket], *, bounds: Bounds, clock: Callable[[], int]
+    ) -> None:
         super().__init__(config)
+        self._doors = doors
         self.opened = asyncio.Event()
         self._connection = functools.partial(_Connection, bounds=bounds, clock=clock)
 
@@ -138,7 +145,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the sockets, as uvicorn does, but with bounds on how long a TLS peer may keep us waiting."""
+        """Listen on the doors, as uvicorn does, but with bounds on how long a TLS peer may keep us waiting."""
         await self.lifespan.startup()
         protocol = functools.partial(
             self._connection,
@@ -150,21 +157,25 @@ class _Server(uvicorn.Server):
         if self.config.ssl:
             bounds = {"ssl_handshake_timeout": HANDSHAKE_S, "ssl_shutdown_timeout": GOODBYE_S}
         loop = asyncio.get_running_loop()
+        bounds |= {"ssl": self.config.ssl, "backlog": self.config.backlog}
         self.servers = [
-            await loop.create_server(protocol, sock=door, ssl=self.config.ssl, backlog=self.config.backlog, **bounds)
-            for door in sockets or []
+            await loop.create_server(functools.partial(protocol, door=name), sock=door, **bounds)
+            for name, door in self._doors.items()
         ]
         self.started = True
         self.opened.set()
 
 
 class HttpDoors:
-    """The application on several sockets. `run` in a task of the owner; `opened` once it serves; then `stop`."""
+    """The application on several sockets, by the names of their doors.
+
+    `run` in a task of the owner; `opened` once it serves; then `stop`.
+    """
 
     def __init__(
         self,
         app: Any,
-        sockets: Sequence[socket.socket],
+        doors: Mapping[str, socket.socket],
         *,
         tls: ssl.SSLContext | None,
         clock: Callable[[], int],
@@ -187,8 +198,8 @@ class HttpDoors:
         )
         config.load()
         config.ssl = tls
-        self._server = _Server(config, bounds=bounds, clock=clock)
-        self._sockets = list(sockets)
+        self._server = _Server(config, doors, bounds=bounds, clock=clock)
+        self._sockets = list(doors.values())
 
     async def run(self) -> None:
         """Serve until `stop`; returns when requests under way are answered, at the latest after `DRAIN_S`."""

@@ -92,11 +92,12 @@ class DeviceListener:
 
     @property
     def connections(self) -> int:
-        """Open connections, admitted or not."""
-        return len(self._connections)
+        """Open connections, admitted or not, also those that have not finished TLS."""
+        return len(self._connections) + sum(len(door.unfinished) for door in self._doors)
 
     async def __aenter__(self) -> "DeviceListener":
         await self._tasks.__aenter__()
+        observe.CONNECTIONS.labels("device").set_function(lambda: self.connections)
         self._sweeping = self._tasks.create_task(self._sweep_forever())
         return self
 
@@ -105,6 +106,7 @@ class DeviceListener:
         self._stopped = True
         self._sweeping.cancel()
         await self._tasks.__aexit__(None, None, None)
+        observe.CONNECTIONS.labels("device").set_function(lambda: 0)
 
     async def start(self, host: str, port: int, ssl_context: ssl.SSLContext) -> tuple[str, int]:
         """Open the TLS door; the address it got (port 0 picks one)."""
@@ -164,8 +166,7 @@ class DeviceListener:
 
     def _has_room(self) -> bool:
         """Whether sockets that have not finished TLS, together with the connections, are as many as may be."""
-        unfinished = sum(len(door.unfinished) for door in self._doors)
-        return len(self._connections) + unfinished <= self._config.max_connections
+        return self.connections <= self._config.max_connections
 
     def _asked(self, connection: Connection, user_name: str) -> None:
         self._turns.wait(lambda: self._begin_answer(connection, user_name), begun=True)
