@@ -101,8 +101,12 @@ TAKEN_OVER: Final = "taken_over"
 class Presence(Protocol):
     """Told by the gateway which devices are there. A session's number is greater than those of older sessions."""
 
-    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
-        """A session began. Cheap; never blocks."""
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
+        """A session began. Cheap; never blocks.
+
+        `callable_now` runs on the event loop once a call that any process makes reaches this session: at once where
+        there is one process, after a commit where there are several, never when a newer session took its place.
+        """
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         """The session ended, for this reason; something was last heard at `seen_ms`. Cheap; never blocks.

@@ -60,6 +60,8 @@ class Process:
     roles: str = "gateway"
     signals: Any = field(default_factory=Quiet)
     now_ms: int = NOW
+    callable_now: list[int] = field(default_factory=list)
+    """Sessions that were said to be within reach of every process, by number."""
 
     async def __aenter__(self) -> "Process":
         self.store = PostgresStore(self.url, readers=1, writers=1)
@@ -84,7 +86,7 @@ class Process:
         return self.ids.take(1, now_ms=self.now_ms) % SLOTS
 
     def begins(self, no: int) -> None:
-        self.presence.connected(SENSOR, RowNo(no), self.now_ms)
+        self.presence.connected(SENSOR, RowNo(no), self.now_ms, lambda: self.callable_now.append(no))
 
     def ends(self, no: int, reason: str = "lost") -> None:
         self.presence.lost(SENSOR, RowNo(no), self.now_ms, seen_ms=self.now_ms, reason=reason)
@@ -299,6 +301,49 @@ def test_session_number_from_the_future_gives_way_to_what_is_written_last(url):
     assert play(scenario, url) is True
 
 
+def test_session_can_be_called_once_its_row_is_committed(url):
+    async def scenario(one, other):
+        other.begins(5)
+        before = list(other.callable_now)
+        await other.presence.round()
+        first = list(other.callable_now)
+        other.presence.unknown(SENSOR, RowNo(5))
+        other.ends(5, TAKEN_OVER)
+        other.begins(8)
+        await other.presence.round()
+        return before, first, other.callable_now
+
+    assert play(scenario, url) == ([], [5], [5, 8])
+
+
+def test_session_that_ended_or_is_not_the_newest_is_never_said_to_be_within_reach(url):
+    async def scenario(one, other):
+        other.begins(8)
+        await other.presence.round()
+        one.begins(5)
+        await one.presence.round()
+        other.ends(8)
+        other.begins(9)
+        other.ends(9)
+        await other.presence.round()
+        return one.callable_now, other.callable_now, other.presence._callable
+
+    assert play(scenario, url) == ([], [8], {})
+
+
+def test_session_of_a_buried_node_can_be_called_once_its_next_id_is_written(url):
+    async def scenario(one, other):
+        await one.write(silent_for(DEAD_MS + 1, other.node.id))
+        await one.store.write(lambda tx: rows.bury(tx, for_ms=DEAD_MS), locked=True)
+        other.begins(7)
+        await other.presence._tried()
+        refused = list(other.callable_now)
+        await other.presence._tried()
+        return refused, other.callable_now
+
+    assert play(scenario, url) == ([], [7])
+
+
 @dataclass
 class Held:
     """The sessions of a gateway."""
@@ -367,23 +412,47 @@ def test_session_that_the_rows_forgot_is_said_again(url):
 
 @dataclass
 class Connected:
-    """A gateway's devices: who gets what."""
+    """A gateway's devices: who gets what, and the number of the session that each has."""
 
     delivery: Delivery = Delivery.SENT
     got: list[tuple[str, str, bytes]] = field(default_factory=list)
+    session_no: RowNo | None = None
 
-    def is_here(self, sensor_id: SensorId) -> bool:
-        return False
+    def session_of(self, sensor_id: SensorId) -> RowNo | None:
+        return self.session_no
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         self.got.append((sensor_id, topic, body))
         return self.delivery
 
 
-def everywhere(process: Process, signals: Any) -> EveryDevice:
+def everywhere(process: Process, signals: Any, here: Connected | None = None) -> EveryDevice:
     return EveryDevice(
-        here=None, node=process.node, store=process.store, ids=process.ids, signals=signals, clock=lambda: NOW
+        here=here, node=process.node, store=process.store, ids=process.ids, signals=signals, clock=lambda: NOW
     )
+
+
+@pytest.mark.parametrize(
+    ("here_no", "elsewhere_no", "goes"),
+    [(5, 8, "elsewhere"), (8, 5, "here"), (None, 5, "elsewhere"), (5, None, "here")],
+)
+def test_message_goes_to_the_newest_session_also_while_the_older_one_is_still_open_here(
+    url, here_no, elsewhere_no, goes
+):
+    async def scenario(api, gateway):
+        signals = LocalSignals()
+        if elsewhere_no is not None:
+            gateway.begins(elsewhere_no)
+            await gateway.presence.round()
+        here, elsewhere = Connected(session_no=here_no), Connected()
+        deliverer = Deliverer(here=elsewhere, node=gateway.node, store=gateway.store, signals=signals)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(deliverer.run())
+            told = await everywhere(api, signals, here).send(SENSOR, "t", b"x")
+            running.cancel()
+        return told, len(here.got), len(elsewhere.got)
+
+    assert play(scenario, url) == (Delivery.SENT, goes == "here", goes == "elsewhere")
 
 
 @pytest.mark.parametrize("delivery", Delivery)

@@ -11,12 +11,14 @@ from tests.support import certificates, gateways
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, MemoryPresence, admit, listening
 
 from tripline.config import Devices
+from tripline.gateway.connection import SUBACK_S
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Publish, Suback, Subscribe
 from tripline.ports import Delivery
 
 SENSOR, OTHER = SENSORS[USER], SENSORS[OTHER_USER]
 REQUESTS = "v1/sensors/me/rpc/request/"
+TRE = "v1/sensors/me/tre"
 CONNECT = Connect("box", user_name=USER, keep_alive_s=20)
 
 
@@ -287,6 +289,45 @@ def test_send_says_what_became_of_the_message():
             assert [before, without, with_one] == [
                 Delivery.NOT_CONNECTED, Delivery.NOT_SUBSCRIBED, Delivery.SENT
             ]  # fmt: skip
+            await client.close()
+
+    run(scenario)
+
+
+def test_suback_leaves_once_every_process_can_call_the_device_and_nothing_else_waits_for_it():
+    async def scenario():
+        presence = MemoryPresence(holds=True)
+        async with listening(MemoryIntake(), presence=presence) as listener:
+            client = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            client.send(Subscribe(1, ((REQUESTS + "+", 1),)), packets.Pingreq(), Publish(TRE, b"{}", 1, 2))
+            assert await client.take(2) == [packets.Pingresp(), Puback(2)]
+            assert await listener.roster.send(SENSOR, REQUESTS + "1", b"{}") is Delivery.SENT
+            assert await client.next() == Publish(REQUESTS + "1", b"{}", 1, 1)
+
+            presence.store()
+            assert await client.next() == Suback(1, (1,))
+            client.send(Subscribe(3, ((REQUESTS + "+", 1),)))
+            assert await client.next() == Suback(3, (1,))
+            await client.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("waited_s", "ends"), [(SUBACK_S, False), (SUBACK_S + 0.1, True)])
+def test_connection_whose_suback_waits_too_long_for_the_store_ends(waited_s, ends):
+    async def scenario():
+        presence = MemoryPresence(holds=True)
+        async with listening(MemoryIntake(), presence=presence) as listener:
+            client = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=0)
+            listener.sweep(10.0)  # before it subscribed, the time does not run
+            client.send(Subscribe(1, ((REQUESTS + "+", 1),)), packets.Pingreq())
+            assert await client.next() == packets.Pingresp()
+            listener.sweep(1_000.0)
+            listener.sweep(1_000.0 + waited_s)
+            presence.store()
+
+            assert await client.next() == (None if ends else Suback(1, (1,)))
+            assert presence.told[1:] == ([("store_away", SENSOR, presence.told[0][2])] if ends else [])
             await client.close()
 
     run(scenario)

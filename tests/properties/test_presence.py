@@ -68,7 +68,7 @@ class _Story:
 
     def _begin(self) -> None:
         self._session = next(self._numbers)
-        self._keeper.connected(SENSOR, self._session, self._rig.now_ms)
+        self._keeper.connected(SENSOR, self._session, self._rig.now_ms, lambda: None)
 
     def _made(self) -> PresenceKeeper:
         rig = self._rig

@@ -78,9 +78,21 @@ class MemoryPresence:
     """Notes what it is told, in order."""
 
     told: list[tuple[str, SensorId, RowNo]] = field(default_factory=list)
+    holds: bool = False
+    """Whether sessions can be called only once `store` is called."""
+    waiting: list[Callable[[], None]] = field(default_factory=list)
 
-    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
         self.told.append(("connected", sensor_id, session_no))
+        self.waiting.append(callable_now)
+        if not self.holds:
+            self.store()
+
+    def store(self) -> None:
+        """Say of every session that it can be called."""
+        waiting, self.waiting = self.waiting, []
+        for callable_now in waiting:
+            callable_now()
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         self.told.append((reason, sensor_id, session_no))

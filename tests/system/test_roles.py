@@ -1,5 +1,6 @@
 """Gateways, apis and a worker as processes of their own on one PostgreSQL: what one of them does the others respect."""
 
+import asyncio
 import contextlib
 import itertools
 import signal
@@ -11,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.support import calling, clusters, postgres
+from tests.support import calling, clusters, postgres, prompt
 from tests.support.clusters import Deployment, Node
 from tests.support.fleet import PASSWORD, Registered, device_token
 from tests.support.receiving import receiving
@@ -65,6 +66,11 @@ def call(deployment: Deployment, node: Node, sensor_id: str) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
+def http(deployment: Deployment, api: Node) -> httpx.AsyncClient:
+    """The company's administrator at an api, whose connections stay open from one request to the next."""
+    return httpx.AsyncClient(base_url=api.api, headers=deployment.company.http.headers, timeout=30)
+
+
 def until(look: Callable[[], Any], expected: Any, *, within_s: float = 20.0) -> float:
     """Wait until the look gives what is expected; how long that took, seconds."""
     began = time.monotonic()
@@ -116,6 +122,109 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
         assert (status, answer["response"]) == (200, {"results": 2000})
         assert device.request()[0] == answer["requestId"]
         assert took_s < AT_ONCE_S
+
+
+def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_runs(deployment: Deployment) -> None:
+    """Devices change their gateway from one run to the next, and each api calls devices on each gateway."""
+    devices = deployment.registered(20)
+
+    async def runs() -> list[tuple[int, Any]]:
+        async with contextlib.AsyncExitStack() as opened:
+            apis = [await opened.enter_async_context(http(deployment, api)) for api in deployment.apis]
+
+            async def called(run: int, number: int) -> tuple[int, Any]:
+                api = apis[(number // 2) % 2]
+                path = f"/api/plugins/rpc/twoway/{devices[number].sensor_id}"
+                gateway = deployment.gateways[(number + run) % 2]
+                answer = await prompt.asked_at_once(
+                    gateway.devices,
+                    deployment.tls,
+                    devices[number].token,
+                    lambda: api.post(path, json={"method": "reset", "params": {}}),
+                )
+                return answer.status_code, answer.json().get("response", answer.json())
+
+            return [
+                each
+                for run in range(10)
+                for each in await asyncio.gather(*(called(run, number) for number in range(20)))
+            ]
+
+    answers = asyncio.run(runs())
+
+    assert [answer for answer in answers if answer != (200, prompt.SUCCESS)] == []
+    assert len(answers) == 200
+
+
+def test_sensor_that_needs_activation_is_mounted_by_a_request_made_the_moment_its_device_is_subscribed(
+    deployment: Deployment,
+) -> None:
+    company = deployment.company
+    pairs = []
+    for vehicle in deployment.registered(4):
+        token = device_token()
+        body = {"serialNo": f"ACT-{token}", "type": "OBD", "credentialsId": token, "activationRequired": True}
+        pairs.append((vehicle, token, company.post(f"{V1}/sensor", body)["id"]["id"]))
+    for vehicle, _, _ in pairs:
+        path, described = f"{V1}/vehicle/{vehicle.vehicle_id}", {"fuelType": "DIESEL", "missionType": "AUTO"}
+        company.http.put(path, json=described | {"displacement": 1995}).raise_for_status()
+
+    async def mounted(number: int) -> tuple[int, Any]:
+        vehicle, token, sensor_id = pairs[number]
+        gateway = deployment.gateways[number % 2]
+        async with (
+            http(deployment, deployment.apis[number // 2]) as api,
+            prompt.subscribed(gateway.devices, deployment.tls, token),
+        ):
+            answer = await api.post(f"{V1}/sensor/{sensor_id}/vehicle/{vehicle.vehicle_id}")
+        return answer.status_code, answer.json().get("response", answer.json())
+
+    async def all_mounted() -> list[tuple[int, Any]]:
+        return await asyncio.gather(*map(mounted, range(len(pairs))))
+
+    assert asyncio.run(all_mounted()) == [(200, prompt.SUCCESS)] * len(pairs)
+
+
+def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_its_suback_on(deployment: Deployment) -> None:
+    """The device changes its gateway again and again, and leaves every older connection open."""
+    mounted = new(deployment)
+    path = f"/api/plugins/rpc/twoway/{mounted.sensor_id}"
+
+    async def scenario() -> tuple[list[int], list[int]]:
+        async with contextlib.AsyncExitStack() as opened:
+            apis = [await opened.enter_async_context(http(deployment, api)) for api in deployment.apis]
+            answers, called = [], []
+            for turn in range(8):
+                gateway = deployment.gateways[turn % 2]
+                session = prompt.subscribed(gateway.devices, deployment.tls, mounted.token)
+                called.append((await opened.enter_async_context(session))[1])
+                asked = [api.post(path, json={"method": "reset", "params": {}}) for api in apis]
+                answers += [answer.status_code for answer in await asyncio.gather(*asked)]
+            return answers, [len(calls) for calls in called]
+
+    assert asyncio.run(scenario()) == ([200] * 16, [2] * 8)
+
+
+def test_call_to_a_device_that_hung_up_just_now_is_answered_409_without_waiting(deployment: Deployment) -> None:
+    mounted = new(deployment)
+    body = {"method": "reset", "params": {}}
+
+    async def hung_up(gateway: Node, api: httpx.AsyncClient) -> int:
+        async with prompt.subscribed(gateway.devices, deployment.tls, mounted.token):
+            pass  # its connection is closed by both sides at the end
+        return (await api.post(f"/api/plugins/rpc/twoway/{mounted.sensor_id}", json=body)).status_code
+
+    async def scenario() -> tuple[list[int], float]:
+        async with http(deployment, deployment.apis[0]) as first, http(deployment, deployment.apis[1]) as second:
+            began = time.monotonic()
+            pairs = [*itertools.product(deployment.gateways, (first, second))] * 2
+            answers = [await hung_up(gateway, api) for gateway, api in pairs]
+            return answers, (time.monotonic() - began) / len(pairs)
+
+    answers, took_s = asyncio.run(scenario())
+
+    assert answers == [409] * 8
+    assert took_s < AT_ONCE_S
 
 
 def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:

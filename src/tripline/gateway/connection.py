@@ -28,6 +28,8 @@ SILENT: Final = "silent"
 LATE: Final = "no_connect"
 OUTAGE: Final = "store_away"
 BUG: Final = "error"
+SUBACK_S: Final = 30.0
+"""How long a SUBACK may wait for the store; then the connection ends, and the device comes again."""
 LOST: Final = "lost"
 """The peer or the network ended the connection without a DISCONNECT."""
 
@@ -76,6 +78,7 @@ class Connection(asyncio.Protocol):
         "_opened_at",
         "_reason",
         "_session",
+        "_suback_since",
         "_transport",
         "_under_way",
         "credential",
@@ -105,6 +108,8 @@ class Connection(asyncio.Protocol):
         self._reason = ""
         self._detail = ""
         self._ending_looks = 0
+        self._suback_since: float | None = None
+        """When a SUBACK was first seen to be held back; seconds of the loop's clock."""
 
     @property
     def under_way(self) -> int:
@@ -183,7 +188,8 @@ class Connection(asyncio.Protocol):
             self.end(TAKEN_OVER)
             return
         self._entered = True
-        around.presence.connected(sensor_id, self.session_no, around.clock())
+        self._session.hold_subacks()
+        around.presence.connected(sensor_id, self.session_no, around.clock(), self._callable)
         lasting = None
         if around.exchange is not None and self._connect is not None:
             connect = self._connect
@@ -239,6 +245,12 @@ class Connection(asyncio.Protocol):
                 self.end(LATE)
         elif self._session.overdue(now):
             self.end(SILENT)
+        elif not self._session.holds_subacks:
+            self._suback_since = None
+        elif self._suback_since is None:
+            self._suback_since = now
+        elif now - self._suback_since > SUBACK_S:
+            self.close(OUTAGE)
 
     def stop_reading(self) -> None:
         """Take nothing more from the device; what was offered is still acknowledged."""
@@ -270,6 +282,13 @@ class Connection(asyncio.Protocol):
         output = self._session.take_output()
         if output and self._transport is not None:
             self._transport.write(output)
+
+    def _callable(self) -> None:
+        """Every process can reach the session: say so to the device."""
+        if self._transport is None or self._reason:
+            return
+        self._session.release_subacks()
+        self._flush()
 
     def _uncrowded(self) -> None:
         self._release(CROWDED)

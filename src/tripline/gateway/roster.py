@@ -118,9 +118,10 @@ class Roster:
         if session is not None and session.session_no < session_no:
             session.end(reason)
 
-    def is_here(self, sensor_id: SensorId) -> bool:
-        """Whether the sensor has a session."""
-        return sensor_id in self._sessions
+    def session_of(self, sensor_id: SensorId) -> RowNo | None:
+        """The number of the sensor's session; None: it has none."""
+        session = self._sessions.get(sensor_id)
+        return None if session is None else session.session_no
 
     def heard(self) -> list[tuple[SensorId, int]]:
         """The connected sensors, and when each was last heard of (epoch ms)."""

@@ -75,6 +75,6 @@ DISCONNECTED: Final = "disconnected"
 PROTOCOL_ERROR: Final = "protocol_error"
 REFUSED: Final = "refused"
 FLOODED: Final = "flooded"
-"""Too much was sent before the CONNECT was answered."""
+"""Too much was sent before the CONNECT, or too many SUBSCRIBEs before the first of them, were answered."""
 
 Event: TypeAlias = Frames | Asked | Oversized | Routed | Granted | Delivered | Ended

@@ -24,6 +24,8 @@ from tripline.mqtt.packets import ConnectCode, ProtocolError
 
 MAX_WAITING: Final = 1_048_576
 """Bytes that may wait for the answer to CONNECT."""
+MAX_HELD_SUBACKS: Final = 32_768
+"""Bytes of SUBACKs that may be held back: more than the longest SUBSCRIBE needs."""
 DEFAULT_IN_FLIGHT: Final = 32
 _GRACE: Final = 1.5
 """Keep-alive intervals of silence that end a session [MQTT-3.1.2-24]."""
@@ -56,7 +58,7 @@ class Rules:
 class ServerSession(Inbound):
     """One connection, from its first byte to its last."""
 
-    __slots__ = ("_heard_at", "_held_ids", "_keep_alive_s", "_outbound", "_output", "_rules", "_state")
+    __slots__ = ("_heard_at", "_held_ids", "_keep_alive_s", "_outbound", "_output", "_rules", "_state", "_subacks")
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(max_body=rules.max_body, topics=rules.topics)
@@ -65,6 +67,8 @@ class ServerSession(Inbound):
         self._output = bytearray()
         self._held_ids: HeldIds | None = None
         self._outbound: Outbound | None = None
+        self._subacks: bytearray | None = None
+        """Answers to SUBSCRIBE that are held back; None: they are not."""
         self._keep_alive_s = 0
         self._heard_at = 0.0
 
@@ -72,6 +76,21 @@ class ServerSession(Inbound):
     def state(self) -> State:
         """Where the session is."""
         return self._state
+
+    @property
+    def holds_subacks(self) -> bool:
+        """Whether an answer to a SUBSCRIBE is held back."""
+        return bool(self._subacks)
+
+    def hold_subacks(self) -> None:
+        """Answer no SUBSCRIBE before `release_subacks`. A subscription holds from its SUBSCRIBE on (3.8.4)."""
+        self._subacks = bytearray()
+
+    def release_subacks(self) -> None:
+        """Answer what was subscribed to, and from now on at once."""
+        if self._subacks is not None:
+            self._output += self._subacks
+            self._subacks = None
 
     def receive(self, data: bytes) -> list[Event]:
         """What these bytes of the client mean, in order. Bytes that break the standard give one `Ended`, once."""
@@ -260,7 +279,13 @@ class ServerSession(Inbound):
             codes.append(packets.SUBSCRIPTION_FAILED if granted is None else granted)
             if granted is not None:
                 found.append(events.Granted(wanted, granted))
-        self._output += encode.suback(subscribe.packet_id, tuple(codes))
+        suback = encode.suback(subscribe.packet_id, tuple(codes))
+        if self._subacks is None:
+            self._output += suback
+            return
+        self._subacks += suback
+        if len(self._subacks) > MAX_HELD_SUBACKS:
+            self._end(events.Ended(events.FLOODED), found)
 
     def _grant(self, wanted: str, qos: int) -> int | None:
         if not self._rules.may_subscribe(wanted):

@@ -71,6 +71,8 @@ class PresenceKeeper:
         self._tells_away = tells_away
         self._heard: Heard = tuple
         self._live: dict[SensorId, RowNo] = {}
+        self._callable: dict[SensorId, tuple[RowNo, Callable[[], None]]] = {}
+        """Sessions that the rows do not name yet: the number, and whom to tell when they do."""
         self._waiting: dict[SensorId, Change] = {}
         self._asked = asyncio.Event()
         self._watching_since_ms = self._seen_written_ms = clock()
@@ -78,8 +80,15 @@ class PresenceKeeper:
         if self._node is not None:
             self._node.renewed(self._say_again)
 
-    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
-        """A session began."""
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
+        """A session began. Other processes can call it once its row is committed; this one can at once."""
+        if self._node is None:
+            callable_now()
+        else:
+            self._callable[sensor_id] = session_no, callable_now
+        self._begins(sensor_id, session_no, at_ms)
+
+    def _begins(self, sensor_id: SensorId, session_no: RowNo, at_ms: int) -> None:
         self._live[sensor_id] = session_no
         change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms, session_no=session_no)
         before = self._waiting.get(sensor_id)
@@ -88,6 +97,7 @@ class PresenceKeeper:
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         """The session ended, unless a newer one took its place."""
         observe.DISCONNECTS.labels(reason).inc()
+        self._pop_callable(sensor_id, session_no)
         if reason != TAKEN_OVER and self._live.get(sensor_id) == session_no:
             del self._live[sensor_id]
             change = Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, session_no=session_no)
@@ -96,7 +106,7 @@ class PresenceKeeper:
     def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
         """The rows do not know of this session: say again that it is there, unless it ended or is about to be said."""
         if self._live.get(sensor_id) == session_no and sensor_id not in self._waiting:
-            self.connected(sensor_id, session_no, time_ids.ms_of_no(session_no))
+            self._begins(sensor_id, session_no, time_ids.ms_of_no(session_no))
 
     async def begin(self) -> None:
         """Where there is one process, no session of an earlier run is live. Call it before the device door opens."""
@@ -163,7 +173,7 @@ class PresenceKeeper:
         now_ms = self._clock()
         try:
             node_id = None if self._node is None else self._node.id
-            told = await self._store.write(
+            kept, told = await self._store.write(
                 lambda tx: _keep(tx, changes, node_id=node_id, ids=self._ids, now_ms=now_ms), locked=True
             )
         except nodes.Buried:
@@ -180,6 +190,10 @@ class PresenceKeeper:
                 await self._keep([change])
         else:
             hints.tell(self._signals, told)
+            for change in kept:
+                callable_now = self._pop_callable(change.sensor_id, change.session_no)
+                if callable_now is not None:
+                    callable_now()
 
     async def _tell_who_is_away(self) -> None:
         if self._in_trouble or not self._tells_away:
@@ -221,6 +235,14 @@ class PresenceKeeper:
         for sensor_id, session_no in self._live.items():
             self.unknown(sensor_id, session_no)
 
+    def _pop_callable(self, sensor_id: SensorId, session_no: RowNo) -> Callable[[], None] | None:
+        """Whom to tell that this session can be called, once; None: nobody asked, or was told."""
+        number, callable_now = self._callable.get(sensor_id, (None, None))
+        if number != session_no:
+            return None
+        del self._callable[sensor_id]
+        return callable_now
+
     def _put(self, change: Change) -> None:
         self._waiting[change.sensor_id] = change
         observe.PRESENCE_WAITING.set(len(self._waiting))
@@ -235,8 +257,8 @@ class PresenceKeeper:
 
 def _keep(
     tx: WriteTx, changes: Sequence[Change], *, node_id: str | None, ids: TimeIds, now_ms: int
-) -> tuple[Hint, ...]:
-    """Write the changes of sensors that exist, and tell who came, and whose older session is over."""
+) -> tuple[list[Change], tuple[Hint, ...]]:
+    """Write the changes of sensors that exist, and tell who came, and whose older session is over; what was written."""
     if node_id is not None:
         nodes.require(tx, node_id)
     subjects = connections.subjects(tx, [change.sensor_id for change in changes], now_ms=now_ms)
@@ -254,7 +276,8 @@ def _keep(
         for change, subject in known
         if change.connected and subject.connected and subject.session_no and subject.node_id != node_id
     ]
-    return (*notices.connections(tx, came, ids=ids, now_ms=now_ms), *hints.sessions_began(over))
+    news = notices.connections(tx, came, ids=ids, now_ms=now_ms)
+    return [change for change, _ in kept], (*news, *hints.sessions_began(over))
 
 
 def _is_past(change: Change, subject: connections.Subject, now_ms: int) -> bool:

@@ -72,8 +72,8 @@ _SEEN: Final = (
     .where(device_connection.c.sensor_id == bindparam("of_sensor"), device_connection.c.connected.is_(True))
     .values(seen_ms=bindparam("at_ms"))
 )
-_GATEWAY: Final = Hot(
-    select(device_connection.c.node_id).where(
+_LATEST: Final = Hot(
+    select(device_connection.c.node_id, device_connection.c.session_no).where(
         device_connection.c.sensor_id == bindparam("of_sensor"), device_connection.c.connected.is_(True)
     ),
     "of_sensor",
@@ -132,6 +132,15 @@ class Away:
     lost_ms: int
     company_id: CompanyId
     vehicle_id: VehicleId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that goes on."""
+
+    node_id: str | None
+    """The gateway that holds it, where there are several processes."""
+    session_no: RowNo
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +231,10 @@ def end_all(tx: WriteTx, *, reason: str) -> None:
     tx.run(update(device_connection).values(session_no=None))
 
 
-def gateway_of(tx: ReadTx, sensor_id: SensorId) -> str | None:
-    """The node that is connected with the sensor's device; None: none is."""
-    rows = tx.hot(_GATEWAY, sensor_id)
-    return rows[0][0] if rows else None
+def latest(tx: ReadTx, sensor_id: SensorId) -> Session | None:
+    """The session of the sensor's device; None: it is not connected."""
+    rows = tx.hot(_LATEST, sensor_id)
+    return Session(rows[0][0], RowNo(rows[0][1] or 0)) if rows else None
 
 
 class Trouble(StrEnum):

@@ -52,7 +52,8 @@ class Waiting:
 
 def put(tx: WriteTx, waiting: Waiting, *, within_ms: int) -> str | None:
     """Let a message wait for the gateway that is connected with the device; which, None: none is."""
-    node_id = connections.gateway_of(tx, waiting.sensor_id)
+    session = connections.latest(tx, waiting.sensor_id)
+    node_id = None if session is None else session.node_id
     if node_id is None or node_id == waiting.asked_by:
         return None
     values = {

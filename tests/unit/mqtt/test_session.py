@@ -6,7 +6,7 @@ from tripline.mqtt import encode, events, packets
 from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Asked, Delivered, Ended, Granted, Oversized
 from tripline.mqtt.inbound import MAX_CONTROL, MAX_LENGTH
 from tripline.mqtt.packets import Connack, Connect, ConnectCode, Puback, Pubcomp, Publish, Pubrec, Pubrel
-from tripline.mqtt.session import MAX_WAITING, Rules, ServerSession, State
+from tripline.mqtt.session import MAX_HELD_SUBACKS, MAX_WAITING, Rules, ServerSession, State
 
 REQUESTS = "v1/sensors/me/rpc/request/+"
 TRE = "v1/sensors/me/tre"
@@ -254,6 +254,37 @@ def test_session_holds_sixteen_filters_and_fails_more():
 
     assert first == sent(packets.Suback(1, (0,) * 16 + (0x80,)))
     assert session.take_output() == sent(packets.Suback(2, (1,)))
+
+
+def test_suback_that_is_held_back_leaves_with_its_release_and_the_subscription_holds_before():
+    session = live()
+    session.hold_subacks()
+    session.receive(sent(packets.Subscribe(1, ((REQUESTS, 1),)), packets.Pingreq(), packets.Subscribe(2, (("#", 0),))))
+    before, held = session.take_output(), session.holds_subacks
+    number = session.publish("v1/sensors/me/rpc/request/1", b"", qos=1)
+    called = session.take_output()
+
+    session.release_subacks()
+    after = session.take_output()
+    session.receive(sent(packets.Subscribe(3, ((REQUESTS, 1),))))
+
+    assert (before, held, number) == (sent(packets.Pingresp()), True, 1)
+    assert called == sent(Publish("v1/sensors/me/rpc/request/1", b"", 1, 1))
+    assert after == sent(packets.Suback(1, (1,)), packets.Suback(2, (0x80,)))
+    assert (session.take_output(), session.holds_subacks) == (sent(packets.Suback(3, (1,))), False)
+
+
+@pytest.mark.parametrize(("more", "ends"), [(-1, False), (0, False), (1, True)])
+def test_too_many_subacks_held_back_end_the_session(more, ends):
+    session = live()
+    session.hold_subacks()
+    of_one = len(sent(packets.Suback(1, (0x80,))))
+    session.receive(sent(packets.Subscribe(1, (("#", 0),))) * (MAX_HELD_SUBACKS // of_one - 1))
+    left = MAX_HELD_SUBACKS - of_one * (MAX_HELD_SUBACKS // of_one - 1) - (of_one - 1) + more
+
+    found = session.receive(sent(packets.Subscribe(2, (("#", 0),) * left)))
+
+    assert found == ([Ended(events.FLOODED)] if ends else [])
 
 
 def test_unsubscribe_is_always_answered_and_ends_delivery():

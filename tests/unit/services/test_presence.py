@@ -49,7 +49,7 @@ class Scene(Rig):
         for each in told:
             number, _, reason = each[1:].partition(" ")
             if each[0] == "+":
-                self.keeper.connected(sensor, int(number), self.now_ms)
+                self.keeper.connected(sensor, int(number), self.now_ms, lambda: None)
             else:
                 self.keeper.lost(sensor, int(number), self.now_ms, seen_ms=self.now_ms - 7, reason=reason or "lost")
         self.run(self.keeper.round())
@@ -210,7 +210,7 @@ def test_outage_loses_nothing_and_gives_devices_their_time_again(scene):
 def test_what_waits_during_an_outage_is_one_change_for_each_sensor(scene):
     scene.store.away = True
     for number in range(1, 1000):
-        scene.keeper.connected(SENSOR, number, NOW)
+        scene.keeper.connected(SENSOR, number, NOW, lambda: None)
         scene.keeper.lost(SENSOR, number, NOW, seen_ms=NOW, reason="lost")
 
     with pytest.raises(Outage):
@@ -222,7 +222,7 @@ def test_what_waits_during_an_outage_is_one_change_for_each_sensor(scene):
 
 def test_end_finds_the_store_away_and_gives_up(scene):
     scene.store.away = True
-    scene.keeper.connected(SENSOR, 1, NOW)
+    scene.keeper.connected(SENSOR, 1, NOW, lambda: None)
 
     scene.run(scene.keeper.finish(timeout_s=0.01))
 
@@ -285,7 +285,7 @@ def more_than_a_batch(scene):
 
 def test_more_changes_than_a_batch_are_all_written(scene):
     for sensor in more_than_a_batch(scene):
-        scene.keeper.connected(sensor, 1, NOW)
+        scene.keeper.connected(sensor, 1, NOW, lambda: None)
     scene.at(0)
 
     assert len(scene.facts()) == len(scene.told()) == BATCH + 1
@@ -295,7 +295,7 @@ def test_more_who_stay_away_than_a_batch_are_told_without_waiting_for_the_next_l
     monkeypatch.setattr(presence, "LOOK_S", 3600)
     scene.keeper = scene.made(absent_s=0)
     for sensor in more_than_a_batch(scene):
-        scene.keeper.connected(sensor, 1, NOW)
+        scene.keeper.connected(sensor, 1, NOW, lambda: None)
     scene.at(0)
     for sensor in list(scene.keeper._live):
         scene.keeper.lost(sensor, 1, NOW, seen_ms=NOW, reason="lost")
@@ -336,7 +336,7 @@ def test_round_ends_although_others_come_all_the_time(scene, monkeypatch):
         nonlocal writes
         writes += 1
         if writes < 10:
-            scene.keeper.connected(UNMAPPED, writes, NOW)
+            scene.keeper.connected(UNMAPPED, writes, NOW, lambda: None)
         return await write(work, **how)
 
     monkeypatch.setattr(scene.store, "write", busy)
@@ -358,7 +358,7 @@ def test_disconnects_are_counted_by_reason(scene):
 def test_bug_costs_the_change_that_it_is_about(scene):
     only_this = f"new.sensor_id = '{SENSOR}'"
     scene.run(scene.store.write(lambda tx: stores.spoil(tx, "INSERT ON device_connection", when=only_this)))
-    scene.keeper.connected(SENSOR, 1, NOW)
+    scene.keeper.connected(SENSOR, 1, NOW, lambda: None)
     scene.at(0, "+1", sensor=UNMAPPED)
     before = scene.facts()
     scene.run(scene.store.write(stores.mend))
@@ -388,7 +388,7 @@ def test_run_writes_what_it_is_told_and_sees_who_stays_away(seeded, tmp_path):
         async def work():
             async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(scene.keeper.run(list))
-                scene.keeper.connected(SENSOR, 1, NOW)
+                scene.keeper.connected(SENSOR, 1, NOW, lambda: None)
                 while not await scene.store.read(lambda tx: connections.of_sensor(tx, SENSOR)):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 scene.keeper.lost(SENSOR, 1, NOW + 1, seen_ms=NOW, reason="lost")

@@ -31,8 +31,8 @@ log = observe.logger("rpc")
 class Here(Protocol):
     """The devices that are connected to this process."""
 
-    def is_here(self, sensor_id: SensorId) -> bool:
-        """Whether the sensor has a session."""
+    def session_of(self, sensor_id: SensorId) -> RowNo | None:
+        """The number of the sensor's session; None: it has none."""
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         """Send a message at QoS 1, or less when the device asked for less."""
@@ -56,7 +56,7 @@ class EveryDevice:
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         """Send a message at QoS 1, or less when the device asked for less. Raises `Outage`."""
-        if self._here is not None and self._here.is_here(sensor_id):
+        if self._here is not None and await self._is_here(self._here, sensor_id):
             return await self._here.send(sensor_id, topic, body)
         if not self._node.shared:
             return Delivery.NOT_CONNECTED
@@ -78,6 +78,14 @@ class EveryDevice:
             raise
         finally:
             del self._waiting[no]
+
+    async def _is_here(self, here: Here, sensor_id: SensorId) -> bool:
+        """Whether the sensor's newest session is here; an older one may be open still while the device is elsewhere."""
+        session_no = here.session_of(sensor_id)
+        if session_no is None or not self._node.shared:
+            return session_no is not None
+        found = await self._store.read_short(lambda tx: connections.latest(tx, sensor_id))
+        return found is None or found.node_id == self._node.id or found.session_no < session_no
 
     async def _answered(self, waiting: Waiting, answer: asyncio.Future[Delivery]) -> Delivery:
         """What became of the message; when nobody says so, what can be seen of it."""
@@ -102,7 +110,7 @@ class EveryDevice:
 
 def _seen(tx: ReadTx, sensor_id: SensorId) -> Delivery:
     """The gateway took the message and did not say what came of it: if the device is still there it has it."""
-    return Delivery.NOT_CONNECTED if connections.gateway_of(tx, sensor_id) is None else Delivery.SENT
+    return Delivery.NOT_CONNECTED if connections.latest(tx, sensor_id) is None else Delivery.SENT
 
 
 class Deliverer:
