@@ -30,6 +30,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser, LetGo
 from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.gateways import Gateways
 from tripline.services.ingest import letting_go
 from tripline.services.ingest.buffering import BufferDoor
 from tripline.services.ingest.draining import Drain, Progress
@@ -202,13 +203,14 @@ def _rim(
     ready: Callable[[], bool],
 ) -> Rim:
     roster = ingress.listener.roster if ingress is not None else None
+    gateways = Gateways(store=ground["store"], node=node, signals=ground["signals"])
     calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
     return Rim(
         **ground,
         tokens=Tokens(key=token_key, settings=config.tokens),
         passwords=Passwords(config.passwords),
         limits=Limits(accounts=config.accounts, rest=config.rest),
-        carrier_actions=Batches(**ground),
+        carrier_actions=Batches(gateways=gateways, **ground),
         unpauser=Unpauser(
             store=ground["store"],
             carrier=others.carrier,
@@ -216,6 +218,7 @@ def _rim(
             clock=ground["clock"],
             timeout_s=config.carrier.timeout_s,
         ),
+        gateways=gateways,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),

@@ -25,6 +25,8 @@ from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
+from tripline.services.gateways import Gateways
+from tripline.services.nodes import Node
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
@@ -118,6 +120,8 @@ class Rest:
         self.tokens = Tokens(key=b"k" * 64, settings=config.Tokens())
         self.passwords = Passwords(CHEAP)
         self._rpc = rpc or config.Rpc()
+        alone = Node(store=self.store, ids=self.ids, name="here:1", roles="api")
+        gateways = Gateways(store=self.store, node=alone, signals=self.signals)
         self.rim = Rim(
             store=self.store,
             ids=self.ids,
@@ -126,7 +130,10 @@ class Rest:
             tokens=self.tokens,
             passwords=self.passwords,
             limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
-            carrier_actions=Batches(store=self.store, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms),
+            carrier_actions=Batches(
+                store=self.store, gateways=gateways, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
+            ),
+            gateways=gateways,
             unpauser=Unpauser(
                 store=self.store,
                 carrier=carrier or SimulatedCarrier(store=self.store, clock=lambda: self.now_ms),

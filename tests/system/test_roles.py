@@ -15,8 +15,12 @@ import pytest
 from tests.support import calling, clusters, postgres, prompt
 from tests.support.clusters import Deployment, Node
 from tests.support.fleet import PASSWORD, Registered, device_token
+from tests.support.gateways import Client
 from tests.support.receiving import receiving
 from tests.system.test_device_to_score import STEPS, microtrip, publish_all, scores_of, trip
+
+from tripline.mqtt import packets
+from tripline.wire import topics
 
 V1 = "/api/tre/v1"
 SETTINGS = {"TRIPLINE_PUSH_ABSENT_S": "1"}
@@ -225,6 +229,43 @@ def test_call_to_a_device_that_hung_up_just_now_is_answered_409_without_waiting(
 
     assert answers == [409] * 8
     assert took_s < AT_ONCE_S
+
+
+def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answered(deployment: Deployment) -> None:
+    """The device's gateway stands still for a moment: the answer waits for it."""
+    gateway, other = deployment.gateways
+    mounted = new(deployment)
+    path = f"{V1}/sensor/{mounted.sensor_id}"
+    token = device_token()
+    kept = f"SELECT credentials_id FROM sensor WHERE id = '{mounted.sensor_id}'"
+    assert gateway.process is not None
+
+    async def refused_everywhere() -> list[Any]:
+        clients = [await Client.open(node.devices, deployment.tls) for node in (gateway, other)]
+        for client in clients:
+            client.send(packets.Connect("a box", user_name=mounted.token))
+        answers = [await client.next() for client in clients]
+        for client in clients:
+            await client.close()
+        return answers
+
+    async def scenario() -> tuple[bool, int, Any, list[Any]]:
+        async with http(deployment, deployment.apis[0]) as api:
+            device = await Client.connected(gateway.devices, deployment.tls, user_name=mounted.token)
+            gateway.process.send_signal(signal.SIGSTOP)
+            try:
+                change = asyncio.create_task(api.put(path, json={"credentialsId": token}))
+                await asyncio.to_thread(until, lambda: deployment.rows(kept), [(token,)])
+                early, _ = await asyncio.wait([change], timeout=0.5)
+            finally:
+                gateway.process.send_signal(signal.SIGCONT)
+            status = (await change).status_code
+            device.send(packets.Publish(topics.TRE, b"{}", 1, 7))
+            said = await device.next()
+            await device.close()
+            return bool(early), status, said, await refused_everywhere()
+
+    assert asyncio.run(scenario()) == (False, 200, None, [packets.Connack(5)] * 2)
 
 
 def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:

@@ -17,6 +17,7 @@ from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.gateways import Gateways
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
@@ -40,6 +41,7 @@ class Rim:
     limits: Limits
     carrier_actions: Batches
     unpauser: Unpauser
+    gateways: Gateways
     calls: Calls
     mounter: Mounter
     time_zone: ZoneInfo

@@ -124,6 +124,7 @@ async def modify(request: Call) -> ASGIApp:
     )
     if after.credentials_id != before.credentials_id:
         hints.tell(rim.signals, hints.credential_ended(sensor_id))
+        await rim.gateways.settled()
     if after.type != before.type:
         hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(after))
@@ -143,6 +144,7 @@ async def delete(request: Call) -> ASGIApp:
         lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=rim.ids, now_ms=now_ms)
     )
     hints.tell(rim.signals, told)
+    await rim.gateways.settled()
     return answers.ok({})
 
 

@@ -2,7 +2,7 @@
 
 A hint ends a session at once: its sensor was deleted, has another access token, or a later session on another gateway.
 A hint may be lost, or never given by a process that was killed just after its commit. So every few seconds all live
-sessions are compared with the rows.
+sessions are compared with the rows. Whoever must know that hints were acted on asks (`gateways.py`).
 
 Not here: the sessions (`gateway/roster.py`), writing down who is connected (`presence.py`).
 """
@@ -57,9 +57,15 @@ class SessionCheck:
         self._live = live
         self._presence = presence
         self._asked = asyncio.Event()
+        self._losses = 0
+        """How often hints may have been lost."""
+        self._made_up = 0
+        """The losses that a comparison has made up for."""
         signals.subscribe(observe.SIGNAL_CREDENTIAL_ENDED, self._credential_ended)
         signals.subscribe(observe.SIGNAL_SESSION_BEGAN, self._began)
-        signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._asked.set())
+        signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._lost())
+        signals.subscribe(observe.SIGNAL_SESSIONS_ASKED, self._answer)
+        self._signals = signals
 
     async def run(self) -> None:
         """Compare every few seconds, and when hints were lost, until cancelled."""
@@ -77,9 +83,11 @@ class SessionCheck:
 
     async def compare(self) -> None:
         """Compare every live session with the rows. Raises `Outage`."""
+        losses = self._losses
         live = self._live.sessions()
         for start in range(0, len(live), BATCH):
             await self._compare(live[start : start + BATCH])
+        self._made_up = losses
 
     async def _compare(self, some: Sequence[tuple[SensorId, str, RowNo]]) -> None:
         node_id = self._node.id
@@ -95,6 +103,15 @@ class SessionCheck:
                 self._live.end_older(sensor_id, RowNo(session_no + 1), reason)
         if ended:
             log.info("session.ended", sessions=ended)
+
+    def _lost(self) -> None:
+        self._losses += 1
+        self._asked.set()
+
+    def _answer(self, question: str) -> None:
+        """Say that every hint before the question was acted on, unless some were lost: then it is asked again."""
+        if self._made_up == self._losses:
+            self._signals.notify(observe.SIGNAL_SESSIONS_SETTLED, f"{question} {self._node.id}")
 
     def _credential_ended(self, sensor_id: str) -> None:
         self._live.drop(SensorId(sensor_id), CREDENTIAL_ENDED)

@@ -36,6 +36,7 @@ _THERE: Final = (
     # Shared with others' and with heartbeats; burying waits.
     .with_for_update(read=True, key_share=True)
 )
+_IS_GATEWAY: Final = or_(node.c.roles.contains("gateway"), node.c.roles.contains("all"))
 _SILENT: Final = (
     select(node.c.slot, node.c.id, node.c.name, node.c.seen_ms)
     .where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - bindparam("for_ms"))
@@ -125,12 +126,18 @@ def gateways_since(tx: ReadTx, *, for_ms: int) -> int | None:
     """Since when there has been a gateway, epoch ms by the clock of the database; None: there is none now."""
     since: int | None = tx.all(
         select(func.min(node.c.started_ms)).where(
-            or_(node.c.roles.contains("gateway"), node.c.roles.contains("all")),
+            _IS_GATEWAY,
             node.c.seen_ms >= NOW_MS - bindparam("for_ms"),
         ),
         {"for_ms": for_ms},
     )[0][0]
     return since
+
+
+def gateways(tx: ReadTx, *, for_ms: int) -> frozenset[str]:
+    """Ids of the gateways that were seen in the last `for_ms`."""
+    seen = select(node.c.id).where(_IS_GATEWAY, node.c.seen_ms >= NOW_MS - bindparam("for_ms"))
+    return frozenset(row.id for row in tx.all(seen, {"for_ms": for_ms}))
 
 
 def known(tx: ReadTx) -> Sequence[tuple[str, str]]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from tripline import observe
 from tripline.domain import lines
 from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
@@ -12,6 +13,7 @@ from tripline.ports import Clock, Signals
 from tripline.services import hints
 from tripline.services.carrier import actions, waiting
 from tripline.services.carrier.actions import Progress, Submitted
+from tripline.services.gateways import Gateways
 from tripline.store.transactions import Store, WriteTx
 
 AT_ONCE: Final = 10
@@ -21,8 +23,9 @@ AT_ONCE: Final = 10
 class Batches:
     """Does batches; hints are told after each commit."""
 
-    def __init__(self, *, store: Store, signals: Signals, ids: TimeIds, clock: Clock) -> None:
+    def __init__(self, *, store: Store, gateways: Gateways, signals: Signals, ids: TimeIds, clock: Clock) -> None:
         self._store = store
+        self._gateways = gateways
         self._signals = signals
         self._ids = ids
         self._clock = clock
@@ -34,12 +37,14 @@ class Batches:
         batch; nothing is kept of these, they may be sent again. All waiting together is bounded.
         """
         outcomes: list[Outcome] = []
+        ends_sessions = False
         busy: set[str] = set()
         pauses = iter(waiting.PAUSES_S)
         while len(outcomes) < len(submitted):
             left = submitted[len(outcomes) :]
             progress = await self._some(actor, left[:AT_ONCE], busy)
             outcomes += progress.outcomes
+            ends_sessions |= any(subject == observe.SIGNAL_CREDENTIAL_ENDED for subject, _ in progress.hints)
             if not progress.halted:
                 continue
             halted = left[len(progress.outcomes)]
@@ -49,6 +54,8 @@ class Batches:
                 outcomes.append(actions.refused(halted.action_id, lines.busy()))
             else:
                 await asyncio.sleep(pause_s)
+        if ends_sessions:
+            await self._gateways.settled()
         return outcomes
 
     async def _some(self, actor: Actor, submitted: Sequence[Submitted], busy: set[str]) -> Progress:
