@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from tripline import config_files, observe, outside, parts
 from tripline.adapters import data_folder, doors, http_uvicorn, tls_local
+from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.domain import ids
 from tripline.domain.refusals import Refusal
@@ -61,7 +62,7 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         doors.allow(config.devices.max_connections)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
-        material = outside.material(config, folder, now_ms=now_ms())
+        certificates = outside.certificates(config, folder, now_ms=now_ms())
         ways_in = Doors(config, opened)
         store = outside.store(config, folder)
         opened.push_async_callback(store.close)
@@ -83,14 +84,14 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             ready=ready.is_set,
         )
         make_topics = partial(outside.topics_made, config)
-        await _run(made, ways_in, material, signals, ready, make_topics=make_topics, announce=announce)
+        await _run(made, ways_in, certificates, signals, ready, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
 
 async def _run(
     made: Parts,
     ways_in: Doors,
-    material: tls_local.Material,
+    certificates: ServedCertificates,
     signals: Signals,
     ready: asyncio.Event,
     *,
@@ -98,7 +99,8 @@ async def _run(
     announce: Callable[[str], None],
 ) -> None:
     """Start the parts, open the doors, wait for the signal to stop, and stop in order."""
-    tls = tls_local.context(material)
+    tls = certificates.context
+    renew: parts.Worker = partial(certificates.run, now_ms)
     stop = _stop_signal()
     http = http_uvicorn.HttpDoors(made.http, ways_in.http, tls=tls if ways_in.uses_https else None, clock=now_ms)
     if made.presence is not None:
@@ -108,14 +110,14 @@ async def _run(
         serving = tasks.create_task(http.run())
         taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
         pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
-        working = [tasks.create_task(run()) for run in (*made.workers, make_topics)]
+        working = [tasks.create_task(run()) for run in (*made.workers, make_topics, renew)]
         async with contextlib.AsyncExitStack() as opened:
             if made.ingress is not None:
                 await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)
             await http.opened()
             _collect_rarely()
             ready.set()
-            announce(ways_in.ready_line(material.ca))
+            announce(ways_in.ready_line(certificates.material.ca))
             _log.info("serve.ready")
             await stop.wait()
             _log.info("serve.stopping")

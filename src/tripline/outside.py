@@ -28,6 +28,7 @@ from tripline.adapters import (
     webhook_addresses,
     webhook_http,
 )
+from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Outage, Signals, WebhookSender
 from tripline.store import migrate
@@ -183,13 +184,18 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
     )
 
 
-def material(config: Config, folder: Path, *, now_ms: int) -> tls_local.Material:
-    """The certificate of the doors: the operator's, or one of our own. Raises `tls_local.TlsError`."""
-    if config.tls.cert:
+def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:
+    """The certificates of the doors: the operator's, or some of our own. Raises `tls_local.TlsError`."""
+
+    def supplied(_now_ms: int) -> tls_local.Material:
         return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
-    if config.store.url and config_files.does(config, "gateway"):
+
+    def own(now_ms: int) -> tls_local.Material:
+        return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
+
+    if not config.tls.cert and config.store.url and config_files.does(config, "gateway"):
         _log.warning("tls.own_certificate", folder=str(folder / "tls"))
-    return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
+    return ServedCertificates(supplied if config.tls.cert else own, now_ms=now_ms)
 
 
 def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> CarrierLines:

@@ -18,7 +18,7 @@ def said(settings: config.Config, folder: Path) -> list[dict[str, str]]:
     stream = io.StringIO()
     logs.plain(stream)
     try:
-        outside.material(settings, folder, now_ms=NOW_MS)
+        outside.certificates(settings, folder, now_ms=NOW_MS)
     finally:
         logs.plain()
     return [json.loads(line) for line in stream.getvalue().splitlines()]

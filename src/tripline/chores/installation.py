@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from tripline import app, outside
-from tripline.adapters import data_folder, tls_local
+from tripline.adapters import data_folder, tls_authority, tls_local
 from tripline.config import Config
 from tripline.domain import fields, ids
 from tripline.services import doctor, doctor_shared, passwords
@@ -45,6 +45,7 @@ async def examined(config: Config) -> doctor.Report:
         unwritable=None if damage else migrate.unwritable(database),
         free_bytes=shutil.disk_usage(folder).free,
         certificate_end_ms=_certificate_end(config, folder),
+        authority_end_ms=_authority_end(config, folder),
     )
     if damage or seen.schema != seen.newest_schema:
         return doctor.Report(doctor.about(seen, now_ms=app.now_ms()))
@@ -59,11 +60,12 @@ async def _examined_shared(config: Config) -> doctor.Report:
     """Disks of a database server, its copies and its log are its own administrator's affair."""
     url, newest = config.store.url, migrate.newest()
     certificate = doctor.certificate(_certificate_end(config, config.data), now_ms=app.now_ms())
+    authority = doctor.authority(_authority_end(config, config.data), now_ms=app.now_ms())
     try:
         schema = migrate.version_of_shared(url)
     except migrate.DatabaseError as error:
-        return doctor.Report([doctor_shared.unusable(str(error)), certificate])
-    findings = [doctor.schema(schema, newest), certificate]
+        return doctor.Report([doctor_shared.unusable(str(error)), certificate, *authority])
+    findings = [doctor.schema(schema, newest), certificate, *authority]
     if schema != newest:
         return doctor.Report(findings)
     store = PostgresStore(url, readers=1, writers=1)
@@ -76,8 +78,18 @@ async def _examined_shared(config: Config) -> doctor.Report:
 
 
 def _certificate_end(config: Config, folder: Path) -> int | None:
-    certificate = Path(config.tls.cert) if config.tls.cert else folder / "tls" / "server.crt"
-    return tls_local.ends_ms(certificate) if certificate.exists() else None
+    """When the first of the certificates in use ends."""
+    if config.tls.cert:
+        return _first_end(Path(config.tls.cert))
+    return _first_end(*(kind.server(folder / "tls")[0] for kind in tls_authority.KINDS))
+
+
+def _authority_end(config: Config, folder: Path) -> int | None:
+    return None if config.tls.cert else _first_end(folder / "tls" / tls_authority.BUNDLE)
+
+
+def _first_end(*files: Path) -> int | None:
+    return min((tls_local.ends_ms(file) for file in files if file.exists()), default=None)
 
 
 async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:

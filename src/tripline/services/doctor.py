@@ -19,7 +19,11 @@ LATE_MS: Final = 300_000
 """A scoring job this long overdue means that no scorer works."""
 LEAST_FREE_BYTES: Final = 512 * 2**20
 CERTIFICATE_DAYS: Final = 14
-"""A made certificate is renewed 30 days ahead at each start; below this someone has to act."""
+"""A certificate of our own is renewed 30 days ahead; below this someone has to act."""
+AUTHORITY_TOLD_DAYS: Final = 730
+"""Our own authority has a successor from then on."""
+AUTHORITY_DAYS: Final = 90
+"""The successor takes over 30 days before the end; below this every device should have been given it."""
 NEWEST: Final = 10
 
 
@@ -35,6 +39,8 @@ class Surroundings:
     free_bytes: int
     certificate_end_ms: int | None
     """None: no certificate was made yet."""
+    authority_end_ms: int | None = None
+    """When our own authority ends; None: the certificate is not of our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
         _damage(surroundings),
         _disk(surroundings),
         certificate(surroundings.certificate_end_ms, now_ms=now_ms),
+        *authority(surroundings.authority_end_ms, now_ms=now_ms),
     ]
 
 
@@ -119,8 +126,17 @@ def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
     if days < 0:
         return Finding("certificate", False, f"ended {-days} days ago; devices refuse to connect")
     if days < CERTIFICATE_DAYS:
-        return Finding("certificate", False, f"ends in {days} days; a restart renews one that was made here")
+        return Finding("certificate", False, f"ends in {days} days; a server renews its own, or logs tls.not_renewed")
     return Finding("certificate", True, f"ends in {days} days")
+
+
+def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
+    """Whether devices have to be told of the successor of our own authority; nothing when there is no need yet."""
+    days = ((end_ms or now_ms) - now_ms) // _MS_PER_DAY
+    if end_ms is None or days >= AUTHORITY_TOLD_DAYS:
+        return []
+    text = f"ends in {days} days; ca.crt holds its successor too: give that file to every device before"
+    return [Finding("authority", days >= AUTHORITY_DAYS, text)]
 
 
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:

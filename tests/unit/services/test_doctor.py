@@ -63,6 +63,17 @@ def test_certificate_near_its_end_is_wrong(days, well):
     assert verdict("certificate", certificate_end_ms=NOW_MS + days * DAY_MS) is well
 
 
+@pytest.mark.parametrize(("days", "wells"), [(730, []), (729, [True]), (90, [True]), (89, [False]), (-1, [False])])
+def test_authority_near_its_end_is_told_and_then_wrong(days, wells):
+    found = doctor.authority(NOW_MS + days * DAY_MS, now_ms=NOW_MS)
+
+    assert [each.well for each in found] == wells
+
+
+def test_authority_of_somebody_else_is_not_told_of():
+    assert doctor.authority(None, now_ms=NOW_MS) == []
+
+
 def test_installation_without_certificate_yet_is_well():
     assert verdict("certificate", certificate_end_ms=None) is True
 
