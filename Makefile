@@ -4,16 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OF_STORES := tests/contract tests/unit tests/integration
+OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.py) tests/system/test_bus_devices.py
 EVERY_CORE := -n 2 --dist loadfile --no-loadscope-reorder
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-postgresql test-faults check bench bench-quick bench-scaled serve format docs
+.PHONY: help demo test test-postgresql test-faults test-kafka check bench bench-quick bench-scaled serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    the suite on SQLite, then what speaks to a store on PostgreSQL (installs what the tests need from the system when it is missing and allowed)"
 	@echo "make test-postgresql  the suite on PostgreSQL"
 	@echo "make test-faults  processes, servers, brokers and networks that fail under load"
+	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
 	@echo "make check   format, lint, types, import contract, unit and house tests: under a minute"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
@@ -48,6 +50,11 @@ test-postgresql: $(STAMP)
 test-faults: $(STAMP)
 	./tests/support/install-system
 	$(BIN)/python -m pytest $(EVERY_CORE) tests/faults
+
+test-kafka: $(STAMP)
+	./tests/support/install-system
+	$(BIN)/python -m pytest tests/faults/test_bus_producers.py
+	KAFKA=3.9 $(BIN)/python -m pytest $(OF_BUS) tests/faults/test_bus_producers.py
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -2,10 +2,13 @@
 
 Needs `java` (17), and `mvn` once, to put the jars into `kafka/libs` (`kafka/fetch`); see `required.py`. Only processes
 started here are ever signalled, by their ids.
+
+The brokers are those of `kafka/pom.xml`; with `KAFKA=3.9` in the environment those of `kafka/pom-3.9.xml`.
 """
 
 import contextlib
 import fcntl
+import os
 import random
 import signal
 import socket
@@ -15,14 +18,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support import required
 from tests.support.certificates import Certificates
 
 HERE = Path(__file__).parent / "kafka"
-LIBS = HERE / "libs"
+PRESENT = ""
+"""The release of `kafka/pom.xml`; any other is named as in its file, `kafka/pom-3.9.xml`."""
+RELEASE = os.environ.get("KAFKA", PRESENT)
+"""The release of the brokers."""
 CLUSTER_ID = "dHJpcGxpbmUtdGVzdHMtMQ"
 START_S = 120
 STOP_S = 30
@@ -44,20 +50,32 @@ SECURED = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "MTLS": "SSL", "SASLTLS": "SA
 """Names of the further doors, as in `Cluster.door`, and the protocol behind each."""
 
 
-def need(what: str) -> None:
-    """Go on when brokers can be started here; else skip, or fail on a build machine."""
+def need(what: str, *, release: str = RELEASE) -> None:
+    """Go on when brokers of the release can be started here; else skip, or fail on a build machine."""
     required.need("java", what)
-    if not _complete():
+    if not _complete(release):
         required.need("mvn", what)
-        with (HERE / "pom.xml").open() as lock:
+        with (HERE / _named("pom", release, ".xml")).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            subprocess.run([HERE / "fetch"], stdin=subprocess.DEVNULL, capture_output=True)
-    required.need(_complete(), f"the jars of Kafka could not be fetched: {what}")
+            subprocess.run(
+                [HERE / "fetch", *([release] if release else [])], stdin=subprocess.DEVNULL, capture_output=True
+            )
+    required.need(_complete(release), f"the jars of Kafka could not be fetched: {what}")
 
 
-def _complete() -> bool:
-    made_by = LIBS / "pom.xml"
-    return made_by.exists() and made_by.read_bytes() == (HERE / "pom.xml").read_bytes()
+def jars(release: str = RELEASE) -> str:
+    """The class path of Kafka's own programs and client library."""
+    return f"{HERE / _named('libs', release)}/*"
+
+
+def _complete(release: str) -> bool:
+    pom = HERE / _named("pom", release, ".xml")
+    made_by = HERE / _named("libs", release) / "pom.xml"
+    return made_by.exists() and made_by.read_bytes() == pom.read_bytes()
+
+
+def _named(what: str, release: str, ending: str = "") -> str:
+    return f"{what}-{release}{ending}" if release else f"{what}{ending}"
 
 
 class Broker:
@@ -141,7 +159,13 @@ class Cluster:
     def make_topic(self, name: str, *, partitions: int = 1, **settings: str) -> None:
         """Make a topic, as often replicated as there are nodes; it can be used when this returns."""
         topic = NewTopic(name, partitions, len(self.brokers), config=settings)
-        self.admin.create_topics([topic])[name].result(START_S)
+
+        def made() -> bool:
+            with contextlib.suppress(KafkaException):  # that a node is gone is said of one just found out about, too
+                self.admin.create_topics([topic])[name].result(START_S)
+            return name in self.admin.list_topics(timeout=5).topics
+
+        self._until(made, f"{name} cannot be made")
         self._until(lambda: len(self._leaders(name)) == partitions, f"{name} has no leaders")
 
     def leader(self, topic: str, partition: int = 0) -> Broker:
@@ -154,6 +178,12 @@ class Cluster:
 
         self._until(known, f"{topic} has no leader")
         return next(broker for broker in self.brokers if broker.node == leaders[partition])
+
+    def replicas(self, topic: str) -> list[int]:
+        """How many nodes have each partition, as soon as the node that is asked knows the topic."""
+        parts = self._parts(topic)
+        known = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
+        return [len(known[part].replicas) for part in parts]
 
     def in_sync(self, topic: str) -> None:
         """Wait until every node has everything of the topic."""
@@ -245,7 +275,7 @@ def cluster(
     quick_start: bool = True,
 ) -> Iterator[Cluster]:
     """A cluster that can be used, in the folder; it ends with the block. With three nodes two must have a message."""
-    java = ("java", f"-Xmx{heap_mb}m", *JAVA, *((QUICK_START,) if quick_start else ()), "-cp", f"{LIBS}/*")
+    java = ("java", f"-Xmx{heap_mb}m", *JAVA, *((QUICK_START,) if quick_start else ()), "-cp", jars())
     ports = free_ports(host, 2 * nodes + len(SECURED))
     inside, outside = ports[:nodes], ports[nodes : 2 * nodes]
     doors = dict(zip(SECURED, ports[2 * nodes :], strict=True)) if secured else {}
