@@ -162,7 +162,10 @@ def _buffered(config: Config, ground: Ground, others: Others) -> Buffered | None
         return None
     progress = Progress(log=others.frames.log, store=ground["store"])
     door = _pipeline_door(config, ground, stored_until=progress.stored_until)
-    return Buffered(door, Drain(reader=others.frames.reader, progress=progress, door=door, clock=ground["clock"]))
+    drain = Drain(
+        reader=others.frames.reader, progress=progress, door=door, clock=ground["clock"], batch=config.bus.batch
+    )
+    return Buffered(door, drain)
 
 
 def _pipeline_door(config: Config, ground: Ground, *, stored_until: StoredUntil | None = None) -> IngestDoor:
@@ -280,6 +283,7 @@ def _bus_door(config: Config, ground: Ground, others: Others, pipeline: IngestDo
         topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
         dead_letters=config.bus.dead_letters,
         clock=clock,
+        most=config.bus.batch,
     )
     return silence.run, door.run
 

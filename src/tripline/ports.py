@@ -210,6 +210,8 @@ class BusBatch:
     """The reader's own: which batch this is, also with fewer messages."""
     marks: Mapping[BusPart, tuple[int, int]]
     """The reader's own: since when each partition is its, and where it goes on behind this batch."""
+    came: bool = False
+    """Whether it is the first with messages of a partition that came to this reader: others may have stored them."""
 
 
 class BusReader(Protocol):
@@ -220,14 +222,20 @@ class BusReader(Protocol):
     messages of it are done, or after ten seconds; then it is theirs, and `kept` says so.
     """
 
-    async def read(self) -> BusBatch:
-        """The next messages, at least one; waits for them. One batch is read ahead, no more."""
+    async def read(self, most: int | None = None) -> BusBatch:
+        """The next messages, at least one and so many at most; waits for them. One batch is read ahead, no more."""
 
     def kept(self, batch: BusBatch) -> BusBatch:
         """The batch without messages of partitions that are another member's by now. Ask before each try to store."""
 
     def done(self, batch: BusBatch) -> None:
         """The batch is stored: the group goes on behind it, once those read before it are done. Cheap, never blocks."""
+
+    def skip(self, offsets: Mapping[BusPart, int]) -> None:
+        """What lies before these offsets is stored: go on there. Cheap, never blocks."""
+
+    def explain(self, doing: Callable[[], str]) -> None:
+        """Where to ask what happens to the batch that was read, for the log; may be called on any thread."""
 
 
 class BusLog(Protocol):

@@ -6,6 +6,7 @@ import pytest
 from tests.support import reference
 
 from tripline import config_files, observe
+from tripline.services.ingest import steps
 
 PAGE = (reference.ROOT / "docs" / "operating.md").read_text("utf-8")
 NAMES = re.findall(r"`([^`\n]+)`", PAGE)
@@ -13,6 +14,12 @@ NAMES = re.findall(r"`([^`\n]+)`", PAGE)
 
 def test_every_log_event_is_explained_for_who_has_to_act():
     assert sorted(set(observe.EVENTS) - set(NAMES)) == []
+
+
+def test_every_step_of_a_batch_is_explained():
+    explained = PAGE.partition("### A batch is slow")[2].partition("\n## ")[0]
+
+    assert [step for step in steps.STEPS if f"| `{step}` |" not in explained] == []
 
 
 def test_metrics_that_are_to_be_watched_exist():

@@ -5,7 +5,7 @@ Values only: no network, no thread, no clock. The member (`bus_kafka_reader.py`)
 
 import itertools
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tripline.ports import BusBatch, BusMessage, BusPart
@@ -17,6 +17,7 @@ class _Open:
 
     number: int
     marks: dict[BusPart, tuple[int, int]]
+    size: int
     done: bool = False
 
 
@@ -27,6 +28,12 @@ class Holdings:
         self._numbers = itertools.count(1)
         self._since: dict[BusPart, int] = {}
         self._open: deque[_Open] = deque()
+        self._came: set[BusPart] = set()
+        """Partitions of which no batch was given since they came."""
+        self._leaving: set[BusPart] = set()
+        """Partitions that go as soon as nothing of them is under way."""
+        self._skipped: dict[BusPart, int] = {}
+        """Offsets before which nothing is given."""
         self.stored: dict[BusPart, int] = {}
         """Where each partition goes on, as far as batches of this member are done."""
 
@@ -43,19 +50,38 @@ class Holdings:
     def gain(self, parts: Iterable[BusPart]) -> None:
         """Partitions came."""
         since = next(self._numbers)
-        self._since.update(dict.fromkeys(parts, since))
+        came = dict.fromkeys(parts, since)
+        self._since.update(came)
+        self._came |= came.keys()
+
+    def leave(self, parts: Iterable[BusPart]) -> None:
+        """Partitions are about to go: no further batch holds messages of them."""
+        self._leaving.update(parts)
+
+    def skip(self, offsets: Mapping[BusPart, int]) -> dict[BusPart, int]:
+        """What lies before these offsets is stored: it is in no further batch. Where the group goes on now."""
+        ours = {part: offset for part, offset in offsets.items() if part in self._since}
+        self._skipped |= ours
+        self.stored |= ours
+        return ours
 
     def lose(self, parts: Iterable[BusPart]) -> None:
         """Partitions went; nothing of them is stored from now on."""
         for part in parts:
             self._since.pop(part, None)
             self.stored.pop(part, None)
+            self._came.discard(part)
+            self._leaving.discard(part)
+            self._skipped.pop(part, None)
 
     def lose_all(self) -> None:
         """Every partition went, and whatever was read is forgotten."""
         self._since.clear()
         self.stored.clear()
         self._open.clear()
+        self._came.clear()
+        self._leaving.clear()
+        self._skipped.clear()
 
     def batch(self, messages: list[BusMessage]) -> BusBatch:
         """These messages, without those of partitions that it has not."""
@@ -74,12 +100,40 @@ class Holdings:
         marks = {part: mark for part, mark in batch.marks.items() if self._since.get(part) == mark[0]}
         if len(marks) == len(batch.marks):
             return batch
-        left = [message for message in batch.messages if (message.topic, message.partition) in marks]
-        return replace(batch, messages=left, marks=marks)
+        return _without(batch, batch.marks.keys() - marks.keys())
 
-    def give(self, batch: BusBatch) -> None:
-        """The batch is under way from now on."""
-        self._open.append(_Open(batch.number, dict(batch.marks)))
+    def next(self, ahead: BusBatch, most: int) -> tuple[BusBatch, BusBatch | None]:
+        """The first of these messages, so many at most, as a batch that is under way from now on; and the rest.
+
+        Neither holds what has gone since they were read, what is about to go, or what was skipped.
+        """
+        ahead = self.kept(ahead)
+        if not self._leaving.isdisjoint(ahead.marks):
+            ahead = _without(ahead, self._leaving)
+        if not self._skipped.keys().isdisjoint(ahead.marks):
+            ahead = self._behind_skipped(ahead)
+        rest = None
+        if len(ahead.messages) > most:
+            ahead, rest = self._cut(ahead, ahead.messages[:most]), self._cut(ahead, ahead.messages[most:])
+        if ahead.messages:
+            ahead = replace(ahead, came=not self._came.isdisjoint(ahead.marks))
+            self._came -= ahead.marks.keys()
+            self._open.append(_Open(ahead.number, dict(ahead.marks), len(ahead.messages)))
+        return ahead, rest
+
+    def _behind_skipped(self, ahead: BusBatch) -> BusBatch:
+        skipped = self._skipped
+        return self._cut(ahead, [each for each in ahead.messages if each.offset >= skipped.get(each[:2], 0)])
+
+    def _cut(self, whole: BusBatch, messages: Sequence[BusMessage]) -> BusBatch:
+        """These messages of the batch as a batch of their own."""
+        marks = {message[:2]: (whole.marks[message[:2]][0], message.offset + 1) for message in messages}
+        return BusBatch(messages, next(self._numbers), marks)
+
+    @property
+    def under_way(self) -> int:
+        """How many messages are under way."""
+        return sum(batch.size for batch in self._open if not batch.done)
 
     def busy(self, parts: Iterable[BusPart]) -> bool:
         """Whether something of these partitions is under way."""
@@ -95,6 +149,11 @@ class Holdings:
         while self._open and self._open[0].done:
             for part, (since, behind) in self._open.popleft().marks.items():
                 if self._since.get(part) == since:
-                    moved[part] = behind
+                    moved[part] = max(behind, self._skipped.get(part, 0))
         self.stored |= moved
         return moved
+
+
+def _without(batch: BusBatch, parts: Collection[BusPart]) -> BusBatch:
+    left = [message for message in batch.messages if (message.topic, message.partition) not in parts]
+    return replace(batch, messages=left, marks={part: mark for part, mark in batch.marks.items() if part not in parts})

@@ -12,7 +12,7 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,12 +24,17 @@ from tripline.adapters.bus_kafka_holdings import Holdings
 from tripline.config import Bus
 from tripline.ports import BusBatch, BusMessage, BusPart
 
-GIVE_UP_S: Final = 10.0
-"""How long a partition that moves to another member waits for batches under way."""
-SESSION_MS: Final = 10_000
-"""A member that was not heard of for this long is dead; others take over its partitions."""
+GIVE_UP_S: Final = 5.0
+"""How long a partition that moves to another member waits for batches under way; they are cut to a second of work."""
+SESSION_MS: Final = 6_000
+"""A member that was not heard of for this long is dead; others take over its partitions. The least that brokers allow
+as installed (`group.min.session.timeout.ms`), and five heartbeats missed: the library sends them from a thread of its
+own, whatever this process does."""
 HEARTBEAT_MS: Final = 1_000
 """How often a member says that it is there, and hears of a rebalance."""
+STUCK_MS: Final = 30_000
+"""A member whose thread has not polled for this long is taken for dead. It polls four times a second, and pauses for
+`GIVE_UP_S` at most, however long a batch takes to be stored. The group waits as long for a member to join anew."""
 STATISTICS_MS: Final = 10_000
 PATIENCE_S: Final = 1.0
 """How long a batch may lie ready before reading pauses: pausing throws away what the library has fetched."""
@@ -39,6 +44,8 @@ _SHARED_ANEW: Final = frozenset(
 """A commit came while the group shared its partitions anew: no trouble; `bus.assigned` or `bus.lost` tells of it."""
 TOLD_S: Final = 5.0
 """How long reading pauses before that is worth a line."""
+TOLD_AGAIN_S: Final = 60.0
+"""How long it goes on pausing before that is worth another one."""
 FETCHED_KIB: Final = 16_384
 """What the library fetches ahead: with the batches, the memory that a reader takes at most."""
 _WAIT_S: Final = 0.25
@@ -75,6 +82,7 @@ class KafkaReader:
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": SESSION_MS,
             "heartbeat.interval.ms": HEARTBEAT_MS,
+            "max.poll.interval.ms": STUCK_MS,
             "queued.max.messages.kbytes": FETCHED_KIB,
             "statistics.interval.ms": STATISTICS_MS,
             "stats_cb": self._on_statistics,
@@ -86,6 +94,9 @@ class KafkaReader:
         self._lock = threading.Condition()
         """Guards all that follows; notified when a batch was taken or is done, and at the end."""
         self._holdings = Holdings()
+        self._doing: Callable[[], str] = str
+        self._skips: dict[BusPart, int] = {}
+        """Where to go on, once the thread has told the library."""
         self._ahead: BusBatch | None = None
         self._due: dict[BusPart, int] = {}
         """Offsets to commit."""
@@ -93,22 +104,24 @@ class KafkaReader:
         self._left: list[Message] = []
         """Read while pausing; of the thread alone."""
         self._paused_s: float | None = None
-        self._told = False
+        self._told_s: float | None = None
+        """When it was last said that reading pauses."""
+        self._group = group
         self._thread = threading.Thread(target=self._run, name="bus-reader", daemon=True)
         self._thread.start()
 
-    async def read(self) -> BusBatch:
-        """The next messages, at least one; waits for them."""
+    async def read(self, most: int | None = None) -> BusBatch:
+        """The next messages, at least one and so many at most; waits for them."""
         while True:
             with self._lock:
                 self._arrived.clear()
-                batch, self._ahead = self._ahead, None
-                if batch is not None:
-                    self._lock.notify_all()
-                    batch = self._holdings.kept(batch)
+                if self._ahead is not None:
+                    batch, self._ahead = self._holdings.next(self._ahead, most or self._limit)
+                    if self._ahead is None:
+                        self._lock.notify_all()
                     if batch.messages:
-                        self._holdings.give(batch)
                         return batch
+                    continue
             await self._arrived.wait()
 
     def kept(self, batch: BusBatch) -> BusBatch:
@@ -121,6 +134,17 @@ class KafkaReader:
         with self._lock:
             self._due |= self._holdings.done(batch)
             self._lock.notify_all()
+
+    def skip(self, offsets: Mapping[BusPart, int]) -> None:
+        """What lies before these offsets is stored: go on there."""
+        with self._lock:
+            ours = self._holdings.skip(offsets)
+            self._due |= ours
+            self._skips |= ours
+
+    def explain(self, doing: Callable[[], str]) -> None:
+        """Ask this what happens to the batch under way."""
+        self._doing = doing
 
     async def close(self) -> None:
         """Leave the group; what is not done is read again by others."""
@@ -158,6 +182,7 @@ class KafkaReader:
             with self._lock:
                 self._holdings.lose_all()
                 self._due.clear()
+                self._skips.clear()
 
     def _turn(self, consumer: Consumer) -> None:
         """One round: read a batch ahead, or, when the one before is not taken, just remain in the group."""
@@ -165,6 +190,7 @@ class KafkaReader:
             patience = PATIENCE_S if self._paused_s is None else 0
             room = self._lock.wait_for(lambda: self._ahead is None or self._stopping, patience)
         self._commit(consumer)
+        self._seek(consumer)
         if not room:
             self._remain(consumer)
             return
@@ -188,6 +214,16 @@ class KafkaReader:
             except KafkaException as error:
                 self._on_commit(error.args[0], offsets)
 
+    def _seek(self, consumer: Consumer) -> None:
+        """Do not fetch what is stored. What was fetched before is left out of batches in any case."""
+        with self._lock:
+            skips, self._skips = self._skips, {}
+        for (topic, partition), offset in skips.items():
+            part = TopicPartition(topic, partition, offset)
+            with contextlib.suppress(KafkaException):  # it went meanwhile
+                if consumer.position([part])[0].offset < offset:
+                    consumer.seek(part)
+
     def _wait_s(self) -> float:
         """How long to wait for messages: not long while a batch is under way, since its offsets are due soon."""
         with self._lock:
@@ -198,19 +234,29 @@ class KafkaReader:
         now = time.monotonic()
         if self._paused_s is None:
             self._paused_s = now
-        elif not self._told and now - self._paused_s > TOLD_S:
-            self._told = True
-            _log.warning("bus.paused", side="reader")
+        self._tell_pause(now, now - self._paused_s)
         consumer.pause(consumer.assignment())
         message = consumer.poll(_WAIT_S)
         if message is not None:
             self._left.append(message)
 
+    def _tell_pause(self, now: float, paused_s: float) -> None:
+        """Say for what reading pauses, when it does so for long."""
+        if paused_s < TOLD_S or (self._told_s is not None and now - self._told_s < TOLD_AGAIN_S):
+            return
+        self._told_s = now
+        with self._lock:
+            held = {"messages": self._holdings.under_way, "partitions": len(self._holdings.parts)}
+            ahead = len(self._ahead.messages) if self._ahead is not None else 0
+        _log.warning(
+            "bus.paused", group=self._group, reason=self._doing(), **held, ahead=ahead, paused_s=round(paused_s, 1)
+        )
+
     def _resume(self, consumer: Consumer) -> None:
-        self._paused_s = None
-        if self._told:
-            self._told = False
-            _log.info("bus.resumed", side="reader")
+        paused_s, self._paused_s = time.monotonic() - (self._paused_s or 0), None
+        if self._told_s is not None:
+            self._told_s = None
+            _log.info("bus.resumed", group=self._group, paused_s=round(paused_s, 1))
         consumer.resume(consumer.assignment())
 
     def _fetched(self, consumer: Consumer) -> BusBatch | None:
@@ -241,28 +287,30 @@ class KafkaReader:
         with self._lock:
             self._holdings.gain(_parts(partitions))
             if partitions:
-                _log.info("bus.assigned", partitions=len(self._holdings.parts))
+                _log.info("bus.assigned", group=self._group, partitions=len(self._holdings.parts))
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Let go once nothing of these partitions is under way, or patience ends."""
         parts = _parts(partitions)
         with self._lock:
+            self._holdings.leave(parts)
             self._lock.wait_for(lambda: self._stopping or not self._holdings.busy(parts), GIVE_UP_S)
         self._commit(consumer)
         with self._lock:
             self._let_go(parts)
             left = len(self._holdings.parts)
         if parts and not self._stopping:
-            _log.info("bus.revoked", partitions=left)
+            _log.info("bus.revoked", group=self._group, partitions=left)
 
     def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         with self._lock:
             self._let_go(_parts(partitions))
-        _log.warning("bus.lost", partitions=len(partitions))
+        _log.warning("bus.lost", group=self._group, partitions=len(partitions))
 
     def _let_go(self, parts: list[BusPart]) -> None:
         self._holdings.lose(parts)
         self._due = {part: offset for part, offset in self._due.items() if part not in parts}
+        self._skips = {part: offset for part, offset in self._skips.items() if part not in parts}
         self._left = [message for message in self._left if (message.topic(), message.partition()) not in parts]
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:

@@ -11,8 +11,8 @@ def messages(*places):
 
 
 def given(holdings, *places):
-    batch = holdings.batch(messages(*places))
-    holdings.give(batch)
+    batch, rest = holdings.next(holdings.batch(messages(*places)), len(places))
+    assert rest is None
     return batch
 
 
@@ -97,3 +97,66 @@ def test_member_that_was_thrown_out_has_nothing():
 
     assert (list(holdings.parts), holdings.stored, holdings.idle) == ([], {}, True)
     assert holdings.done(batch) == {}
+
+
+def test_batch_may_be_given_in_pieces_each_done_by_itself():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    ahead = holdings.batch(messages((A, 1), (B, 5), (A, 2), (A, 3)))
+
+    first, rest = holdings.next(ahead, 2)
+    second, nothing = holdings.next(rest, 2)
+
+    assert (first.messages, second.messages, nothing) == (messages((A, 1), (B, 5)), messages((A, 2), (A, 3)), None)
+    assert (holdings.done(first), holdings.done(second)) == ({A: 2, B: 6}, {A: 4})
+
+
+def test_first_batch_of_a_partition_that_came_says_so_once():
+    holdings = Holdings()
+    holdings.gain([A])
+    first, second = given(holdings, (A, 1)), given(holdings, (A, 2))
+    holdings.gain([B])
+    third, fourth = given(holdings, (A, 3)), given(holdings, (A, 4), (B, 1))
+
+    assert [batch.came for batch in (first, second, third, fourth)] == [True, False, False, True]
+
+
+def test_partition_that_is_leaving_is_in_no_further_batch_and_its_last_one_counts():
+    holdings = Holdings()
+    holdings.gain([A, B])
+    under_way = given(holdings, (A, 1))
+    ahead = holdings.batch(messages((A, 2), (B, 1)))
+    holdings.leave([A])
+
+    behind, _ = holdings.next(ahead, 10)
+
+    assert behind.messages == messages((B, 1))
+    assert holdings.busy([A])
+    assert holdings.done(under_way) == {A: 2}
+    assert not holdings.busy([A])
+    holdings.lose([A])
+    holdings.gain([A])
+    assert given(holdings, (A, 2)).messages == messages((A, 2)), "it came back"
+
+
+def test_what_is_skipped_is_in_no_further_batch_and_committed():
+    holdings = Holdings()
+    holdings.gain([A])
+    under_way = given(holdings, (A, 1))
+    ahead = holdings.batch(messages((A, 2), (A, 8), (A, 9)))
+
+    assert holdings.skip({A: 9, B: 4}) == {A: 9}
+
+    assert holdings.next(ahead, 10)[0].messages == messages((A, 9))
+    assert holdings.done(under_way) == {A: 9}, "nobody goes back"
+
+
+def test_messages_under_way_are_counted():
+    holdings = Holdings()
+    holdings.gain([A])
+    batch = given(holdings, (A, 1), (A, 2))
+
+    before = holdings.under_way
+    holdings.done(batch)
+
+    assert (before, holdings.under_way) == (2, 0)

@@ -28,9 +28,11 @@ from tripline.services.bus.headed import TakesFrames
 from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
 from tripline.services.bus.placing import Admitted, Ground, Placer
 from tripline.services.hints import Hint
-from tripline.services.ingest import pushing
+from tripline.services.ingest import pushing, steps
+from tripline.services.ingest.intake import BUS
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.services.ingest.pushing import Wanted, Wishes
+from tripline.services.ingest.steps import Steps
 from tripline.services.push import notices
 from tripline.store import bus_facts, bus_records, bus_trips, driving, rejected
 from tripline.store.bus_facts import Sensor
@@ -85,11 +87,14 @@ class BusBatches:
         self._max_items = max_items
         self._wishes = Wishes(store, signals)
         self._devices = devices
+        self.steps = Steps()
+        """What the batch under way is at."""
 
     async def take_in(self, batch: Sequence[Message], *, now_ms: int) -> Outcome:
         """Store the batch; taken in again it changes nothing. Raises `Outage` when the store is away: then it is to be
         taken in again, for some of it may be kept."""
-        outcome = await self._taken(batch, now_ms)
+        with self.steps.batch(BUS, messages=len(batch), size=sum(len(message.body) for message in batch)):
+            outcome = await self._taken(batch, now_ms)
         if outcome.headed:
             # Behind the others, which change nothing when an outage has them come again.
             of_devices = await headed.take_in(outcome.headed, door=self._devices, now_ms=now_ms)
@@ -135,9 +140,12 @@ class BusBatches:
 
     async def _through(self, batch: Sequence[Message], now_ms: int) -> Outcome:
         outcome = Outcome()
+        self.steps.at(steps.DECODE)
         is_long = sum(len(message.body) for message in batch) > LONG_BYTES
         opened = await asyncio.to_thread(_opened, batch) if is_long else _opened(batch)
+        self.steps.at(steps.TRACKS)
         sensors = await self._sensors(opened)
+        self.steps.at(steps.DECODE)
         read = self._read
         reads = await asyncio.to_thread(read, opened, sensors, now_ms) if is_long else read(opened, sensors, now_ms)
         outcome.refused += [each for each in reads if isinstance(each, Refused)]
@@ -185,17 +193,21 @@ class BusBatches:
     ) -> _Kept:
         """What the transaction did that keeps the batch and its refusals."""
         for _ in range(TRIES):
+            self.steps.at(steps.PLACE)
             wanted = await self._wishes.of_companies({each.company_id for each in sensors.values()}, now_ms=now_ms)
 
             def work(tx: WriteTx, wanted: dict[Any, Wanted] = wanted) -> _Kept:
+                self.steps.at(steps.COMMIT)
                 if self._wishes.stale:
                     raise _Stale
                 return self._work(tx, reads, refused, wanted, now_ms)
 
             try:
+                self.steps.at(steps.COMMIT)
                 with observe.COMMIT_SECONDS.time():
                     return await self._store.write(work, locked=True)
             except _Stale:
+                self.steps.again()
                 self._wishes.forget()
         raise Outage("What the messages are about is changed all the time.")
 
@@ -206,7 +218,9 @@ class BusBatches:
         refused: list[Refused] = []
         sensors = bus_facts.sensors(tx, SCOPE, {read.opened.sensor_id for read in reads})
         messages = placing.admitted(reads, sensors, refused)
+        self.steps.at(steps.LOCKS)
         ground = self._ground(tx, messages, sensors, now_ms)
+        self.steps.at(steps.COMMIT)
         placer = Placer(ground, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
         placer.place(messages)
         refused += placer.refused
@@ -239,6 +253,7 @@ class BusBatches:
         jobs = bus_trips.jobs(tx, SCOPE, [trip.no for trip in trips.values()])
         if not bus_facts.hold(tx, SCOPE, facts):
             raise _Stale
+        self.steps.at(steps.REDELIVERY)
         microtrips, events = _stored(tx, messages, trips)
         return Ground(facts, trips, jobs, microtrips, events, lambda no: bus_trips.bounds(tx, SCOPE, no))
 

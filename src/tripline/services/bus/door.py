@@ -11,6 +11,7 @@ Not here: what happens to a batch (`batches.py`), the client of the bus (`adapte
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from tripline import observe
@@ -18,6 +19,7 @@ from tripline.domain.ids import CompanyId
 from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter, Clock, Outage
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Refused
+from tripline.services.ingest.pace import Pace
 from tripline.wire import bus
 from tripline.wire.bus_read import Kind
 
@@ -41,14 +43,19 @@ class BusDoor:
         topics: Topics,
         dead_letters: str,
         clock: Clock,
+        most: int,
     ) -> None:
-        """`dead_letters` is the topic for messages that cannot be used; empty: none is written."""
+        """`dead_letters` is the topic for messages that cannot be used; empty: none is written. `most`: how many
+        messages a transaction stores at most."""
         self._reader = reader
         self._writer = writer
         self._batches = batches
         self._topics = topics
         self._dead_letters = dead_letters
         self._clock = clock
+        self._pace = Pace(most=most)
+        self._waits_for = ""
+        reader.explain(self._doing)
 
     async def run(self) -> None:
         """Take batches in, until cancelled. Trouble costs a pause, and no message."""
@@ -57,7 +64,7 @@ class BusDoor:
 
     async def turn(self) -> None:
         """Take one batch to its end, however long what it needs is away."""
-        batch = await self._reader.read()
+        batch = await self._reader.read(self._pace.size)
         refused = await self._stored(batch)
         if self._dead_letters and refused:
             await self._written(refused)
@@ -66,17 +73,21 @@ class BusDoor:
     async def _stored(self, batch: BusBatch) -> Sequence[Refused]:
         """Store what of the batch is still this member's; what could not be used."""
         troubles = 0
-        while True:
-            messages = self._reader.kept(batch).messages
-            if not messages:
-                return ()
+        refused: list[Refused] = []
+        while (batch := self._reader.kept(batch)).messages:
+            together = batch.messages[: self._pace.size]
             try:
-                outcome = await self._batches.take_in([self._message(each) for each in messages], now_ms=self._clock())
+                outcome = await self._batches.take_in([self._message(each) for each in together], now_ms=self._clock())
             except Exception as error:  # noqa: BLE001  whatever stands in the way, the messages wait
                 troubles += 1
-                await self._pause(error, troubles, len(messages))
+                self._pace.failed()
+                await self._pause(error, troubles, len(batch.messages))
             else:
-                return outcome.refused
+                troubles = 0
+                self._pace.took(len(together), self._batches.steps.worked_s)
+                refused += outcome.refused
+                batch = replace(batch, messages=batch.messages[len(together) :])
+        return refused
 
     async def _written(self, refused: Sequence[Refused]) -> None:
         """Every one of them is in the dead-letter topic when this returns."""
@@ -113,7 +124,12 @@ class BusDoor:
             _log.warning("bus.outage", reason=str(error), messages=count)
         else:
             _log.error("bus.failed", messages=count, exc_info=error)
+        self._waits_for = "outage" if isinstance(error, Outage) else "failure"
         await asyncio.sleep(_PAUSES_S[min(troubles, len(_PAUSES_S)) - 1])
+        self._waits_for = ""
+
+    def _doing(self) -> str:
+        return self._waits_for or self._batches.steps.doing
 
     def _message(self, read: BusMessage) -> Message:
         kind, company_id = self._topics.get(read.topic, (None, None))

@@ -16,6 +16,7 @@ from tripline.domain.ids import SensorId
 from tripline.ports import BusBatch, BusLog, BusMessage, BusReader, Clock, Outage
 from tripline.services.ingest import cutting
 from tripline.services.ingest.intake import BATCH_BYTES, IngestDoor
+from tripline.services.ingest.pace import Pace
 from tripline.services.ingest.pipeline import Frame
 from tripline.store import bus_positions
 from tripline.store.bus_positions import MovedError
@@ -26,6 +27,10 @@ from tripline.wire.readings import Rejected
 _PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
 """How long to wait after the first, second, ... outage in a row."""
 NOT_A_FRAME: Final = "not_a_frame"
+BUFFER: Final = "buffer"
+"""Where a batch comes from, for the log."""
+OUTAGE: Final = "outage"
+"""What the drain is at when the store or the bus is away, or gave up."""
 _log = observe.logger("ingest")
 
 
@@ -64,7 +69,7 @@ class Progress:
         await self.learn()
         if self._asked is None:
             self._asked = now_ms, await self._bus_log.ends()
-        stored = await self._positions()
+        stored = await self.positions()
         at_ms, ends = self._asked
         if any(stored.get(part, 0) < end for part, end in ends.items()):
             return None
@@ -76,64 +81,100 @@ class Progress:
         if not self._name:
             self._name = await self._bus_log.identity()
 
-    async def left_of(self, messages: Sequence[BusMessage]) -> list[BusMessage]:
-        """Those that are not stored. Raises `Outage`."""
-        stored = await self._positions()
-        return [message for message in messages if message.offset >= stored.get(message.partition, 0)]
+    async def positions(self) -> dict[int, int]:
+        """Partition -> its first offset that is not stored. Raises `Outage`."""
+        await self.learn()
+        return await self._store.read(lambda tx: bus_positions.positions(tx, self._name))
 
     def begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
         """This transaction stores these frames. Raises `MovedError` when some of them are stored."""
         moves: dict[int, tuple[int, int]] = {}
-        for source, _, _, _, offset, _ in together:
-            assert isinstance(source, Place)
-            first, behind = moves.get(source.part, (offset, 0))
-            moves[source.part] = (min(first, offset), max(behind, offset + 1))
+        for frame in together:
+            part, offset = _part(frame), frame[4]
+            first, behind = moves.get(part, (offset, 0))
+            moves[part] = (min(first, offset), max(behind, offset + 1))
         bus_positions.advance(tx, self._name, moves)
-
-    async def _positions(self) -> dict[int, int]:
-        return await self._store.read(lambda tx: bus_positions.positions(tx, self._name))
 
 
 class Drain:
     """Reads frames and has them taken in, until it is cancelled."""
 
-    def __init__(self, *, reader: BusReader, progress: Progress, door: IngestDoor, clock: Clock) -> None:
+    def __init__(self, *, reader: BusReader, progress: Progress, door: IngestDoor, clock: Clock, batch: int) -> None:
+        """`batch`: how many frames a transaction stores at most."""
         self._reader = reader
         self._progress = progress
         self._door = door
         self._clock = clock
+        self._pace = Pace(most=batch)
+        self._away = False
+        reader.explain(self._doing)
 
     async def run(self) -> None:
         """Take in what comes."""
         while True:
-            batch = await self._reader.read()
+            batch = await self._reader.read(self._pace.size)
             await self._store(batch)
             self._reader.done(batch)
 
     async def _store(self, batch: BusBatch) -> None:
         """Try until the batch is stored, or is another member's."""
         outages = 0
-        doubtful = False
-        while True:
-            messages = self._reader.kept(batch).messages
+        doubtful = batch.came
+        left = [_frame(message, self._clock()) for message in batch.messages]
+        while left := self._ours(left, batch):
             try:
-                await self._progress.learn()
-                return await self._take_in(await self._progress.left_of(messages) if doubtful else messages)
+                if doubtful:
+                    left = await self._unstored(left, batch)
+                    doubtful = False
+                else:
+                    left = await self._beginning_stored(left)
+                    outages = 0
             except MovedError:
                 doubtful = True
             except Outage as outage:
-                _log.warning("ingest.outage", reason=str(outage), frames=len(messages), sources=0)
+                _log.warning("ingest.outage", reason=str(outage), frames=len(left), sources=0)
+                self._pace.failed()
+                self._away = True
                 await asyncio.sleep(_PAUSES_S[min(outages, len(_PAUSES_S) - 1)])
+                self._away = False
                 outages += 1
                 doubtful = True
 
-    async def _take_in(self, messages: Sequence[BusMessage]) -> None:
-        """In parts that go through together, one after the other."""
-        left = [_frame(message, self._clock()) for message in messages]
-        while left:
-            together = cutting.beginning(left, BATCH_BYTES)
-            await self._door.take_in(together, begin=self._progress.begin)
-            left = left[len(together) :]
+    def _ours(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
+        """Those of partitions that are still this member's."""
+        marks = self._reader.kept(batch).marks
+        if len(marks) == len(batch.marks):
+            return left
+        parts = {part for _, part in marks}
+        return [frame for frame in left if _part(frame) in parts]
+
+    async def _unstored(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
+        """Those that are not stored: by whoever had the partition before, or by a commit whose outcome was not heard.
+        The reader goes on behind what is. Raises `Outage`."""
+        stored = await self._progress.positions()
+        behind = {
+            part: stored.get(part[1], 0) for part, (_, end) in batch.marks.items() if stored.get(part[1], 0) > end
+        }
+        if behind:
+            self._reader.skip(behind)
+        return [frame for frame in left if frame[4] >= stored.get(_part(frame), 0)]
+
+    async def _beginning_stored(self, left: list[Frame]) -> list[Frame]:
+        """Store as many of these as go through together in about a second; the rest. Raises `Outage`."""
+        await self._progress.learn()
+        together = cutting.beginning(left[: self._pace.size], BATCH_BYTES)
+        await self._door.take_in(together, begin=self._progress.begin, kind=BUFFER)
+        self._pace.took(len(together), self._door.worked_s)
+        return left[len(together) :]
+
+    def _doing(self) -> str:
+        return OUTAGE if self._away else self._door.doing
+
+
+def _part(frame: Frame) -> int:
+    source = frame[0]
+    assert isinstance(source, Place)
+    return source.part
 
 
 def _frame(message: BusMessage, now_ms: int) -> Frame:

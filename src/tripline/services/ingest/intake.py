@@ -8,7 +8,7 @@ Not here: what happens to a batch (`pipeline.py`), which trips are silent (`clos
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Final
 
 from tripline import observe
@@ -26,6 +26,9 @@ _PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """How long the door stays shut after the first, second, ... outage in a row."""
 BATCH_BYTES: Final = 2**20
 """Bodies of a batch, together, unless one alone is longer; ordinary messages have some hundred bytes."""
+DEVICES: Final = "devices"
+BUS: Final = "bus"
+"""Where a batch comes from, for the log: this process's own devices, or customers' systems."""
 BACKLOG_BYTES: Final = 64 * 2**20
 """Bodies that wait, together, above which sources should stop reading: `backlog` counts frames of any length."""
 _log = observe.logger("ingest")
@@ -120,11 +123,31 @@ class IngestDoor:
         if self._store.shared:
             await letting_go.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
 
-    async def take_in(self, frames: Sequence[Frame], *, begin: Begin) -> Taken:
+    @property
+    def doing(self) -> str:
+        """The step that the batch under way is at; any thread may ask."""
+        return self._pipeline.steps.doing
+
+    @property
+    def worked_s(self) -> float:
+        """How long the latest batch took apart from its turn, its locks and its commit: what grows with its size."""
+        return self._pipeline.steps.worked_s
+
+    async def take_in(self, frames: Sequence[Frame], *, begin: Begin, kind: str = BUS) -> Taken:
         """Take a batch through that was cut elsewhere, between those of this door. Raises `Outage`: nothing is kept
-        but what `begin` was asked for in transactions before."""
-        async with self._passing:
+        but what `begin` was asked for in transactions before. `kind`: where it comes from, for the log."""
+        async with self._in_turn(kind, frames):
             return await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
+
+    @contextlib.asynccontextmanager
+    async def _in_turn(self, kind: str, frames: Sequence[Frame]) -> AsyncIterator[None]:
+        """One batch after the other; one that takes long is logged."""
+        offered_s = self._loop.time()
+        async with self._passing:
+            waited_s = self._loop.time() - offered_s
+            size = sum(len(frame[2]) for frame in frames)
+            with self._pipeline.steps.batch(kind, messages=len(frames), size=size, waited_s=waited_s):
+                yield
 
     async def run(self) -> None:
         """Take batches through until `stop`, and then what is left."""
@@ -170,7 +193,7 @@ class IngestDoor:
         again, self._changed = self._changed, set()
         now_ms = frames[-1][3] if frames else self._clock()
         try:
-            async with self._passing:
+            async with self._in_turn(DEVICES, frames):
                 await self._pipeline.take_in(frames, now_ms=now_ms, silent=silent, again=again)
         except Outage as outage:
             self._changed |= again

@@ -23,9 +23,10 @@ from tripline.domain.trips import Cause
 from tripline.ports import Fault, Outage, Signals, Source
 from tripline.services import hints
 from tripline.services.hints import Hint
-from tripline.services.ingest import checking, closing, pushing, watching
+from tripline.services.ingest import checking, closing, pushing, steps, watching
 from tripline.services.ingest.placing import Item, Placer
 from tripline.services.ingest.pushing import Wishes
+from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Stale, Track, Tracks
 from tripline.services.push import notices
 from tripline.services.push.notices import Message
@@ -102,6 +103,8 @@ class Pipeline:
         """Messages that went to the rejected-message log."""
         self._ids = ids
         self._signals = signals
+        self.steps = Steps()
+        """What the batch under way is at."""
         self._wishes = Wishes(store, signals)
         self._watches = watching.Watches(store, max_items=max_items)
         memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
@@ -158,6 +161,7 @@ class Pipeline:
                 async with self._store.alone() if turn >= ALONE_FROM else contextlib.nullcontext():
                     return await self._through(frames, concerned, silent, now_ms, begin)
             except Stale:
+                self.steps.again()
                 if self._store.shared:
                     # Whom another process took a sensor from waits a while, or both would for ever.
                     self.tracks.forget(concerned)
@@ -183,9 +187,14 @@ class Pipeline:
         now_ms: int,
         begin: Begin,
     ) -> Taken:
+        at = self.steps.at
+        at(steps.TRACKS)
         over = await self._over(concerned, silent, now_ms)
+        at(steps.DECODE)
         readings, answers, refusals = await self._decoded(frames)
+        at(steps.REDELIVERY)
         items = await self._check(readings, now_ms)
+        at(steps.PLACE)
         wanted = await self._wishes.about(items, now_ms=now_ms)
         traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
         rows = self._place(items, over, now_ms)
@@ -275,8 +284,10 @@ class Pipeline:
         log = self._log_rows(refusals, now_ms)
 
         def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal]]:
+            self.steps.at(steps.LOCKS)
             begin(tx)
             self.tracks.check(tx, concerned)
+            self.steps.at(steps.COMMIT)
             if self._wishes.stale:
                 raise Stale
             driving.write(tx, SCOPE, rows)
@@ -288,6 +299,7 @@ class Pipeline:
                 watching.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
             return told + taken.hints, taken.refused
 
+        self.steps.at(steps.COMMIT)
         with observe.COMMIT_SECONDS.time():
             told, unknown = await self._store.write(write, locked=True)
         refusals += unknown

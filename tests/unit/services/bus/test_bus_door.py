@@ -34,8 +34,11 @@ class Bus:
     longest: int = 2**20
     mine: bool = True
 
-    async def read(self) -> BusBatch:
+    async def read(self, most: int | None = None) -> BusBatch:
         return self.batch
+
+    def explain(self, doing: Any) -> None:
+        self.doing = doing
 
     def kept(self, batch: BusBatch) -> BusBatch:
         if self.store is not None:
@@ -69,6 +72,7 @@ def turn(rig: BusRig, bus: Bus, dead_letters: str = "dead") -> None:
         topics=TOPICS,
         dead_letters=dead_letters,
         clock=lambda: rig.now_ms,
+        most=100,
     )
     rig.run(asyncio.wait_for(door.turn(), 20))
 

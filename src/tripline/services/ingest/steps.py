@@ -1,0 +1,79 @@
+"""Which step a batch is at and how long each one took; a batch that takes long is logged with the step that did it.
+
+Not here: the steps themselves (`pipeline.py`, `services/bus/batches.py`).
+"""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from time import monotonic
+from typing import Final
+
+from tripline import observe
+
+SLOW_S: Final = 2.0
+"""A batch that takes longer is logged: usual ones take milliseconds, and devices wait for them."""
+IDLE: Final = "idle"
+TURN: Final = "turn"
+TRACKS: Final = "tracks"
+DECODE: Final = "decode"
+REDELIVERY: Final = "redelivery"
+PLACE: Final = "place"
+COMMIT: Final = "commit"
+LOCKS: Final = "locks"
+RERUNS: Final = "reruns"
+STEPS: Final = (TURN, TRACKS, DECODE, REDELIVERY, PLACE, LOCKS, COMMIT, RERUNS)
+"""What takes the time of a batch, in this order; `docs/operating.md` says what each one does."""
+_log = observe.logger("ingest")
+
+
+class Steps:
+    """Of one pipeline, which has one batch under way at a time. Any thread may ask what it is `doing`."""
+
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self.doing = IDLE
+        self._took: dict[str, float] = defaultdict(float)
+        self._since_s = 0.0
+
+    @contextlib.contextmanager
+    def batch(self, kind: str, *, messages: int, size: int, waited_s: float = 0.0) -> Iterator[None]:
+        """A batch is under way while the block runs; `size` in bytes. It has waited so long for another one."""
+        self._took = defaultdict(float, {TURN: waited_s})
+        self._since_s = self._clock()
+        self.doing = DECODE
+        try:
+            yield
+        finally:
+            self.at(IDLE)
+            took_s = sum(self._took.values())
+            if took_s > SLOW_S:
+                reason, most_s = max(self._took.items(), key=itemgetter(1))
+                _log.warning(
+                    "ingest.slow",
+                    kind=kind,
+                    reason=reason,
+                    reason_s=round(most_s, 1),
+                    took_s=round(took_s, 1),
+                    messages=messages,
+                    bytes=size,
+                )
+
+    @property
+    def worked_s(self) -> float:
+        """How long the latest batch took for what grows with its size."""
+        return sum(self._took[step] for step in (TRACKS, DECODE, REDELIVERY, PLACE))
+
+    def at(self, step: str) -> None:
+        """This step begins, and the one before ends."""
+        now_s = self._clock()
+        self._took[self.doing] += now_s - self._since_s
+        self._since_s = now_s
+        self.doing = step
+
+    def again(self) -> None:
+        """Everything so far was for nothing: the batch is placed anew."""
+        self.at(RERUNS)
+        waited_s = self._took.pop(TURN, 0.0)
+        self._took = defaultdict(float, {TURN: waited_s, RERUNS: sum(self._took.values())})
