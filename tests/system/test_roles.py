@@ -118,7 +118,6 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
         with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
-            until(lambda mounted=mounted: connected(deployment, mounted.sensor_id)[0], True)
             began = time.monotonic()
             status, answer = call(deployment, api, mounted.sensor_id)
             took_s = time.monotonic() - began
@@ -284,7 +283,6 @@ def test_device_that_connects_to_another_gateway_takes_its_session_over_and_cust
     with receiving() as customer, contextlib.ExitStack() as boxes:
         told_of_connections(deployment, customer.url)
         older = boxes.enter_context(calling.box(door(first), mounted.token))
-        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
         with calling.box(door(second), mounted.token, calling.answering({"results": 2000})):
             took_s = until(lambda: is_closed(older), True)
             status, _ = call(deployment, deployment.apis[0], mounted.sensor_id)
@@ -353,7 +351,6 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
     with contextlib.ExitStack() as boxes:
         for mounted in (stays, moves):
             boxes.enter_context(calling.box(door(first), mounted.token))
-            until(lambda mounted=mounted: connected(deployment, mounted.sensor_id)[0], True)
         slots = {row[0] for row in deployment.rows("SELECT slot FROM node WHERE roles <> ''")}
 
         first.kill()
@@ -378,7 +375,6 @@ def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_c
     statement = "SELECT id FROM node WHERE roles = 'gateway'"
     before = set(deployment.rows(statement))
     with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
-        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
         assert gateway.process is not None
         gateway.process.send_signal(signal.SIGSTOP)
         try:
@@ -400,7 +396,6 @@ def test_process_of_each_role_ends_in_order_and_says_that_it_is_gone(deployment:
     mounted = new(deployment)
     left = "SELECT bool_and(roles = '') FROM node WHERE split_part(name, ':', 2) = '{}'"
     with calling.box(door(leaving[0]), mounted.token):
-        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
         processes = [node.process.pid for node in leaving if node.process is not None]
         codes = [node.stop() for node in leaving]
         state = connected(deployment, mounted.sensor_id)
