@@ -32,10 +32,10 @@ SIGNAL_RESYNC: Final = "resync"
 """Hints may have been lost; whoever believes something that hints would have corrected reads it again."""
 SIGNAL_SESSION_BEGAN: Final = "device.session_began"
 """A device connected to another gateway; the detail is its sensor and the session's number. Older sessions end."""
-SIGNAL_SESSIONS_ASKED: Final = "sessions.asked"
-"""A process waits until each gateway has acted on earlier hints; the detail is its node and the question's number."""
-SIGNAL_SESSIONS_SETTLED: Final = "sessions.settled"
-"""A gateway has acted on them; the detail is the question's, and the gateway's node."""
+SIGNAL_HINTS_ASKED: Final = "hints.asked"
+"""A process waits until others have acted on earlier hints; the detail is its node and the question's number."""
+SIGNAL_HINTS_SETTLED: Final = "hints.settled"
+"""A process has acted on them; the detail is the question's, and the node that answers."""
 SIGNAL_DEVICE_SEND: Final = "device.send"
 """A message waits to be sent to a device; the detail is the node that is connected with it."""
 SIGNAL_DEVICE_SENT: Final = "device.sent"
@@ -99,8 +99,8 @@ EVENTS: Final[dict[str, str]] = {
     "node.lost": "others took this process for dead; it goes on as a new node and says again who is connected",
     "node.buried": "a process fell silent; what it held is free, its devices' sessions ended",
     "node.failed": "an unexpected error while processes were looked after; tried again; a bug",
-    "session.unsettled": "a gateway did not say in time that a token's session is over; once it reaches the store it"
-    " ends that session within seconds",
+    "node.unsettled": "a process did not say in time that it acts on a change that was just answered; once it reaches"
+    " the store it does so within seconds",
     "session.ended": "devices' sessions ended that another process ended or took over while no hint came; how many",
     "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
     "tls.renewed": "new handshakes get a new certificate; days until the first of those in use ends",

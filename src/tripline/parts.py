@@ -30,7 +30,6 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.erasing import Eraser, LetGo
 from tripline.services.fleet.import_desk import ImportDesk
-from tripline.services.gateways import Gateways
 from tripline.services.ingest import letting_go
 from tripline.services.ingest.buffering import BufferDoor
 from tripline.services.ingest.draining import Drain, Progress
@@ -47,6 +46,7 @@ from tripline.services.rpc.sending import Deliverer, EveryDevice
 from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
 from tripline.services.sessions import SessionCheck
+from tripline.services.settling import Answering, Settling
 from tripline.services.tokens import Tokens
 from tripline.store import sensors
 from tripline.store.transactions import Store
@@ -109,14 +109,15 @@ def wired(
     presence = None
     if does("gateway") or does("worker"):
         presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
-    ingress = None
+    ingress = check = None
     workers: list[Worker] = [node.run]
     buffered = _buffered(config, ground, others)
     if does("gateway") and presence is not None:
         ingress = _ingress(config, ground, others, presence)
         roster = ingress.listener.roster
+        check = SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals)
         workers += [
-            SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals).run,
+            check.run,
             Deliverer(here=roster, node=node, store=store, signals=signals).run,
         ]
     if presence is not None:
@@ -139,6 +140,8 @@ def wired(
         if buffered is not None:
             workers += [buffered.door.run, buffered.drain.run]
         workers.append(Undertaker(store=store).run)
+    if presence is not None:
+        Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
     vitals = Vitals(ready=ready, clock=clock, api_port=api_port)
     return Parts(
         http=create_health(vitals) if rim is None else create_app(rim, cors_origins=config.rest.cors_origins),
@@ -206,14 +209,14 @@ def _rim(
     ready: Callable[[], bool],
 ) -> Rim:
     roster = ingress.listener.roster if ingress is not None else None
-    gateways = Gateways(store=ground["store"], node=node, signals=ground["signals"])
+    settling = Settling(store=ground["store"], node=node, signals=ground["signals"])
     calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
     return Rim(
         **ground,
         tokens=Tokens(key=token_key, settings=config.tokens),
         passwords=Passwords(config.passwords),
         limits=Limits(accounts=config.accounts, rest=config.rest),
-        carrier_actions=Batches(gateways=gateways, **ground),
+        carrier_actions=Batches(settling=settling, **ground),
         unpauser=Unpauser(
             store=ground["store"],
             carrier=others.carrier,
@@ -221,7 +224,7 @@ def _rim(
             clock=ground["clock"],
             timeout_s=config.carrier.timeout_s,
         ),
-        gateways=gateways,
+        settling=settling,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),

@@ -17,13 +17,13 @@ from tripline.adapters.signals_local import LocalSignals
 from tripline.domain import ids as time_ids
 from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
 from tripline.ports import TAKEN_OVER, Delivery
-from tripline.services import gateways, hints, nodes, sessions
-from tripline.services.gateways import Gateways
+from tripline.services import hints, nodes, sessions, settling
 from tripline.services.nodes import DEAD_MS, PATIENCE_S, Node, Undertaker
 from tripline.services.presence import PresenceKeeper
 from tripline.services.rpc import sending
 from tripline.services.rpc.sending import Deliverer, EveryDevice
 from tripline.services.sessions import CREDENTIAL_ENDED, SessionCheck
+from tripline.services.settling import GATEWAYS, Answering, Settling
 from tripline.store import connections, device_sends, tables
 from tripline.store import nodes as rows
 from tripline.store.nodes import QUARANTINE_MS, SlotsTaken
@@ -412,43 +412,44 @@ def test_session_that_the_rows_forgot_is_said_again(url):
 # What a process has acknowledged is true for all
 
 
-def settling(asker: Process, gateway: Process, signals: LocalSignals) -> tuple[Gateways, SessionCheck, Held]:
+def settled_by(asker: Process, gateway: Process, signals: LocalSignals) -> tuple[Settling, SessionCheck, Held]:
     """Who asks, and the gateway that answers."""
     held = Held([])
     check = SessionCheck(store=gateway.store, node=gateway.node, live=held, presence=gateway.presence, signals=signals)
-    return Gateways(store=asker.store, node=asker.node, signals=signals), check, held
+    Answering(node=gateway.node, signals=signals, is_behind=lambda: check.is_behind)
+    return Settling(store=asker.store, node=asker.node, signals=signals), check, held
 
 
 def test_token_is_ended_once_every_gateway_has_acted_on_the_hint(url, monkeypatch):
-    monkeypatch.setattr(gateways, "LOOK_S", 0.2)
-    monkeypatch.setattr(gateways, "WITHIN_S", 0.4)
+    monkeypatch.setattr(settling, "LOOK_S", 0.2)
+    monkeypatch.setattr(settling, "WITHIN_S", 0.4)
 
     async def scenario(asker, gateway):
         signals = LocalSignals()
         await asker.write(update(tables.node).where(tables.node.c.id == asker.node.id).values(roles="api"))
-        everyone, _, held = settling(asker, gateway, signals)
+        everyone, _, held = settled_by(asker, gateway, signals)
         hints.tell(signals, hints.credential_ended(SENSOR))
         with structlog.testing.capture_logs() as said:
-            await everyone.settled()
+            await everyone.settled(GATEWAYS)
         async with Process(url):  # a gateway that never answers
             with structlog.testing.capture_logs() as said_of_another:
-                await everyone.settled()
+                await everyone.settled(GATEWAYS)
         return held.ended, [each["event"] for each in said], [each["event"] for each in said_of_another]
 
-    assert play(scenario, url) == ([(SENSOR, 0, CREDENTIAL_ENDED)], [], ["session.unsettled"])
+    assert play(scenario, url) == ([(SENSOR, 0, CREDENTIAL_ENDED)], [], ["node.unsettled"])
 
 
 def test_gateway_that_lost_hints_answers_once_it_has_compared_its_sessions(url, monkeypatch):
-    monkeypatch.setattr(gateways, "LOOK_S", 0.1)
+    monkeypatch.setattr(settling, "LOOK_S", 0.1)
 
     async def scenario(asker, gateway):
         signals = LocalSignals()
         await asker.write(update(tables.node).where(tables.node.c.id == asker.node.id).values(roles="api"))
-        everyone, check, held = settling(asker, gateway, signals)
+        everyone, check, held = settled_by(asker, gateway, signals)
         held.held = [(SENSOR, "former", RowNo(5))]
         signals.notify(observe.SIGNAL_RESYNC)
         async with asyncio.TaskGroup() as tasks:
-            asking = tasks.create_task(everyone.settled())
+            asking = tasks.create_task(everyone.settled(GATEWAYS))
             done, _ = await asyncio.wait([asking], timeout=0.3)
             await check.compare()
         return bool(done), held.ended

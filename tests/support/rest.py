@@ -25,11 +25,11 @@ from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
-from tripline.services.gateways import Gateways
 from tripline.services.nodes import Node
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.settling import Settling
 from tripline.services.tokens import Tokens
 from tripline.store import accounts
 from tripline.store.transactions import Store
@@ -121,7 +121,7 @@ class Rest:
         self.passwords = Passwords(CHEAP)
         self._rpc = rpc or config.Rpc()
         alone = Node(store=self.store, ids=self.ids, name="here:1", roles="api")
-        gateways = Gateways(store=self.store, node=alone, signals=self.signals)
+        settling = Settling(store=self.store, node=alone, signals=self.signals)
         self.rim = Rim(
             store=self.store,
             ids=self.ids,
@@ -131,9 +131,9 @@ class Rest:
             passwords=self.passwords,
             limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
             carrier_actions=Batches(
-                store=self.store, gateways=gateways, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
+                store=self.store, settling=settling, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
             ),
-            gateways=gateways,
+            settling=settling,
             unpauser=Unpauser(
                 store=self.store,
                 carrier=carrier or SimulatedCarrier(store=self.store, clock=lambda: self.now_ms),

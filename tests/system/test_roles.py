@@ -17,7 +17,7 @@ from tests.support.clusters import Deployment, Node
 from tests.support.fleet import PASSWORD, Registered, device_token
 from tests.support.gateways import Client
 from tests.support.receiving import receiving
-from tests.system.test_device_to_score import STEPS, microtrip, publish_all, scores_of, trip
+from tests.system.test_device_to_score import START_MS, STEPS, microtrip, publish_all, scores_of, trip
 
 from tripline.mqtt import packets
 from tripline.wire import topics
@@ -265,6 +265,32 @@ def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answe
             return bool(early), status, said, await refused_everywhere()
 
     assert asyncio.run(scenario()) == (False, 200, None, [packets.Connack(5)] * 2)
+
+
+def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(deployment: Deployment) -> None:
+    mounted = new(deployment)
+    path = f"{V1}/company/{deployment.company.record['id']['id']}"
+    turns = 12
+
+    async def scenario(url: str) -> list[packets.Packet | None]:
+        async with http(deployment, deployment.apis[1]) as api:
+            device = await Client.connected(deployment.gateways[0].devices, deployment.tls, user_name=mounted.token)
+            acknowledged = []
+            for turn in range(turns):
+                wish = {"notifyHost": url, "notifyMsgType": "1" if turn % 2 else "2"}
+                (await api.put(path, json=wish)).raise_for_status()
+                device.send(packets.Publish(topics.TRE, microtrip(turn), 1, turn + 1))
+                acknowledged.append(await device.next())
+            await device.close()
+            return acknowledged
+
+    with receiving() as customer:
+        acknowledged = asyncio.run(scenario(customer.url))
+        customer.wait(turns // 2, sensor_id=mounted.sensor_id)
+        told = [body["pld"]["clt"] for body in customer.bodies if body["sensorId"] == mounted.sensor_id]
+
+    assert acknowledged == [packets.Puback(turn + 1) for turn in range(turns)]
+    assert told == [START_MS + turn * 1_000 for turn in range(0, turns, 2)]
 
 
 def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:

@@ -20,6 +20,7 @@ from tripline.domain.refusals import NotFound
 from tripline.services import hints
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
+from tripline.services.settling import PIPELINES
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_companies, rest_reading, rest_vehicles
 from tripline.wire.rest import Count, Page
@@ -130,6 +131,7 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
     named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
     changed = await rim.store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
     hints.tell(rim.signals, hints.company_changed(company_id))
+    await rim.settling.settled(PIPELINES)
     return answers.ok(_record(changed, actor, sent=body))
 
 

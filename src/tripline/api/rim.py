@@ -17,10 +17,10 @@ from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
-from tripline.services.gateways import Gateways
 from tripline.services.passwords import Passwords
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.settling import Settling
 from tripline.services.tokens import Tokens
 from tripline.store.transactions import Store
 
@@ -41,7 +41,7 @@ class Rim:
     limits: Limits
     carrier_actions: Batches
     unpauser: Unpauser
-    gateways: Gateways
+    settling: Settling
     calls: Calls
     mounter: Mounter
     time_zone: ZoneInfo

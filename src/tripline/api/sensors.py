@@ -19,6 +19,7 @@ from tripline.domain.sensors import Sensor
 from tripline.services import hints
 from tripline.services.fleet import companies, sensor_latest, sensor_removal
 from tripline.services.fleet import sensors as service
+from tripline.services.settling import GATEWAYS
 from tripline.store.transactions import ReadTx
 from tripline.wire import rest_latest, rest_reading, rest_sensors
 from tripline.wire.rest import Count, Page
@@ -124,7 +125,7 @@ async def modify(request: Call) -> ASGIApp:
     )
     if after.credentials_id != before.credentials_id:
         hints.tell(rim.signals, hints.credential_ended(sensor_id))
-        await rim.gateways.settled()
+        await rim.settling.settled(GATEWAYS)
     if after.type != before.type:
         hints.tell(rim.signals, hints.sensors_changed([sensor_id]))
     return answers.ok(rest_sensors.sensor_record(after))
@@ -144,7 +145,7 @@ async def delete(request: Call) -> ASGIApp:
         lambda tx: sensor_removal.remove(tx, actor=actor, sensor_id=sensor_id, ids=rim.ids, now_ms=now_ms)
     )
     hints.tell(rim.signals, told)
-    await rim.gateways.settled()
+    await rim.settling.settled(GATEWAYS)
     return answers.ok({})
 
 

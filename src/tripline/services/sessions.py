@@ -2,7 +2,7 @@
 
 A hint ends a session at once: its sensor was deleted, has another access token, or a later session on another gateway.
 A hint may be lost, or never given by a process that was killed just after its commit. So every few seconds all live
-sessions are compared with the rows. Whoever must know that hints were acted on asks (`gateways.py`).
+sessions are compared with the rows. Whoever must know that hints were acted on asks (`settling.py`).
 
 Not here: the sessions (`gateway/roster.py`), writing down who is connected (`presence.py`).
 """
@@ -64,8 +64,11 @@ class SessionCheck:
         signals.subscribe(observe.SIGNAL_CREDENTIAL_ENDED, self._credential_ended)
         signals.subscribe(observe.SIGNAL_SESSION_BEGAN, self._began)
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._lost())
-        signals.subscribe(observe.SIGNAL_SESSIONS_ASKED, self._answer)
-        self._signals = signals
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether hints may have been lost that no comparison has made up for."""
+        return self._made_up != self._losses
 
     async def run(self) -> None:
         """Compare every few seconds, and when hints were lost, until cancelled."""
@@ -107,11 +110,6 @@ class SessionCheck:
     def _lost(self) -> None:
         self._losses += 1
         self._asked.set()
-
-    def _answer(self, question: str) -> None:
-        """Say that every hint before the question was acted on, unless some were lost: then it is asked again."""
-        if self._made_up == self._losses:
-            self._signals.notify(observe.SIGNAL_SESSIONS_SETTLED, f"{question} {self._node.id}")
 
     def _credential_ended(self, sensor_id: str) -> None:
         self._live.drop(SensorId(sensor_id), CREDENTIAL_ENDED)

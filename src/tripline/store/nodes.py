@@ -5,7 +5,7 @@ been silent, keeps its row without roles until the slot is taken again, which is
 lie behind what the next one numbers. Only on PostgreSQL.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,7 +36,6 @@ _THERE: Final = (
     # Shared with others' and with heartbeats; burying waits.
     .with_for_update(read=True, key_share=True)
 )
-_IS_GATEWAY: Final = or_(node.c.roles.contains("gateway"), node.c.roles.contains("all"))
 _SILENT: Final = (
     select(node.c.slot, node.c.id, node.c.name, node.c.seen_ms)
     .where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - bindparam("for_ms"))
@@ -126,7 +125,7 @@ def gateways_since(tx: ReadTx, *, for_ms: int) -> int | None:
     """Since when there has been a gateway, epoch ms by the clock of the database; None: there is none now."""
     since: int | None = tx.all(
         select(func.min(node.c.started_ms)).where(
-            _IS_GATEWAY,
+            or_(node.c.roles.contains("gateway"), node.c.roles.contains("all")),
             node.c.seen_ms >= NOW_MS - bindparam("for_ms"),
         ),
         {"for_ms": for_ms},
@@ -134,10 +133,12 @@ def gateways_since(tx: ReadTx, *, for_ms: int) -> int | None:
     return since
 
 
-def gateways(tx: ReadTx, *, for_ms: int) -> frozenset[str]:
-    """Ids of the gateways that were seen in the last `for_ms`."""
-    seen = select(node.c.id).where(_IS_GATEWAY, node.c.seen_ms >= NOW_MS - bindparam("for_ms"))
-    return frozenset(row.id for row in tx.all(seen, {"for_ms": for_ms}))
+def of_roles(tx: ReadTx, roles: Collection[str], *, for_ms: int) -> frozenset[str]:
+    """Ids of the nodes that have one of these roles and were seen in the last `for_ms`."""
+    seen = select(node.c.id, node.c.roles).where(node.c.seen_ms >= NOW_MS - bindparam("for_ms"))
+    return frozenset(
+        row.id for row in tx.all(seen, {"for_ms": for_ms}) if not set(roles).isdisjoint(row.roles.split(","))
+    )
 
 
 def known(tx: ReadTx) -> Sequence[tuple[str, str]]:

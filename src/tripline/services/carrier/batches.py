@@ -13,7 +13,7 @@ from tripline.ports import Clock, Signals
 from tripline.services import hints
 from tripline.services.carrier import actions, waiting
 from tripline.services.carrier.actions import Progress, Submitted
-from tripline.services.gateways import Gateways
+from tripline.services.settling import GATEWAYS, Settling
 from tripline.store.transactions import Store, WriteTx
 
 AT_ONCE: Final = 10
@@ -23,9 +23,9 @@ AT_ONCE: Final = 10
 class Batches:
     """Does batches; hints are told after each commit."""
 
-    def __init__(self, *, store: Store, gateways: Gateways, signals: Signals, ids: TimeIds, clock: Clock) -> None:
+    def __init__(self, *, store: Store, settling: Settling, signals: Signals, ids: TimeIds, clock: Clock) -> None:
         self._store = store
-        self._gateways = gateways
+        self._settling = settling
         self._signals = signals
         self._ids = ids
         self._clock = clock
@@ -55,7 +55,7 @@ class Batches:
             else:
                 await asyncio.sleep(pause_s)
         if ends_sessions:
-            await self._gateways.settled()
+            await self._settling.settled(GATEWAYS)
         return outcomes
 
     async def _some(self, actor: Actor, submitted: Sequence[Submitted], busy: set[str]) -> Progress:
