@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.support import stores
+from tests.support import ingest_rig, stores
 
 from tripline.store import migrate, sqlite, tables
 
 pytestmark = pytest.mark.sqlite("schemas of database files")
 
 FIRST = "0001"
+BEFORE_DELIVERIES = "0004"
 
 
 def schema(path: Path) -> set[tuple[str, str, str]]:
@@ -211,3 +212,36 @@ def test_newer_schema_is_refused(tmp_path):
 
 def test_new_file_has_no_version(tmp_path):
     assert migrate.version_of(tmp_path / "tripline.db") is None
+
+
+def test_used_file_of_the_version_before_takes_nothing_in_twice(tmp_path):
+    sent = [ingest_rig.microtrip(ingest_rig.NOW + second * 1000) for second in range(20)]
+    sent.append({"ty": 104, "ts": ingest_rig.NOW, "pld": {"wbv": 11.8}})
+    (tmp_path / "rig").mkdir()
+    with ingest_rig.Rig.fresh(tmp_path / "rig") as rig:
+        rig.send(*sent, at=ingest_rig.NOW + 60_000)
+        kept = [rig.rows(table) for table in (tables.trip, tables.microtrip, tables.device_event)]
+        rig.run(rig.store.close())
+        path = rig.database.path
+        carried_back(path, tmp_path / "before.db")
+        migrate.upgrade(path)
+        rig.start()
+
+        rig.send(*sent)
+
+        assert [rig.rows(table) for table in (tables.trip, tables.microtrip, tables.device_event)] == kept
+
+
+def carried_back(path: Path, before: Path) -> None:
+    """Let the file be one of the version that had no deliveries, with the same rows."""
+    migrate.upgrade(before, to=BEFORE_DELIVERIES)
+    with closing(sqlite3.connect(before)) as connection:
+        connection.execute("ATTACH ? AS newer", (str(path),))
+        for name in connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall():
+            if name[0] != migrate.VERSION_TABLE:
+                own = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({name[0]})"))
+                connection.execute(f"INSERT INTO main.{name[0]} ({own}) SELECT {own} FROM newer.{name[0]}")
+        connection.commit()
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+    before.rename(path)

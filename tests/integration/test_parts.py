@@ -70,7 +70,7 @@ def test_weeks_to_come_get_their_parts_once(database):
         asyncio.run(keeper.keep())
 
     wanted = {part.name for part in partitions.wanted(LATER_MS)}
-    assert len(wanted) == 3 * partitions.AHEAD
+    assert len(wanted) == 4 * partitions.AHEAD
     assert wanted <= {name for table in partitions.TABLES for name in parts_of(database, table.name)}
 
 
@@ -176,6 +176,22 @@ def test_weeks_of_rejected_messages_go_as_a_whole_when_all_of_them_is_old_enough
     assert first == [ids.first_no(week) for week in weeks[1:]]
     assert lying_in(database, "rejected_message") == [ids.first_no(weeks[2])]
     assert Part("rejected_message", weeks[1]).name not in parts_of(database)
+
+
+def test_weeks_of_deliveries_go_a_day_after_they_cannot_tell_a_redelivery_any_more(database):
+    gone = Part("delivery", partitions.week_of(NOW_MS))
+    with keeping(database, NOW_MS) as (_, keeper):
+        asyncio.run(keeper.keep())
+    last_ms = gone.end_ms + 10 * 60_000 + 86_400_000
+
+    with keeping(database, last_ms - 1) as (_, keeper):
+        asyncio.run(keeper.keep())
+        before = parts_of(database, "delivery")
+    with keeping(database, last_ms) as (_, keeper):
+        asyncio.run(keeper.keep())
+
+    assert gone.name in before
+    assert gone.name not in parts_of(database, "delivery")
 
 
 def test_driving_data_is_never_dropped(database):

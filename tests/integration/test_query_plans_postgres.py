@@ -18,7 +18,8 @@ from tests.integration import test_query_plans as asked
 from tests.support import databases, rest, stores
 from tests.support.access_world import World
 
-from tripline.store import imports, push_queue
+from tripline.domain import ids
+from tripline.store import deliveries, imports, partitions, push_queue, tables
 from tripline.store.postgres import PostgresStore
 from tripline.store.postgres_statements import Statements
 
@@ -102,6 +103,31 @@ def test_messages_of_a_receiver_are_found_by_its_index_whatever_waits_for_others
     steps = " ".join(step for (step,) in plan)
     assert "using ix_push_outbox_waiting" in steps
     assert "Sort" not in steps
+
+
+@pytest.mark.parametrize("table", [tables.microtrip, tables.device_event], ids=lambda table: table.name)
+def test_redelivery_is_looked_for_by_key_among_many(table):
+    """With statistics, a thousand at once, of which hashing everything looks cheaper."""
+    text, order, constants = deliveries._of_all(table).compiled(postgresql.dialect())
+    first = ids.first_no(databases.NOW_MS)
+    values = (list(range(1_000)), list(range(1_000)), first, *constants)
+    with databases.fresh() as database:
+        database.rows(f"INSERT INTO delivery SELECT i, i, {first} + i FROM generate_series(1, 30000) i")
+        database.rows(
+            "INSERT INTO microtrip (no, trip_no, id, ty, payload, samples)"
+            f" SELECT {first} + i, i, i, 2, '', '' FROM generate_series(1, 30000) i"
+        )
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            connection.execute("ANALYZE delivery, microtrip")
+            asked_raw = psycopg.RawCursor(connection).execute(f"EXPLAIN {text}", [values[i] for i in order])
+            plan = asked_raw.fetchall()
+
+    steps = " ".join(step for (step,) in plan)
+    part = partitions.part_of("delivery", first).name
+    assert f"Index Only Scan using {part}_pkey" in steps
+    assert part not in WHOLE.findall(steps)
+    assert "Hash" not in steps
+    assert "Merge" not in steps
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):

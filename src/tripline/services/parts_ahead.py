@@ -1,4 +1,5 @@
-"""The keeper of parts: weeks to come have their parts before they begin, weeks of rejected messages go as a whole.
+"""The keeper of parts: weeks to come have their parts before they begin, weeks of rejected messages and of what tells
+second deliveries go as a whole.
 
 Any number of them may run. Parts are PostgreSQL's; on SQLite there is nothing to do.
 
@@ -13,10 +14,11 @@ from tripline.ports import Clock, Outage
 from tripline.services import rounds
 from tripline.store import partitions
 from tripline.store.partitions import Part
-from tripline.store.tables import rejected_message
-from tripline.store.transactions import Store
+from tripline.store.tables import delivery, rejected_message
+from tripline.store.transactions import ReadTx, Store
 
 EVERY_S: Final = 600.0
+MINUTE_MS: Final = 60_000
 DAY_MS: Final = 86_400_000
 
 log = logger("store")
@@ -28,6 +30,7 @@ class PartKeeper:
     def __init__(self, *, store: Store, settings: Ingest, clock: Clock) -> None:
         self._store = store
         self._rejected_ms = int(settings.rejected_days * DAY_MS)
+        self._delivery_ms = int(settings.redelivery_minutes * MINUTE_MS) + DAY_MS
         self._clock = clock
 
     async def run(self) -> None:
@@ -39,10 +42,13 @@ class PartKeeper:
         now_ms = self._clock()
         for part in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
             await self._make(part)
-        before_ms = now_ms - self._rejected_ms
-        for part in await self._store.read(lambda tx: partitions.outlived(tx, rejected_message, before_ms=before_ms)):
+        for part in await self._store.read(lambda tx: self._outlived(tx, now_ms)):
             await self._drop(part)
         return 0
+
+    def _outlived(self, tx: ReadTx, now_ms: int) -> list[Part]:
+        kept_ms = ((rejected_message, self._rejected_ms), (delivery, self._delivery_ms))
+        return [part for table, ms in kept_ms for part in partitions.outlived(tx, table, before_ms=now_ms - ms)]
 
     async def _make(self, part: Part) -> None:
         try:

@@ -15,6 +15,7 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip
 from tripline.store.bulk import Bulk
+from tripline.store.deliveries import ENTRIES
 from tripline.store.tables import (
     account,
     device_event,
@@ -96,13 +97,15 @@ _NO_BOUND: Final = 2**63 - 1
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
-    __slots__ = ("attributes", "drivers", "ended", "events", "jobs", "messages", "microtrips", "sensors", "started",
-                 "trips", "vehicles")  # fmt: skip
+    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "jobs", "messages", "microtrips", "sensors",
+                 "started", "trips", "vehicles")  # fmt: skip
 
     def __init__(self) -> None:
         self.microtrips: list[Any] = []
         self.trips: list[Any] = []
         self.events: list[Any] = []
+        self.entries: list[Any] = []
+        """How microtrips and events are found again."""
         self.jobs: dict[int, int] = {}
         """When each trip is due for scoring."""
         self.ended: list[dict[str, Any]] = []
@@ -157,6 +160,7 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     TRIPS.insert(tx, rows.trips)
     MICROTRIPS.insert(tx, rows.microtrips)
     EVENTS.insert(tx, rows.events)
+    ENTRIES.insert(tx, rows.entries)
     ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
     # What others write too is written in the order of its keys: that is the order of locks (docs/locks.md).
     _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in sorted(rows.started.items())])

@@ -19,10 +19,10 @@ from typing import Final
 from sqlalchemy import Table, text
 
 from tripline.domain import ids
-from tripline.store.tables import gps_event, microtrip, rejected_message
+from tripline.store.tables import delivery, gps_event, microtrip, rejected_message
 from tripline.store.transactions import ReadTx, WriteTx
 
-TABLES: Final = (microtrip, gps_event, rejected_message)
+TABLES: Final = (microtrip, gps_event, rejected_message, delivery)
 WEEK_MS: Final = 7 * 86_400_000
 _MONDAY_MS: Final = 4 * 86_400_000
 """The first Monday after the epoch."""

@@ -1,4 +1,4 @@
-"""What placing needs to know of a sensor before its next message, and whether a message was stored before.
+"""What placing needs to know of a sensor before its next message, and whether a trip message was stored before.
 
 All statements are hot: after a restart ten thousand sensors come back within seconds. A shared database is asked about
 all of them at once.
@@ -21,6 +21,7 @@ from sqlalchemy import (
     and_,
     any_,
     bindparam,
+    case,
     exists,
     func,
     literal_column,
@@ -35,12 +36,16 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.store import erasures
-from tripline.store.tables import device_event, microtrip, sensor, trip, vehicle
+from tripline.store.tables import microtrip, sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 _LAST_MICROTRIPS: Final = 20
 """How many microtrips of an open trip are looked at for its latest sample: one is enough unless a box was just
 delivering old ones."""
+MOST_LATELY: Final = 5_000
+"""How many microtrips of a trip are looked through for the largest header time."""
+UNKNOWN_TS: Final = 2**63 - 1
+"""No header time is larger: of a sensor with more than that, every message may have come before."""
 _DEVICE: Final = "device"
 """`trip.source` of trips that are placed here."""
 _MARGIN_MS: Final = 3_600_000
@@ -74,6 +79,17 @@ def _recent(*columns: ColumnElement[Any], which: ColumnElement[Any] = _ONE) -> C
     return union_all(chosen.where(trip.c.closed_ms.is_(None)), chosen.where(trip.c.closed_ms >= bindparam("cutoff_ms")))
 
 
+_LATELY: Final = (
+    select(microtrip.c.ts)
+    .where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no"))
+    .order_by(microtrip.c.no.desc())
+    .limit(literal_column(str(MOST_LATELY + 1)))
+    .correlate(trip)
+    .subquery("lately")
+)
+_NEWEST_TS: Final = select(
+    case((func.count() > MOST_LATELY, literal_column(str(UNKNOWN_TS))), else_=func.max(_LATELY.c.ts))
+).scalar_subquery()
 _TRIP: Final = (
     trip.c.no,
     trip.c.id,
@@ -86,9 +102,7 @@ _TRIP: Final = (
     trip.c.start_ms,
     trip.c.end_ms,
     trip.c.closed_ms,
-    select(func.max(microtrip.c.ts))
-    .where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no"))
-    .scalar_subquery(),
+    _NEWEST_TS,
     erasures.kept(trip.c.vehicle_id),
     trip.c.source,
     trip.c.sensor_id,
@@ -117,29 +131,6 @@ _LATEST: Final = (
 )
 _SAMPLES_OF_ALL: Final = Hot(
     select(_OPEN.c.no, _LATEST.c.samples).select_from(_OPEN).join(_LATEST, true()), *("trip_nos", "first_no")
-)
-_MICROTRIP_STORED: Final = Hot(
-    select(microtrip.c.no)
-    .where(
-        microtrip.c.trip_no.in_(_recent(trip.c.no)),
-        microtrip.c.no >= bindparam("cutoff_no"),
-        microtrip.c.ts.is_not_distinct_from(bindparam("ts")),
-        microtrip.c.payload == bindparam("payload"),
-    )
-    .limit(1),
-    *("sensor_id", "cutoff_ms", "cutoff_no", "ts", "payload"),
-)
-_EVENT_STORED: Final = Hot(
-    select(device_event.c.no)
-    .where(
-        device_event.c.sensor_id == bindparam("sensor_id"),
-        device_event.c.no >= bindparam("cutoff_no"),
-        device_event.c.ty == bindparam("ty"),
-        device_event.c.ts.is_not_distinct_from(bindparam("ts")),
-        device_event.c.payload == bindparam("payload"),
-    )
-    .limit(1),
-    *("sensor_id", "cutoff_no", "ty", "ts", "payload"),
 )
 _MESSAGE_STORED: Final = Hot(
     select(trip.c.no)
@@ -205,7 +196,9 @@ class Known:
     trips: list[trips.LiveTrip]
     """The open one and those that ended since the cutoff, in the order opened; not those of a deleted vehicle."""
     newest_ts: int | None
-    """Largest header `ts` of the microtrips stored since the cutoff."""
+    """No header `ts` of the microtrips stored since the cutoff is larger."""
+    lately: list[int]
+    """Numbers of its devices' trips, open or ended since the cutoff."""
 
 
 def load(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, since_ms: int) -> Known | None:
@@ -227,16 +220,19 @@ def load_all(tx: ReadTx, scope: Scope, sensor_ids: Sequence[SensorId], *, since_
     rows = [row for row in sorted(driven, key=_number) if row[12] and row[13] == _DEVICE]
     latest = _latest_samples(tx, [row[0] for row in rows if row[9] is None])
     trips_of: dict[SensorId, list[trips.LiveTrip]] = {}
+    lately: dict[SensorId, list[int]] = {}
     newest: dict[SensorId, int] = {}
     for row in driven:
+        if row[13] == _DEVICE:
+            lately.setdefault(row[14], []).append(row[0])
         if row[11] is not None:
             newest[row[14]] = max(newest.get(row[14], row[11]), row[11])
     for row in rows:
         trips_of.setdefault(row[14], []).append(_live(row, latest))
-    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0])) for row in found}
+    return {row[0]: _known(row, trips_of.get(row[0], []), newest.get(row[0]), lately.get(row[0], [])) for row in found}
 
 
-def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None) -> Known:
+def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | None, lately: list[int]) -> Known:
     # Interned: ten thousand sensors share a few of these, and a trip those of its sensor.
     company_id, service_type, sensor_type, vehicle_id, kind, driver_id = map(_interned, row[1:])
     return Known(
@@ -248,6 +244,7 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int | 
         driver_id=driver_id,
         trips=driven,
         newest_ts=newest_ts,
+        lately=lately,
     )
 
 
@@ -306,22 +303,6 @@ def _latest_samples(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, int]:
         if last_ms is not None:
             latest[no] = max(latest.get(no, last_ms), last_ms)
     return latest
-
-
-def microtrip_stored(
-    tx: ReadTx, scope: Scope, sensor_id: SensorId, *, ts: int | None, payload: bytes, since_ms: int
-) -> bool:
-    """Whether an equal microtrip was stored since the instant (O3)."""
-    _everything(scope)
-    return bool(tx.hot(_MICROTRIP_STORED, sensor_id, since_ms, ids.first_no(since_ms), ts, payload))
-
-
-def event_stored(
-    tx: ReadTx, scope: Scope, sensor_id: SensorId, *, ty: int, ts: int | None, payload: bytes, since_ms: int
-) -> bool:
-    """Whether an equal event was stored since the instant."""
-    _everything(scope)
-    return bool(tx.hot(_EVENT_STORED, sensor_id, ids.first_no(since_ms), ty, ts, payload))
 
 
 def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key: str, since_ms: int) -> bool:

@@ -24,7 +24,7 @@ from tripline.ports import Fault, Outage, Signals, Source
 from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.ingest import checking, closing, pushing, steps, watching
-from tripline.services.ingest.placing import Item, Placer
+from tripline.services.ingest.placing import Checked, Item, Placer
 from tripline.services.ingest.pushing import Wishes
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Stale, Track, Tracks
@@ -33,6 +33,7 @@ from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
 from tripline.services.rpc.answers import Answered
 from tripline.store import driving, rejected
+from tripline.store.deliveries import ENTRIES, Outlived
 from tripline.store.driving import Rows
 from tripline.store.transactions import Store, WriteTx
 from tripline.wire import device, rpc, topics
@@ -107,8 +108,9 @@ class Pipeline:
         """What the batch under way is at."""
         self._wishes = Wishes(store, signals)
         self._watches = watching.Watches(store, max_items=max_items)
-        memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
-        self.tracks = Tracks(store, memory_ms=memory_ms, node_id=self.node_id)
+        self._memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
+        self._outlived = Outlived()
+        self.tracks = Tracks(store, memory_ms=self._memory_ms, node_id=self.node_id)
 
     async def take_in(
         self,
@@ -193,11 +195,12 @@ class Pipeline:
         at(steps.DECODE)
         readings, answers, refusals = await self._decoded(frames)
         at(steps.REDELIVERY)
-        items = await self._check(readings, now_ms)
+        new = await self._check(readings, now_ms)
+        items = new.items
         at(steps.PLACE)
         wanted = await self._wishes.about(items, now_ms=now_ms)
         traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
-        rows = self._place(items, over, now_ms)
+        rows = self._place(new, over, now_ms)
         messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
         await self._keep(lambda tx: begin(tx, frames), concerned, rows, messages, answers, refusals, traces, now_ms)
         acknowledge(frames)
@@ -257,16 +260,16 @@ class Pipeline:
                     readings.append((track, reading, received_ms))  # type: ignore[arg-type]  # not Rejected
         return readings, answers, refusals
 
-    async def _check(self, readings: Sequence[Item], now_ms: int) -> Sequence[Item]:
+    async def _check(self, readings: Sequence[Item], now_ms: int) -> Checked:
         """What was taken in before goes no further."""
         return await checking.without_redelivered(readings, store=self._store, settings=self._settings, now_ms=now_ms)
 
-    def _place(self, items: Sequence[Item], over: Collection[tuple[Track, Cause]], now_ms: int) -> Rows:
+    def _place(self, new: Checked, over: Collection[tuple[Track, Cause]], now_ms: int) -> Rows:
         """Into trips, after ending those that are over."""
         placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=now_ms)
         for track, cause in over:
             placer.end(track, cause)
-        placer.place(items)
+        placer.place(new)
         return placer.rows
 
     async def _keep(
@@ -291,6 +294,9 @@ class Pipeline:
             if self._wishes.stale:
                 raise Stale
             driving.write(tx, SCOPE, rows)
+            if rows.entries and not tx.shared:
+                added = len(rows.entries) // ENTRIES.width
+                self._outlived.drop_some(tx, SCOPE, added=added, before_ms=int(now_ms - self._memory_ms))
             rejected.LOG.insert(tx, log)
             told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()

@@ -7,7 +7,7 @@ Not here: the rules of a trip's life (`domain/trips.py`), the reading (`wire/dev
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tripline.config import Ingest
 from tripline.domain import ids as time_ids
@@ -21,8 +21,18 @@ from tripline.wire.readings import Event, LatestValues, Microtrip, Trip
 Usable = Microtrip | Trip | Event | LatestValues
 Item = tuple[Track, Usable, int]
 """A reading with its sensor's track and its receipt, epoch ms."""
+Entry = tuple[int, int]
+"""Instant and mark, by which a second delivery of it is known (`domain/deliveries.py`)."""
 
 _MINUTE_MS: Final = 60_000
+
+
+class Checked(NamedTuple):
+    """Readings that are new, in the order received."""
+
+    items: Sequence[Item]
+    entries: Sequence[Entry | None]
+    """Of each microtrip and event; the others have none."""
 
 
 class Placer:
@@ -36,15 +46,19 @@ class Placer:
         self._gap_ms = settings.trip_gap_minutes * _MINUTE_MS
         self._reopen_ms = settings.reopen_minutes * _MINUTE_MS
 
-    def place(self, items: Sequence[Item]) -> None:
+    def place(self, checked: Checked) -> None:
         """Place every reading, in the order received."""
+        items, entries = checked
         if not items:
             return
         numbers = self._ids.numbers(len(items), now_ms=self._now_ms)
         texts = self._ids.texts(numbers)
         gap_ms = self._gap_ms
         keep = self.rows.microtrips.extend
-        for (track, reading, received_ms), no, text in zip(items, numbers, texts, strict=True):
+        enter = self.rows.entries.extend
+        for (track, reading, received_ms), entry, no, text in zip(items, entries, numbers, texts, strict=True):
+            if entry is not None:
+                enter((*entry, no))
             if type(reading) is Microtrip:
                 trip = track.trip
                 sample_ms = reading.first_ms

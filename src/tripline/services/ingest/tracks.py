@@ -11,12 +11,14 @@ Not here: the queries (`store/tracks.py`), what placing does with it (`placing.p
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
+from tripline.domain import deliveries
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip, State
-from tripline.store import claims
+from tripline.store import claims, delivery_gaps
 from tripline.store import tracks as rows
 from tripline.store.claims import Facts
+from tripline.store.delivery_gaps import Gap
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 SCOPE: Final = Scope.everything("take in what devices send")
@@ -36,11 +38,13 @@ class Stale(Exception):  # noqa: N818  a state of the world: read again
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "ended", "kind", "newest_ms", "newest_ts", "sensor_id", "sensor_type",
-                 "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("company_id", "driver_id", "ended", "key", "kind", "newest_ms", "newest_ts", "sensor_id",
+                 "sensor_type", "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int) -> None:
         self.sensor_id = sensor_id
+        self.key = deliveries.key_of(sensor_id)
+        """Mark of its microtrips that need none of their own."""
         self.company_id: CompanyId = known.company_id
         self.service_type = known.service_type
         self.sensor_type = known.sensor_type
@@ -116,16 +120,23 @@ class Tracks:
     async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
         since_ms = int(now_ms - self._memory_ms)
 
-        def load(tx: ReadTx) -> dict[SensorId, rows.Known]:
-            return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
+        def load(tx: ReadTx) -> tuple[dict[SensorId, rows.Known], list[Gap]]:
+            known = rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
+            lately = {sensor_id: each.lately for sensor_id, each in known.items()}
+            return known, delivery_gaps.found(tx, SCOPE, lately, since_ms=since_ms)
 
         def claim_and_load(tx: WriteTx) -> dict[SensorId, rows.Known]:
             claims.claim(tx, SCOPE, sensor_ids, node_id=self._node_id)
-            return load(tx)
+            known, gaps = load(tx)
+            delivery_gaps.fill(tx, SCOPE, gaps, since_ms=since_ms)
+            return known
 
         if self._store.shared:
             return await self._store.write(claim_and_load, locked=True)
-        return await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
+        known, gaps = await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
+        if gaps:
+            await self._store.write(lambda tx: delivery_gaps.fill(tx, SCOPE, gaps, since_ms=since_ms), locked=True)
+        return known
 
     def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
         """Begin a batch's transaction: raises `Stale` unless what is remembered of these sensors holds. On a shared

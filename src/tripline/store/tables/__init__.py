@@ -17,6 +17,7 @@ from tripline.store.tables.channel import (
     rpc_later_result,
 )
 from tripline.store.tables.driving import (
+    delivery,
     device_event,
     driving_score,
     gps_event,
@@ -50,6 +51,7 @@ __all__ = [
     "carrier_line",
     "company",
     "company_relation",
+    "delivery",
     "device_connection",
     "device_event",
     "device_send",

@@ -131,6 +131,18 @@ Index(
 )
 
 
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("instant", BigInteger, primary_key=True, autoincrement=False, comment="header ts, else own time"),
+    Column("mark", BigInteger, primary_key=True, autoincrement=False, comment="domain/deliveries.py"),
+    Column("no", RowNumber, primary_key=True, autoincrement=False, comment="of the microtrip or device event"),
+    comment="what devices delivered lately, to know a second delivery",
+    postgresql_partition_by=BY_TIME,
+    sqlite_with_rowid=False,
+)
+
+
 sensor_attribute = Table(
     "sensor_attribute",
     metadata,
