@@ -83,7 +83,7 @@ class Play:
         end = path.removeprefix(BASE)
         if end in files:
             return {"content": files[end]}
-        if path.endswith("/carrier/unpause"):
+        if path.endswith("/unpause"):
             return {"json": {"mdn": ids["mdn"]}}
         return {"json": bodies.get(end, {}) if method == "POST" else {}}
 

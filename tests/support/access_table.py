@@ -239,6 +239,7 @@ SENSORS = {
     "GET /sensors/bulk/sample": "UFF. ...... FFFF FFF",
     "POST /api/carrier/v1/actions": "UFBF FFFFFF FFFF FFF",
     "POST /api/tre/v1_4/carrier/unpause": "UFFF FBFFFF FFFF FFF",
+    "POST /api/tre/v1_4/swing/unpause": "UFFF FBFFFF FFFF FFF",
 }
 RELATIONS = {
     # Rule 1. Read by the company and its operator, said by the company alone.
