@@ -143,8 +143,19 @@ class Accounts(Section, frozen=True):
         int, Meta(ge=1, description="failed log-ins of one account from one address before it has to wait")
     ] = 5
     address_failures: Annotated[
-        int, Meta(ge=1, description="failed log-ins from one address, for any accounts, before it has to wait")
+        int,
+        Meta(
+            ge=1,
+            description="accounts that fail to log in from one address within the longest wait before it has to wait",
+        ),
     ] = 50
+    trusted_addresses: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="addresses and networks (192.0.2.7, 2001:db8::/32) of application servers, comma-separated:"
+            " failures hold up their accounts one by one, never the whole address"
+        ),
+    ] = ()
     wait_s: Annotated[float, Meta(gt=0, description="first wait after too many failures; doubles, seconds")] = 30.0
     longest_wait_s: Annotated[float, Meta(gt=0, description="longest such wait, seconds")] = 900.0
     applications_per_hour: Annotated[

@@ -105,6 +105,7 @@ def verify(config: Config) -> None:
         )
     _verify_mail(config)
     _verify_origins(config)
+    _verify_trusted(config)
     try:
         zoneinfo.ZoneInfo(config.time_zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
@@ -129,6 +130,16 @@ def _verify_origins(config: Config) -> None:
                 f"rest.cors_origins: {origin!r} is no origin as browsers send it. Write scheme, host and port in lower"
                 " case, without a path and without the scheme's own port, like https://portal.example.com."
             )
+
+
+def _verify_trusted(config: Config) -> None:
+    for text in config.accounts.trusted_addresses:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            raise WrongSettingError(
+                f"accounts.trusted_addresses: {text!r} is no address or network; write 192.0.2.7 or 192.0.2.0/24."
+            ) from error
 
 
 def _is_port(text: str | None, default: str | None) -> bool:

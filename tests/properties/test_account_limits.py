@@ -47,6 +47,18 @@ def test_guesses_of_one_address_at_one_account_are_few_whatever_their_rhythm(pau
     assert made <= 3 + now_ms // 10_000
 
 
+@given(st.lists(st.integers(0, 20_000), min_size=1, max_size=300))
+def test_guesses_of_one_address_at_many_accounts_are_few_whatever_their_rhythm(pauses: list[int]) -> None:
+    guard = Throttle(SETTINGS)
+    now_ms = made = 0
+    for n, pause_ms in enumerate(pauses):
+        now_ms += pause_ms
+        made += not fail(guard, f"user{n}", HOME, now_ms=now_ms)
+
+    # Eight, then one for each share of the longest wait.
+    assert made <= 8 + 1 + now_ms * 8 // 60_000
+
+
 class Attempts(RuleBasedStateMachine):
     """Any interleaving of attempts under way."""
 

@@ -247,6 +247,21 @@ def test_origin_in_another_form_refuses_to_start(origin):
     assert line.startswith(f"rest.cors_origins: {origin!r} is no origin as browsers send it.")
 
 
+def test_trusted_addresses_are_addresses_or_networks():
+    given = "192.0.2.7,192.0.2.0/24,2001:db8::/32"
+
+    loaded = load(file=None, variables={}, flags={"accounts.trusted_addresses": given})
+
+    assert loaded.accounts.trusted_addresses == tuple(given.split(","))
+
+
+@pytest.mark.parametrize("wrong", ["app.example", "192.0.2.7/24", "192.0.2", " 192.0.2.7", ""])
+def test_trusted_address_in_another_form_refuses_to_start(wrong):
+    line = refusal(flags={"accounts.trusted_addresses": ["192.0.2.1", wrong]})
+
+    assert line == (f"accounts.trusted_addresses: {wrong!r} is no address or network; write 192.0.2.7 or 192.0.2.0/24.")
+
+
 def test_every_origin_at_once_refuses_to_start():
     line = refusal(variables={"TRIPLINE_REST_CORS_ORIGINS": "*"})
 

@@ -218,6 +218,24 @@ def test_address_is_the_last_hop_that_our_proxy_wrote(
     assert support.run(tmp_path, scenario) == ((429, 2, "30") if counted_together else WRONG)
 
 
+@pytest.mark.parametrize(("settings", "last"), [({}, (429, 2, "30")), ({"trusted_addresses": ("192.0.2.0/24",)}, 200)])
+def test_application_server_is_held_up_by_many_accounts_that_fail_unless_it_is_trusted(
+    tmp_path: Path, settings: dict[str, Any], last: Any
+) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        await make(rest)
+        async with limited(rest, behind_proxy=True, failures=3, address_failures=10, **settings) as http:
+            for n in range(9):
+                for _ in range(2):
+                    assert await attempt(http, "typo", email=f"user{n}@x.example", via="192.0.2.1") == WRONG
+            before = await attempt(http, "pass", via="192.0.2.1")
+            assert await attempt(http, "typo", email="user9@x.example", via="192.0.2.1") == WRONG
+            elsewhere = await attempt(http, "pass", via="198.51.100.1")
+            return [before, elsewhere, await attempt(http, "pass", via="192.0.2.1")]
+
+    assert support.run(tmp_path, scenario) == [200, 200, last]
+
+
 def test_one_form_login_counts_once_although_it_is_read_two_ways(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> list[int]:
         async with limited(rest, failures=3) as http:

@@ -1,24 +1,26 @@
 """Failed log-ins and how long they make one wait: a decision on counts, kept in memory.
 
-Failures are counted for an account and an address together, and for an address alone. So whoever guesses from
-elsewhere only ever waits himself: the owner's address has a count of its own. Attempts under way use up what may still
-fail, so that guessing many at once gains nothing; only where nothing failed yet may a few more go side by side, as
-programs do that start together.
+Failures are counted for an account and an address together. For an address alone each account counts once, until it
+logs in from there or some time has passed: an application server is not held up by the typing errors of its users.
+Whoever guesses from elsewhere only ever waits himself: the owner's address has counts of its own. Attempts under way
+use up what may still fail, so that guessing many at once gains nothing; only where nothing failed yet may a few more
+go side by side, as programs do that start together.
 
 Not here: which address a request comes from (`api/peers.py`), and what an attempt compares (`login.py`).
 """
 
+import ipaddress
 import math
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, TypeAlias
 
 from tripline import config
 
-K = TypeVar("K")
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 REMEMBERED: Final = 50_000
-"""Keys of each sort, the latest used; about 15 MB when full."""
+"""Keys of each sort, the latest used; about 15 MB when full. Only attempts that were made take a place."""
 ACCOUNT_MAX: Final = 255
 """Characters of an account's name that are told apart: no account has more."""
 TOGETHER: Final = 20
@@ -30,23 +32,37 @@ _DOUBLINGS_MAX: Final = 40
 
 @dataclass(slots=True)
 class Count:
-    """Failures in a row, attempts under way, when the last one failed, and until when nothing is tried."""
+    """Of an account at an address: failures in a row, attempts under way, when the last one failed, and until when
+    nothing is tried."""
 
     failures: int = 0
     under_way: int = 0
     failed_ms: int = 0
     until_ms: int = 0
+    at_address: bool = False
+    """Whether these failures count at the address."""
 
     def wait_ms(self, allowed: int, now_ms: int) -> int:
         """0 when another attempt may begin."""
-        if now_ms < self.until_ms:
-            return self.until_ms - now_ms
-        room = max(allowed - self.failures, 1) if self.failures else max(allowed, TOGETHER)
-        return BRIEF_MS if self.under_way >= room else 0
+        return _wait_ms(self.failures, self.under_way, self.until_ms, allowed, now_ms)
 
-    def end(self) -> None:
-        """One attempt less is under way."""
-        self.under_way = max(self.under_way - 1, 0)
+
+@dataclass(slots=True)
+class Address:
+    """Of an address: accounts that failed from it, attempts under way, and until when nothing is tried."""
+
+    accounts: float = 0.0
+    """One for each, less what was forgiven since: all within the longest wait, the waits themselves not counted."""
+    under_way: int = 0
+    seen_ms: int = 0
+    """Up to when time was taken into account."""
+    until_ms: int = 0
+    waits: int = 0
+    """How many times it has had to wait since nothing was held against it."""
+
+    def wait_ms(self, allowed: int, now_ms: int) -> int:
+        """0 when another attempt may begin."""
+        return _wait_ms(math.ceil(self.accounts), self.under_way, self.until_ms, allowed, now_ms)
 
 
 class Throttle:
@@ -60,24 +76,43 @@ class Throttle:
         self._address_failures = settings.address_failures
         self._first_ms = round(settings.wait_s * 1000)
         self._longest_ms = max(round(settings.longest_wait_s * 1000), self._first_ms)
+        self._trusted = [_as_counted(ipaddress.ip_network(each)) for each in settings.trusted_addresses]
         self._pairs: OrderedDict[tuple[str, str], Count] = OrderedDict()
-        self._addresses: OrderedDict[str, Count] = OrderedDict()
+        self._addresses: OrderedDict[str, Address] = OrderedDict()
         self._remembered = remembered
 
     def begin(self, account: str, address: str, *, now_ms: int) -> int:
         """0: the attempt may be made; else ms to wait before another."""
-        pair = self._count(self._pairs, _pair(account, address), now_ms)
-        alone = self._count(self._addresses, address, now_ms)
-        wait_ms = max(pair.wait_ms(self._failures, now_ms), alone.wait_ms(self._address_failures, now_ms))
+        key = _pair(account, address)
+        pair, alone = self._count(key, now_ms), self._address(address, now_ms)
+        wait_ms = pair.wait_ms(self._failures, now_ms)
+        if not self._is_trusted(address):
+            wait_ms = max(wait_ms, alone.wait_ms(self._address_failures, now_ms))
         if not wait_ms:
             pair.under_way += 1
             alone.under_way += 1
+            self._keep(key, pair, alone)
+        elif key in self._pairs:
+            self._pairs.move_to_end(key)
         return wait_ms
 
     def failed(self, account: str, address: str, *, now_ms: int) -> None:
         """The attempt was no good."""
-        self._fail(self._count(self._pairs, _pair(account, address), now_ms), self._failures, now_ms)
-        self._fail(self._count(self._addresses, address, now_ms), self._address_failures, now_ms)
+        key = _pair(account, address)
+        pair, alone = self._count(key, now_ms), self._address(address, now_ms)
+        _end(pair)
+        _end(alone)
+        pair.failures += 1
+        pair.failed_ms = now_ms
+        if pair.failures >= self._failures:
+            pair.until_ms = now_ms + self._longer_ms(pair.failures - self._failures)
+        if not pair.at_address:
+            pair.at_address = True
+            alone.accounts = min(alone.accounts + 1, self._address_failures)
+            if alone.accounts > self._address_failures - 1:
+                alone.until_ms = now_ms + self._longer_ms(alone.waits)
+                alone.waits += 1
+        self._keep(key, pair, alone)
 
     def succeeded(self, account: str, address: str) -> None:
         """The attempt was good: what failed before it from this address is forgiven, for this account alone."""
@@ -86,39 +121,78 @@ class Throttle:
 
     def withdrawn(self, account: str, address: str) -> None:
         """The attempt was not made after all."""
-        for count in (self._pairs.get(_pair(account, address)), self._addresses.get(address)):
+        key = _pair(account, address)
+        for count in (self._pairs.get(key), self._addresses.get(address)):
             if count is not None:
-                count.end()
+                _end(count)
+        self._drop(key)
 
     def forgive(self, account: str, address: str) -> None:
         """Forget what failed for this account from this address."""
-        pair = self._pairs.get(_pair(account, address))
+        key = _pair(account, address)
+        pair, alone = self._pairs.get(key), self._addresses.get(address)
         if pair is not None:
+            if pair.at_address and alone is not None:
+                alone.accounts = max(alone.accounts - 1, 0.0)
             pair.failures = pair.until_ms = 0
+            pair.at_address = False
+        self._drop(key)
 
-    def _count(self, counts: "OrderedDict[K, Count]", key: K, now_ms: int) -> Count:
-        """The count of a key, begun anew after a quiet time."""
-        count = counts.get(key)
-        if count is None:
-            count = counts[key] = Count()
-            if len(counts) > self._remembered:
-                counts.popitem(last=False)
-        else:
-            counts.move_to_end(key)
+    def _count(self, key: tuple[str, str], now_ms: int) -> Count:
+        """The count of an account at an address, begun anew after a quiet time; a new one is not kept yet."""
+        count = self._pairs.get(key) or Count()
         # A clock that was set back must not make anybody wait longer than ever meant.
         count.until_ms = min(count.until_ms, now_ms + self._longest_ms)
         count.failed_ms = min(count.failed_ms, now_ms)
         if now_ms - max(count.failed_ms, count.until_ms) >= self._longest_ms:
             count.failures = 0
+            count.at_address = False
         return count
 
-    def _fail(self, count: Count, allowed: int, now_ms: int) -> None:
-        count.end()
-        count.failures += 1
-        count.failed_ms = now_ms
-        if count.failures >= allowed:
-            doublings = min(count.failures - allowed, _DOUBLINGS_MAX)
-            count.until_ms = now_ms + min(self._first_ms << doublings, self._longest_ms)
+    def _address(self, address: str, now_ms: int) -> Address:
+        """The count of an address, with what time has forgiven; a new one is not kept yet."""
+        alone = self._addresses.get(address) or Address()
+        alone.until_ms = min(alone.until_ms, now_ms + self._longest_ms)
+        since_ms = now_ms - max(alone.seen_ms, alone.until_ms)
+        if since_ms > 0:
+            alone.accounts = max(alone.accounts - since_ms * self._address_failures / self._longest_ms, 0.0)
+            if not alone.accounts:
+                alone.waits = alone.until_ms = 0
+        alone.seen_ms = now_ms
+        return alone
+
+    def _keep(self, key: tuple[str, str], pair: Count, alone: Address) -> None:
+        """Remember both as the latest used."""
+        self._pairs[key] = pair
+        self._pairs.move_to_end(key)
+        self._addresses[key[1]] = alone
+        self._addresses.move_to_end(key[1])
+        for counts in (self._pairs, self._addresses):
+            if len(counts) > self._remembered:
+                counts.popitem(last=False)
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        """Forget counts that hold nothing."""
+        pair, alone = self._pairs.get(key), self._addresses.get(key[1])
+        if pair is not None and not (pair.failures or pair.under_way or pair.until_ms):
+            del self._pairs[key]
+        if alone is not None and not (alone.accounts or alone.under_way or alone.until_ms):
+            del self._addresses[key[1]]
+
+    def _is_trusted(self, address: str) -> bool:
+        if not self._trusted:
+            return False
+        try:
+            asked = ipaddress.ip_network(address)
+        except ValueError:
+            return False
+        return any(
+            network.version == asked.version and network.supernet_of(asked)  # type: ignore[arg-type]
+            for network in self._trusted
+        )
+
+    def _longer_ms(self, doublings: int) -> int:
+        return min(self._first_ms << min(doublings, _DOUBLINGS_MAX), self._longest_ms)
 
 
 def seconds(wait_ms: float) -> int:
@@ -128,3 +202,20 @@ def seconds(wait_ms: float) -> int:
 
 def _pair(account: str, address: str) -> tuple[str, str]:
     return account[:ACCOUNT_MAX], address
+
+
+def _wait_ms(failures: int, under_way: int, until_ms: int, allowed: int, now_ms: int) -> int:
+    if now_ms < until_ms:
+        return until_ms - now_ms
+    room = max(allowed - failures, 1) if failures else max(allowed, TOGETHER)
+    return BRIEF_MS if under_way >= room else 0
+
+
+def _end(count: Count | Address) -> None:
+    """One attempt less is under way."""
+    count.under_way = max(count.under_way - 1, 0)
+
+
+def _as_counted(network: Network) -> Network:
+    """An IPv6 address counts as its /64 (`api/peers.py`), so a smaller network stands for that."""
+    return network if network.version == 4 or network.prefixlen <= 64 else network.supernet(new_prefix=64)

@@ -1,5 +1,6 @@
 """Waits after failed log-ins."""
 
+import msgspec
 import pytest
 
 from tripline import config
@@ -75,6 +76,91 @@ def test_success_forgives_the_account_and_not_the_address() -> None:
 
     assert [fail(guard, "kim", ELSEWHERE, now_ms=0) for _ in range(4)] == [0, 0, 0, 10_000]
     assert [fail(guard, "lee", HOME, now_ms=0) for _ in range(2)] == [0, 10_000]
+
+
+def test_one_accounts_failures_count_once_for_its_address() -> None:
+    guard = Throttle(SETTINGS)
+    for account in ("kim", "lee", "park", "choi"):
+        assert [fail(guard, account, HOME, now_ms=0) for _ in range(2)] == [0, 0]
+
+    assert guard.begin("jung", HOME, now_ms=0) == 0
+
+
+def test_users_who_mistype_and_then_get_in_leave_nothing_at_their_address() -> None:
+    guard = Throttle(SETTINGS)
+    for n in range(100):
+        assert fail(guard, f"user{n}", HOME, now_ms=0) == 0
+        assert guard.begin(f"user{n}", HOME, now_ms=0) == 0
+        guard.succeeded(f"user{n}", HOME)
+
+    assert not guard._pairs
+    assert not guard._addresses
+
+
+def test_users_who_give_up_hold_up_nobody_unless_many_fail_within_the_longest_wait() -> None:
+    # Eight accounts in 60 s are one each 7.5 s.
+    for pause_ms, held_up in ((7_500, False), (5_000, True)):
+        guard = Throttle(SETTINGS)
+        waits = [fail(guard, f"user{n}", HOME, now_ms=n * pause_ms) for n in range(1_000)]
+        assert any(waits) is held_up
+
+
+def test_spraying_one_guess_at_each_of_many_accounts_stays_slow_for_a_day() -> None:
+    guard = Throttle(config.Accounts())
+    day_ms, now_ms, made = 86_400_000, 0, 0
+    while now_ms < day_ms:
+        wait_ms = fail(guard, f"user{made}", HOME, now_ms=now_ms)
+        made += not wait_ms
+        now_ms += max(wait_ms, 1)
+
+    # Fifty at once, then one after each wait, which is soon the longest.
+    assert made <= 50 + 5 + day_ms // 900_000
+
+
+def test_one_account_guessed_from_many_addresses_is_tried_a_few_times_from_each() -> None:
+    guard = Throttle(config.Accounts())
+    hour_ms, step_ms = 3_600_000, 10_000
+    made = [0] * 100
+    for now_ms in range(0, hour_ms, step_ms):
+        for n in range(100):
+            made[n] += not fail(guard, "kim", f"192.0.2.{n}", now_ms=now_ms)
+
+    # Five, then after waits of 30, 60, 120, 240, 480 and 900 seconds.
+    assert max(made) <= 5 + 7
+
+
+@pytest.mark.parametrize(
+    ("trusted", "address", "held_up"),
+    [
+        ("192.0.2.1", "192.0.2.1", False),
+        ("192.0.2.1", "192.0.2.2", True),
+        ("192.0.2.0/24", "192.0.2.255", False),
+        ("192.0.2.0/24", "192.0.3.0", True),
+        ("2001:db8::7", "2001:db8::/64", False),
+        ("2001:db8::/32", "2001:db8:ffff::/64", False),
+        ("2001:db8::/64", "2001:db8:0:1::/64", True),
+        ("0.0.0.0/0", "unknown", True),
+    ],
+)
+def test_trusted_address_is_not_held_up_by_many_accounts_but_each_account_is(
+    trusted: str, address: str, held_up: bool
+) -> None:
+    guard = Throttle(msgspec.structs.replace(SETTINGS, trusted_addresses=(trusted,)))
+
+    assert any(fail(guard, f"user{n}", address, now_ms=0) for n in range(100)) is held_up
+    if not held_up:
+        assert [fail(guard, "kim", address, now_ms=0) for _ in range(4)] == [0, 0, 0, 10_000]
+
+
+def test_attempts_that_have_to_wait_push_nobody_out_of_memory() -> None:
+    guard = Throttle(SETTINGS, remembered=20)
+    for _ in range(3):
+        fail(guard, "kim", HOME, now_ms=0)
+    for n in range(10_000):
+        fail(guard, f"user{n}", ELSEWHERE, now_ms=0)
+
+    assert guard.begin("kim", HOME, now_ms=0) == 10_000
+    assert len(guard._pairs) == 1 + 8
 
 
 def test_failures_are_forgotten_after_the_longest_wait_of_quiet() -> None:
