@@ -15,7 +15,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services import hints
 from tripline.services.fleet import administrators as service
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire import rest_people
 from tripline.wire.rest import Page
 
@@ -35,10 +35,11 @@ async def register(request: Call) -> ASGIApp:
     actor = await guards.permitted(request)
     company_id = _company_id(request)
     await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
-    registration, password_hash = await person_bodies.registration(request)
+    body, registration, password_hash = await person_bodies.registration(request)
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(
+
+    def work(tx: WriteTx) -> rest_people.UserRecord:
+        new = service.register(
             tx,
             actor=actor,
             company_id=company_id,
@@ -47,8 +48,9 @@ async def register(request: Call) -> ASGIApp:
             ids=rim.ids,
             now_ms=now_ms,
         )
-    )
-    return answers.ok(rest_people.user_record(new))
+        return person_bodies.registered(body, new)
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation(

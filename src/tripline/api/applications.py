@@ -18,7 +18,7 @@ from tripline.services.accounts import applications as service
 from tripline.services.accounts.limits import TooManyForms
 from tripline.services.passwords import TooManyLogins
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_accounts, rest_reading
+from tripline.wire import rest_accounts, rest_read_only, rest_reading
 from tripline.wire.rest import Page
 
 _STATE: Final = Value(
@@ -42,7 +42,9 @@ async def submit(request: Call) -> ASGIApp:
     application with an address changes nothing while the first is under review.
     """
     rim = rim_of(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ApplicationRequest)
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_accounts.ApplicationRequest)
+    rest_read_only.not_registered(body, rest_accounts.ApplicationRequest, rest_accounts.ApplicationRecord)
     form = applications.form(**rest_accounts.said(sent))
     now_ms = rim.clock()
     rim.limits.count_form(peers.address_of(request), now_ms=now_ms)

@@ -11,8 +11,8 @@ from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.services.fleet import candidates as service
-from tripline.store.transactions import ReadTx
-from tripline.wire import rest_reading, rest_relations
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rest_read_only, rest_reading, rest_relations
 from tripline.wire.rest import Page
 
 DELEGATED: Final = Value(
@@ -43,15 +43,18 @@ async def register(request: Call) -> ASGIApp:
         return actor, company_id
 
     actor, company_id = await rim.store.read_short(admitted)
-    sent = rest_reading.read(await parameters.json_object(request), rest_relations.CandidateRequest)
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_relations.CandidateRequest)
     to_company_id = CompanyId(rest_relations.id_of(sent.to_company_id, "toCompanyId"))
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(
+
+    def work(tx: WriteTx) -> rest_relations.RelationRecord:
+        new = service.register(
             tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
         )
-    )
-    return answers.ok(rest_relations.relation_record(new))
+        return rest_read_only.registered(body, rest_relations.CandidateRequest, rest_relations.relation_record(new))
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation(

@@ -21,8 +21,8 @@ from tripline.services import hints
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
 from tripline.services.settling import PIPELINES
-from tripline.store.transactions import ReadTx
-from tripline.wire import rest_companies, rest_reading, rest_vehicles
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rest_companies, rest_read_only, rest_reading, rest_vehicles
 from tripline.wire.rest import Count, Page
 
 SERVICE_TYPE: Final = Value(
@@ -51,14 +51,15 @@ async def register(request: Call) -> ASGIApp:
     registration = companies.registration(**rest_companies.said(msgspec.structs.asdict(sent)))
     password_hash = await rim.passwords.hash(registration.pic_passwd)
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(
+
+    def work(tx: WriteTx) -> rest_companies.CompanyRecord:
+        new = service.register(
             tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
         )
-    )
-    return answers.ok(
-        rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
-    )
+        record = rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
+        return rest_read_only.registered(body, rest_companies.CompanyRequest, record)
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation(
@@ -129,10 +130,15 @@ async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
     rim = rim_of(request)
     named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
-    changed = await rim.store.write(lambda tx: service.change(tx, actor=actor, company_id=company_id, named=named))
+
+    def work(tx: WriteTx) -> rest_companies.CompanyRecord:
+        changed = service.change(tx, actor=actor, company_id=company_id, named=named)
+        return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
+
+    record = await rim.store.write(work)
     hints.tell(rim.signals, hints.company_changed(company_id))
     await rim.settling.settled(PIPELINES)
-    return answers.ok(_record(changed, actor, sent=body))
+    return answers.ok(record)
 
 
 @operation(

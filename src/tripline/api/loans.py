@@ -17,8 +17,8 @@ from tripline.domain.ids import CompanyId, VehicleId
 from tripline.services import hints
 from tripline.services.fleet import candidates, companies
 from tripline.services.fleet import loans as service
-from tripline.store.transactions import ReadTx
-from tripline.wire import rest_reading, rest_relations, rest_vehicles
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rest_read_only, rest_reading, rest_relations, rest_vehicles
 from tripline.wire.rest import Page
 
 REFUSALS: Final = (delegations.AlreadyLent, delegations.NotCandidate)
@@ -111,15 +111,18 @@ async def lend_to(request: Call, actor: Actor, to_company_id: CompanyId) -> ASGI
     """Delegate the vehicle that the body names to the company, for an actor whose role may."""
     rim = rim_of(request)
     await rim.store.read_short(lambda tx: candidates.counterpart(tx, to_company_id))
-    sent = rest_reading.read(await parameters.json_object(request), rest_relations.VehicleChoice)
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_relations.VehicleChoice)
     vehicle_id = VehicleId(rest_relations.id_of(sent.vehicle_id, "vehicleId"))
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.lend(
+
+    def work(tx: WriteTx) -> rest_relations.LoanRecord:
+        new = service.lend(
             tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
         )
-    )
-    return answers.ok(rest_relations.loan_record(new))
+        return rest_read_only.registered(body, rest_relations.VehicleChoice, rest_relations.loan_record(new))
+
+    return answers.ok(await rim.store.write(work))
 
 
 async def _vehicles(request: Call, *, received: bool) -> ASGIApp:

@@ -61,8 +61,10 @@ The channel of devices and the messages to customers' servers are in [asyncapi.j
 
 **Logging in.** `POST /api/auth/login` gives a token; send it as `X-Authorization: Bearer <token>`.
 
-**Bodies** are JSON objects whatever their Content-Type; unknown fields are ignored. A partial update (PUT) changes the
-fields that the body names, and null clears an optional one. Every GET also answers HEAD.
+**Bodies** are JSON objects whatever their Content-Type; unknown fields are ignored. A partial update (PUT) changes
+the fields that the body names, and null clears an optional one. Fields that only the record has may be sent back as
+they are; another value is refused by its name. A change ignores `latestTripId` and `lastTripMsgType`, which move
+while vehicles drive. Every GET also answers HEAD.
 
 **Queries**: a value that is empty, `null` or `undefined` is not given. So every value of a `nextPageLink` may be sent
 back as text. Unknown values are ignored.

@@ -13,21 +13,31 @@ from tripline.domain import people
 from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
 from tripline.services.fleet import people as service
-from tripline.wire import rest_people, rest_reading
+from tripline.wire import rest_people, rest_read_only, rest_reading
 
 
-async def registration(request: Call) -> tuple[Registration, str]:
-    """A new person, and the hash of the password. Raises `BadParameter` and `TooManyLogins`."""
-    sent = rest_reading.read(await parameters.json_object(request), rest_people.PersonRequest)
-    said = people.registration(**msgspec.structs.asdict(sent))
-    return said, await rim_of(request).passwords.hash(said.password)
+async def registration(request: Call) -> tuple[dict[str, Any], Registration, str]:
+    """The body, the new person that it describes, and the hash of the password.
+
+    Raises `BadParameter` and `TooManyLogins`.
+    """
+    body = await parameters.json_object(request)
+    said = people.registration(**msgspec.structs.asdict(rest_reading.read(body, rest_people.PersonRequest)))
+    return body, said, await rim_of(request).passwords.hash(said.password)
+
+
+def registered(body: dict[str, Any], new: User) -> rest_people.UserRecord:
+    """The record of the new person. Raises `fields.ReadOnly` when the body says something else of it."""
+    return rest_read_only.registered(body, rest_people.PersonRequest, rest_people.user_record(new))
 
 
 async def changes(request: Call, actor: Actor, before: User) -> tuple[dict[str, Any], str | None]:
     """The fields that somebody is to change, and the hash of the password when that is one of them.
 
-    Raises as `people.checked` of the fleet, and `TooManyLogins`.
+    Raises as `people.checked` of the fleet, `fields.ReadOnly`, and `TooManyLogins`.
     """
-    named = rest_reading.read_partial(await parameters.json_object(request), rest_people.PersonRequest)
+    body = await parameters.json_object(request)
+    named = rest_reading.read_partial(body, rest_people.PersonRequest)
+    rest_read_only.changed(body, rest_people.PersonRequest, rest_people.user_record(before))
     password = service.checked(before, actor=actor, named=named).password
     return named, None if password is None else await rim_of(request).passwords.hash(password)

@@ -14,10 +14,11 @@ from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.refusals import BadParameter
 from tripline.services import hints
 from tripline.services.fleet import rights as service
-from tripline.store.transactions import ReadTx
-from tripline.wire import rest_reading, rest_relations
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rest_read_only, rest_reading, rest_relations
 from tripline.wire.rest import Page
 
 TO_COMPANY: Final = Value(
@@ -143,15 +144,21 @@ async def _give(request: Call, role: UserRole) -> ASGIApp:
         return actor, user_id
 
     actor, user_id = await rim.store.read_short(admitted)
-    sent = rest_reading.read(await parameters.json_object(request), rest_relations.VehicleChoice)
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_relations.VehicleChoice)
     vehicle_id = VehicleId(rest_relations.id_of(sent.vehicle_id, "vehicleId"))
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.give(
+    if role is UserRole.DELEGATED_DIRECTOR and body.get("toCompanyId"):
+        raise BadParameter("Parameter 'toCompanyId' must be sent as a header; in the body it delegates nothing.")
+    others = (rest_relations.LoanRecord,) if role is UserRole.DELEGATED_DIRECTOR else ()
+
+    def work(tx: WriteTx) -> rest_relations.RightRecord:
+        new = service.give(
             tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
         )
-    )
-    return answers.ok(rest_relations.right_record(new))
+        return rest_read_only.registered(body, rest_relations.VehicleChoice, rest_relations.right_record(new), *others)
+
+    return answers.ok(await rim.store.write(work))
 
 
 async def _read(request: Call, role: UserRole) -> ASGIApp:

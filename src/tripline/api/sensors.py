@@ -20,8 +20,8 @@ from tripline.services import hints
 from tripline.services.fleet import companies, sensor_latest, sensor_removal
 from tripline.services.fleet import sensors as service
 from tripline.services.settling import GATEWAYS
-from tripline.store.transactions import ReadTx
-from tripline.wire import rest_latest, rest_reading, rest_sensors
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import rest_latest, rest_read_only, rest_reading, rest_sensors
 from tripline.wire.rest import Count, Page
 
 _ONE_OF: Final = (
@@ -52,19 +52,23 @@ async def register(request: Call) -> ASGIApp:
     """A sensor of the caller's company, on no vehicle yet.
 
     `additionalInfo` as an object registers a carrier-linked device, which need not have `credentialsId`; its line is
-    opened by the carrier.
+    opened by the carrier, which alone writes `mdn`, `nwStatus`, `subscription`, `imsi` and `iccid`: they are refused.
     """
     rim = rim_of(request)
     actor = await guards.permitted(request)
     access.company_of(actor)
-    sent = rest_reading.read(await parameters.json_object(request), rest_sensors.SensorRequest)
+    body = await parameters.json_object(request)
+    sent = rest_reading.read(body, rest_sensors.SensorRequest)
     said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
     registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
-    )
-    return answers.ok(rest_sensors.sensor_record(new))
+
+    def work(tx: WriteTx) -> rest_sensors.SensorRecord:
+        new = service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+        rest_sensors.require_carriers_own(sent.additional_info, new)
+        return rest_read_only.registered(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(new))
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation("GET", "/api/tre/v1/sensor", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord, query=_ONE_OF)
@@ -107,7 +111,8 @@ async def modify(request: Call) -> ASGIApp:
     """Change what the registration said: the fields that are sent; null clears one.
 
     A device that is connected with a `credentialsId` that changes is disconnected at once and cannot come back with
-    it. A changed `activationRequired` concerns the next mounting: a sensor on a vehicle stays on it.
+    it. A changed `activationRequired` concerns the next mounting: a sensor on a vehicle stays on it. What the carrier
+    writes may be repeated and not changed.
     """
     rim = rim_of(request)
 
@@ -118,11 +123,17 @@ async def modify(request: Call) -> ASGIApp:
         return actor, sensor_id
 
     actor, sensor_id = await rim.store.read_short(admitted)
-    named = rest_reading.read_partial(await parameters.json_object(request), rest_sensors.SensorRequest)
+    body = await parameters.json_object(request)
+    named = rest_reading.read_partial(body, rest_sensors.SensorRequest)
     changes = rest_sensors.registration_fields(named)
-    before, after = await rim.store.write(
-        lambda tx: service.modify(tx, actor=actor, sensor_id=sensor_id, changes=changes)
-    )
+
+    def work(tx: WriteTx) -> tuple[Sensor, Sensor]:
+        before, after = service.modify(tx, actor=actor, sensor_id=sensor_id, changes=changes)
+        rest_sensors.require_carriers_own(named.get("additional_info"), before)
+        rest_read_only.changed(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(after))
+        return before, after
+
+    before, after = await rim.store.write(work)
     if after.credentials_id != before.credentials_id:
         hints.tell(rim.signals, hints.credential_ended(sensor_id))
         await rim.settling.settled(GATEWAYS)

@@ -17,6 +17,7 @@ from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.services import hints
 from tripline.services.fleet import people as service
+from tripline.store.transactions import WriteTx
 from tripline.wire import rest_people
 
 EMAIL: Final = Value(
@@ -130,10 +131,11 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
     access.company_of(actor)
-    registration, password_hash = await person_bodies.registration(request)
+    body, registration, password_hash = await person_bodies.registration(request)
     now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(
+
+    def work(tx: WriteTx) -> rest_people.UserRecord:
+        new = service.register(
             tx,
             actor=actor,
             role=role,
@@ -142,8 +144,9 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
             ids=rim.ids,
             now_ms=now_ms,
         )
-    )
-    return answers.ok(rest_people.user_record(new))
+        return person_bodies.registered(body, new)
+
+    return answers.ok(await rim.store.write(work))
 
 
 async def _read(request: Call, role: Authority) -> ASGIApp:

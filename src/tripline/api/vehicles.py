@@ -18,9 +18,9 @@ from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
 from tripline.services import hints
 from tripline.services.fleet import vehicles as service
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 from tripline.store.vehicle_counts import Which
-from tripline.wire import rest_reading, rest_vehicles
+from tripline.wire import rest_read_only, rest_reading, rest_vehicles
 from tripline.wire.rest import Count
 
 _NUMBER: Final = Value(
@@ -47,13 +47,17 @@ async def register(request: Call) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
     access.company_of(actor)
-    sent = rest_reading.read(await parameters.json_object(request), rest_vehicles.VehicleRequest)
-    registration = vehicles.registration(**msgspec.structs.asdict(sent))
-    now_ms = rim.clock()
-    new = await rim.store.write(
-        lambda tx: service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+    body = await parameters.json_object(request)
+    registration = vehicles.registration(
+        **msgspec.structs.asdict(rest_reading.read(body, rest_vehicles.VehicleRequest))
     )
-    return answers.ok(rest_vehicles.vehicle_record(new))
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
+        new = service.register(tx, actor=actor, registration=registration, ids=rim.ids, now_ms=now_ms)
+        return rest_read_only.registered(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(new))
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation(
@@ -104,9 +108,14 @@ async def modify(request: Call) -> ASGIApp:
         return actor, vehicle_id
 
     actor, vehicle_id = await rim.store.read_short(admitted)
-    named = rest_reading.read_partial(await parameters.json_object(request), rest_vehicles.VehicleRequest)
-    changed = await rim.store.write(lambda tx: service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named))
-    return answers.ok(rest_vehicles.vehicle_record(changed))
+    body = await parameters.json_object(request)
+    named = rest_reading.read_partial(body, rest_vehicles.VehicleRequest)
+
+    def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
+        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named)
+        return rest_read_only.changed(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(changed))
+
+    return answers.ok(await rim.store.write(work))
 
 
 @operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)

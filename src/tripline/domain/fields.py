@@ -60,6 +60,17 @@ class NotAllowed(BadParameter):
     code = "parameter.not_allowed"
 
 
+class ReadOnly(BadParameter):
+    """The request would set a field that it cannot write: the record shows something else."""
+
+    code = "parameter.read_only"
+
+
+def read_only(name: str, *, writer: str = "the platform") -> ReadOnly:
+    """The refusal of a field that somebody else writes."""
+    return ReadOnly(f"Parameter '{name}' cannot be set here: {writer} writes it.")
+
+
 def text(name: str, value: str | None) -> str | None:
     """An optional line of text: at most 255 characters, none of them a control character."""
     return _printable(name, value, TEXT_MAX, _CONTROL)

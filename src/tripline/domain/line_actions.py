@@ -13,8 +13,9 @@ from typing import ClassVar, Final
 
 from tripline.domain import fields, ids
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.domain.lines import Event, NwStatus
+from tripline.domain.lines import Event, Line, NwStatus
 from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.sensors import Sensor
 
 _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999."""
@@ -58,6 +59,21 @@ NEEDED: Final[dict[Type, tuple[str, ...]]] = {
 """The fields without which an action is refused; an opening needs `companyId` or `serviceType` besides."""
 
 
+_USED: Final[dict[Type, frozenset[str]]] = {
+    Type.OPENING: frozenset({"imei", "imsi", "iccid", "subscription", "companyId", "serviceType", "deviceType"}),
+    Type.DEVICE_CHANGE: frozenset({"newImei", "deviceType"}),
+    Type.OWNER_CHANGE: frozenset(),
+    Type.NUMBER_CHANGE: frozenset({"newMdn"}),
+    Type.SIM_CHANGE: frozenset({"imsi", "iccid"}),
+    Type.TERMINATION: frozenset({"kind"}),
+    Type.SUSPENSION: frozenset({"kind"}),
+    Type.PLAN_CHANGE: frozenset({"subscription"}),
+}
+"""The fields that each action writes or chooses by, besides the number of its line."""
+_OF_OTHERS: Final = frozenset({"newImei", "newMdn", "kind"})
+"""Fields that say nothing of a line as it is: only the actions that use them may have them."""
+
+
 class ActionChanged(Refusal):
     """An action with this id was sent before, and said something else."""
 
@@ -82,6 +98,8 @@ class LineAction:
     service_type: str | None = None
     device_type: str | None = None
     occurred_ms: int | None = None
+    stated: tuple[tuple[str, str], ...] = ()
+    """What it says of the device and line beyond its type, by published names: it must be so (`require_stated`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +139,18 @@ def action(
 ) -> LineAction:
     """The action when every rule holds; else raises the `BadParameter` of the first field that breaks one.
 
-    What the type of the action does not need is not looked at.
+    What the type of the action does not use is kept in `stated`, or refused when it says nothing of a line as it is.
     """
     known = Type(str(fields.one_of("type", fields.required("type", type), tuple(Type))))
     sent = {"mdn": mdn, "imei": imei, "newImei": new_imei, "newMdn": new_mdn, "kind": kind}
     sent |= {"imsi": imsi, "iccid": iccid, "subscription": subscription}
     for name in NEEDED[known]:
         fields.required(name, sent[name])
+    sent |= {"companyId": company_id, "serviceType": service_type, "deviceType": device_type}
+    stated = tuple((name, value) for name, value in sent.items() if value and name not in {"mdn", *_USED[known]})
+    for name, _ in stated:
+        if name in _OF_OTHERS:
+            raise fields.ReadOnly(f"Parameter '{name}' does not belong to an action of type {known}.")
     opening = known is Type.OPENING
     if opening and not company_id and not service_type:
         raise BadParameter(
@@ -145,9 +168,28 @@ def action(
         subscription=_plan(subscription) if known in (Type.OPENING, Type.PLAN_CHANGE) else None,
         company_id=_company(company_id) if opening else None,
         service_type=fields.text("serviceType", service_type or None) if opening else None,
-        device_type=fields.text("deviceType", device_type or None),
+        device_type=fields.text("deviceType", device_type or None) if "deviceType" in _USED[known] else None,
         occurred_ms=_instant(occurred_time),
+        stated=stated,
     )
+
+
+def require_stated(action: LineAction, device: Sensor, line: Line) -> None:
+    """Let an action pass that says of its device and line what is on record. Raises `fields.ReadOnly`."""
+    recorded = {
+        "imei": device.serial_no,
+        "imsi": line.imsi,
+        "iccid": line.iccid,
+        "subscription": line.subscription,
+        "companyId": device.company_id,
+        "serviceType": device.service_type,
+        "deviceType": device.type,
+    }
+    for name, value in action.stated:
+        if (ids.canonical(value) or value) != recorded[name]:
+            raise fields.ReadOnly(
+                f"Parameter '{name}' is not what is on record, and an action of type {action.type} does not change it."
+            )
 
 
 def _event(known: Type, kind: str | None) -> Event:

@@ -135,7 +135,9 @@ def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
     A sensor on a vehicle stays on it also when it needs activation now: that concerns the next mounting.
     """
     said = {field.name: getattr(sensor, field.name) for field in fields_of(Registration)}
-    return replace(sensor, **asdict(registration(linked=sensor.line is not None, **{**said, **changes})))
+    # Without a token before the carrier has opened its line, it is one of the carrier's devices all the same.
+    linked = sensor.line is not None or sensor.credentials_id is None
+    return replace(sensor, **asdict(registration(linked=linked, **{**said, **changes})))
 
 
 def serial_taken(serial_no: str) -> SerialTaken:

@@ -85,7 +85,7 @@ class CarrierActions(CarrierAction, kw_only=True):
     actions: Annotated[
         list[CarrierAction] | None,
         Meta(
-            description="a batch; the other fields are then not looked at",
+            description="a batch; the other fields then stand in each of its actions",
             examples=[[{"actionId": "2025-000002", "type": "SUSPENSION", "kind": "USE", "mdn": "01012345678"}]],
         ),
     ] = None
@@ -157,6 +157,9 @@ def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:
         raise BadParameter("Parameter 'actions' has the wrong type: expected an array of objects.")
     if not actions:
         raise BadParameter.missing("actions")
+    for field in msgspec.structs.fields(CarrierAction):
+        if body.get(field.encode_name):
+            raise BadParameter(f"Parameter '{field.encode_name}' must stand in each of the 'actions', not beside them.")
     if len(actions) > ACTIONS_MAX:
         raise BadParameter(f"Parameter 'actions' must have at most {ACTIONS_MAX} actions.")
     return actions

@@ -2,7 +2,7 @@
 
 Unknown fields of a request are ignored; a field of the wrong JSON type is refused by name.
 
-Not here: which values are allowed (`domain/fields.py`).
+Not here: which values are allowed (`domain/fields.py`), fields that only a record has (`rest_read_only.py`).
 """
 
 import re

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tripline.domain import fields
 from tripline.domain.lines import Line
 from tripline.domain.sensors import Sensor
 from tripline.wire.rest import Id, id_or_unset
@@ -20,7 +21,9 @@ from tripline.wire.rest_reading import if_set
 
 
 class CarrierInfo(msgspec.Struct, kw_only=True):
-    """`additionalInfo` of a carrier-linked device. Of a request only `extra` counts; the carrier writes the others."""
+    """`additionalInfo` of a carrier-linked device. Of these the carrier writes all but `extra`; a request may
+    repeat them.
+    """
 
     extra: Annotated[
         str | UnsetType | None,
@@ -155,6 +158,16 @@ def registration_fields(sent: dict[str, Any]) -> dict[str, Any]:
         return sent
     others = {name: value for name, value in sent.items() if name != "additional_info"}
     return others if info.extra is UNSET else {**others, "additional_info": info.extra}
+
+
+def require_carriers_own(info: object, sensor: Sensor) -> None:
+    """Let `additionalInfo` pass that says of the line what the record shows. Raises `fields.ReadOnly`."""
+    if not isinstance(info, CarrierInfo):
+        return
+    for name in ("subscription", "imsi", "iccid"):
+        sent, shown = getattr(info, name), None if sensor.line is None else getattr(sensor.line, name)
+        if sent is not UNSET and (sent or None) != shown:
+            raise fields.read_only(name, writer="the carrier")
 
 
 def names_carrier(sent: SensorRequest) -> bool:

@@ -288,6 +288,55 @@ def test_action_without_a_needed_field_is_refused_by_its_name(play, type_, missi
     assert play(lambda scene: scene.refused(type_)) == (400, 31, f"Parameter '{missing}' can't be empty!")
 
 
+STATED = {"imei": IMEI, "imsi": "450081", "iccid": "8982", "subscription": "PLAN", "deviceType": "OBD2"}
+OTHERS = {
+    "imei": "1",
+    "imsi": "2",
+    "iccid": "3",
+    "subscription": "4",
+    "companyId": "11111111-1111-1111-8111-111111111111",
+}
+OTHERS |= {"serviceType": "x", "deviceType": "GPS", "newImei": "5", "newMdn": "010", "kind": "USE"}
+NEEDS = {
+    "DEVICE_CHANGE": {"newImei": "111", "deviceType": "OBD2"},
+    "OWNER_CHANGE": {},
+    "NUMBER_CHANGE": {"newMdn": "01087654321"},
+    "SIM_CHANGE": {"imsi": "450082", "iccid": "8983"},
+    "PLAN_CHANGE": {"subscription": "OTHER"},
+    "SUSPENSION": {"kind": "USE"},
+    "TERMINATION": {"kind": "ORDINARY"},
+}
+
+
+@pytest.mark.parametrize("type_", NEEDS)
+def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(play, type_):
+    needs = NEEDS[type_]
+
+    async def scenario(scene):
+        await scene.opened()
+        others = {name: value for name, value in OTHERS.items() if name not in needs}
+        refused = {name: await scene.refused(type_, **needs, **{name: value}) for name, value in others.items()}
+        own = {"companyId": scene.admin.company_id.upper(), "serviceType": "ace"}
+        stated = {name: value for name, value in {**STATED, **own}.items() if name not in needs}
+        unset = dict.fromkeys(others.keys() - stated.keys())
+        return refused, await scene.act(type_, **needs, **stated, **unset)
+
+    refused, done = play(scenario)
+
+    assert {name: (status, code, message.split("'")[1]) for name, (status, code, message) in refused.items()} == {
+        name: (400, 31, name) for name in refused
+    }
+    assert done["sensor"]
+
+
+def test_fields_of_an_action_beside_a_batch_are_refused_by_name(play):
+    async def scenario(scene):
+        batch = {"actions": [scene.action("OWNER_CHANGE")], "mdn": MDN}
+        return await scene.app.refused(scene.carrier, "POST", ACTIONS, batch)
+
+    assert play(scenario) == (400, 31, "Parameter 'mdn' must stand in each of the 'actions', not beside them.")
+
+
 def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(play):
     async def scenario(scene):
         actions = [

@@ -25,7 +25,7 @@ def test_change_replaces_the_named_fields_alone(tmp_path, role):
         app.now_ms += 1_000
         answers = [
             await app.call(admin, "PUT", path, body)
-            for body in ({}, before, {"phone": "011", "name": "Han 2", "authority": "SYS_ADMIN"}, {"phone": None})
+            for body in ({}, before, {"phone": "011", "name": "Han 2", "Authority": "SYS_ADMIN"}, {"phone": None})
         ]
         return before, [answer.json() for answer in answers], await app.get(admin, path)
 

@@ -15,7 +15,7 @@ def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
             {"vehicleNo": "1", "mileage": 5, "vendor": "Kia", "modelYear": "2018", "category": "BUS", "usage": "tour"},
         )
         path = f"/vehicle/{before['id']['id']}"
-        body = {"vehicleNo": "2", "usage": None, "displacement": 1998, "id": {"id": UNKNOWN}, "status": "ACTIVATED"}
+        body = {"vehicleNo": "2", "usage": None, "displacement": 1998, "enabled": False}
         changed = (await app.call(admin, "PUT", path, body)).json()
         return before, changed, await app.get(admin, path)
 

@@ -57,7 +57,7 @@ def test_registration_ignores_unknown_fields_and_keeps_values_as_data(tmp_path):
 
     async def scenario(app):
         _, admin = await app.operator("ace")
-        body = {"vehicleNo": number, "mileage": 1, "usage": "<script>&amp;%s{}", "status": "ACTIVATED", "x": {"y": 1}}
+        body = {"vehicleNo": number, "mileage": 1, "usage": "<script>&amp;%s{}", "Status": "ACTIVATED", "x": {"y": 1}}
         vehicle = await app.post(admin, "/vehicle", body)
         return await app.get(admin, f"/vehicle/{vehicle['id']['id']}")
 

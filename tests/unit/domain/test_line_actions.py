@@ -55,10 +55,16 @@ def test_action_id_is_1_to_255_printable_characters(value, taken):
             line_actions.action_id(value)
 
 
-def test_what_a_type_does_not_need_is_not_looked_at():
-    assert said(imei="not an imei", kind="FOR EVER", company_id="nobody") == LineAction(
-        type=Type.NUMBER_CHANGE, event=Event.KEEP, mdn=NUMBER, new_mdn=NUMBER
+def test_what_a_type_does_not_use_is_stated_or_refused():
+    assert said(imei="not an imei", company_id="nobody", iccid="") == LineAction(
+        type=Type.NUMBER_CHANGE,
+        event=Event.KEEP,
+        mdn=NUMBER,
+        new_mdn=NUMBER,
+        stated=(("imei", "not an imei"), ("companyId", "nobody")),
     )
+    with pytest.raises(BadParameter, match="'kind'"):
+        said(kind="USE")
 
 
 @pytest.mark.parametrize(

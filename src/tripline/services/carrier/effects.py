@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tripline.domain import access, lines, sensors
+from tripline.domain import access, line_actions, lines, sensors
 from tripline.domain.access import Scope
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, SensorId, TimeIds
@@ -165,7 +165,9 @@ def _numbered(desk: Desk, action: LineAction) -> tuple[Sensor, Line]:
     if found is None:
         raise NotFound(f"Parameter 'mdn': there is no line with the number {action.mdn}.")
     device = access.admitted(found, "line")
-    return device, _idle(desk, device)
+    line = _idle(desk, device)
+    line_actions.require_stated(action, device, line)
+    return device, line
 
 
 def _line_in_use(desk: Desk, action: LineAction) -> tuple[Sensor, Line]:

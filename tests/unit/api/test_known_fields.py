@@ -1,0 +1,271 @@
+"""Fields that a record shows and a request does not write: echoed as they are, or refused by name, never dropped."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as made_of
+from types import UnionType
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from tests.support import lines, rest
+from tests.support.access_world import APPLICATION, PERSON, World, settled
+from tests.support.rest import Login, Rest
+
+from tripline.api import app as api
+from tripline.api import operations
+from tripline.api.operations import Operation
+from tripline.wire.rest_accounts import ApplicationRecord
+
+SENSOR = {"serialNo": "new", "type": "GPS", "credentialsId": "n" * 20}
+NEW_PERSON = {**PERSON, "email": "new@x.example"}
+COMPANY = {"name": "New", "picName": "N", "picEmail": "new@admins.example", "picPasswd": "pass phrase"}
+MOVED = {"latestTripId", "lastTripMsgType"}
+"""A change ignores them: they move while vehicles drive, so what a form shows of them may be old."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who sends the operation's request where, and the least that it needs."""
+
+    who: str | None
+    at: dict[str, str] = made_of(default_factory=dict)
+    """For each id in the path the world's name of it."""
+    needs: dict[str, Any] = made_of(default_factory=dict)
+    ids: dict[str, str] = made_of(default_factory=dict)
+    """For each field of the request that is an id the world's name of it."""
+
+    def path(self, operation: Operation, world: World) -> str:
+        return operation.path.format(**{name: world.ids[what] for name, what in self.at.items()})
+
+    def body(self, world: World) -> dict[str, Any]:
+        return {**self.needs, **{name: {"id": world.ids[what]} for name, what in self.ids.items()}}
+
+
+MAKING = {
+    "applications.submit": Asked(None, needs={**APPLICATION, "email": "b@new.example"}),
+    "companies.register": Asked("operator", needs=COMPANY),
+    "administrators.register": Asked("P", {"companyId": "P"}, NEW_PERSON),
+    "users.register_director": Asked("P", needs=NEW_PERSON),
+    "users.register_driver": Asked("P", needs=NEW_PERSON),
+    "vehicles.register": Asked("P", needs={"vehicleNo": "new", "mileage": 1}),
+    "sensors.register": Asked("P", needs=SENSOR),
+    "candidates.register": Asked("operator", {"companyId": "operator"}, ids={"toCompanyId": "R"}),
+    "loans.lend": Asked("P", {"toCompanyId": "R"}, ids={"vehicleId": "W"}),
+    "rights.give_director": Asked("P", {"directorId": "director of P"}, ids={"vehicleId": "W"}),
+    "rights.give_driver": Asked("P", {"driverId": "driver of P"}, ids={"vehicleId": "W"}),
+}
+CHANGING = {
+    "companies.change": Asked("operator", {"companyId": "P"}),
+    "companies.change_named": Asked("operator", ids={"id": "P"}),
+    "administrators.change": Asked("P", {"companyId": "P", "userId": "admin of P"}),
+    "users.change_director": Asked("P", {"directorId": "managing director"}),
+    "users.change_driver": Asked("P", {"driverId": "driver of P"}),
+    "vehicles.modify": Asked("P", {"vehicleId": "V"}),
+    "sensors.modify": Asked("P", {"sensorId": "on V"}),
+}
+NO_RECORD_WRITTEN = {
+    "applications.reject": "the body says why; the record is the outcome",
+    "carrier.act": "test_carrier.py",
+    "carrier.unpause": "the body names a line; the record is the outcome",
+    "rpc.call": "other keys are ignored (rpc.md Q4)",
+    "auth.log_in": "no record",
+    "auth.refresh": "no record",
+    "passwords.change": "no record",
+    "passwords.ask_for_link": "no record",
+    "passwords.set_with_link": "no record",
+    "password_page.take": "no record",
+    "pushes.resend": "no record",
+    "imports.import_vehicles": "unknown columns are named in the report",
+    "imports.import_sensors": "unknown columns are named in the report",
+}
+OPERATIONS = {
+    operation.name: operation
+    for family in api.FAMILIES
+    for operation in map(operations.of_handler, family.handlers)
+    if operation.request is not None
+}
+
+
+def _shown(operation: Operation) -> set[str]:
+    """Names of the fields of every record that the operation may answer."""
+    answer = ApplicationRecord if operation.name == "applications.submit" else operation.answer
+    records = get_args(answer) if isinstance(answer, UnionType) else (answer,)
+    return {field.encode_name for record in records for field in msgspec.structs.fields(record)}
+
+
+def _read_only(operation: Operation) -> list[str]:
+    return sorted(_shown(operation) - {field.encode_name for field in msgspec.structs.fields(operation.request)})
+
+
+def _other(value: Any) -> Any:
+    """A value of the same kind that is not this one."""
+    match value:
+        case {"id": _}:
+            return {"id": "ffffffff-a4ed-11f0-8000-010000000042"}
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case _:
+            return f"{value}x"
+
+
+def _login(world: World, asked: Asked) -> Login | None:
+    return None if asked.who is None else world.of(asked.who)
+
+
+def test_every_operation_with_a_body_is_here() -> None:
+    assert OPERATIONS.keys() == MAKING.keys() | CHANGING.keys() | NO_RECORD_WRITTEN.keys()
+
+
+@pytest.mark.parametrize("name", sorted(MAKING))
+def test_registration_refuses_what_only_the_record_shows_by_name(tmp_path: Any, name: str) -> None:
+    operation, asked = OPERATIONS[name], MAKING[name]
+
+    async def scenario(app: Rest) -> tuple[dict[str, Any], dict[str, Any], Any]:
+        world = await settled(app)
+        path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
+        refused = {
+            field: await app.call(login, operation.method, path, {**body, field: "other"})
+            for field in _read_only(operation)
+        }
+        nothing = dict.fromkeys(_read_only(operation))
+        made = await app.call(login, operation.method, path, {**body, **nothing})
+        return {field: (each.status_code, each.json().get("message")) for field, each in refused.items()}, nothing, made
+
+    refused, nothing, made = rest.run(tmp_path, scenario)
+
+    assert nothing
+    for field, (status, message) in refused.items():
+        assert (status, message.split("'")[1]) == (400, field)
+    assert made.status_code == 200, made.text
+
+
+@pytest.mark.parametrize("name", sorted(MAKING.keys() - {"applications.submit"}))
+def test_registration_takes_what_the_record_shows_all_the_same(tmp_path: Any, name: str) -> None:
+    operation, asked = OPERATIONS[name], MAKING[name]
+
+    async def scenario(app: Rest) -> tuple[Any, int, str]:
+        world = await settled(app)
+        path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
+        own: dict[str, Any] = {"companyId": world.ids["P"], "status": "DEACTIVATED", "sensorCount": 0}
+        own |= {"vehicleId": {"id": "13814000-1dd2-11b2-8080-808080808080"}, "additionalInfo": ""}
+        own |= {} if name == "rights.give_director" else {"fromCompanyId": {"id": world.ids[asked.who or ""].upper()}}
+        echoed = {name: value for name, value in own.items() if name in _read_only(operation)}
+        made = await app.call(login, operation.method, path, {**body, **echoed})
+        return echoed, made.status_code, made.text
+
+    echoed, status, text = rest.run(tmp_path, scenario)
+    assert status == 200, text
+    assert echoed or name == "companies.register"
+
+
+@pytest.mark.parametrize("name", sorted(CHANGING))
+def test_change_takes_the_records_own_values_and_refuses_others_by_name(tmp_path: Any, name: str) -> None:
+    operation, asked = OPERATIONS[name], CHANGING[name]
+
+    async def scenario(app: Rest) -> Iterator[Any]:
+        world = await settled(app)
+        path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
+        before = (await app.call(login, "PUT", path, body)).json()
+        echoed = (await app.call(login, "PUT", path, before)).json()
+        fields = [field for field in _read_only(operation) if field in before and field not in (*MOVED, *asked.ids)]
+        refused = {
+            (field, sent): await app.call(login, "PUT", path, {**body, field: value})
+            for field in fields
+            for sent, value in (("other", _other(before[field])), ("null", None))
+        }
+        moved = {field: _other(before[field]) for field in MOVED & before.keys()}
+        after = (await app.call(login, "PUT", path, {**body, **moved})).json()
+        return before, echoed, refused, after
+
+    before, echoed, refused, after = rest.run(tmp_path, scenario)
+
+    assert refused
+    assert echoed == before == after
+    for (field, sent), answer in refused.items():
+        unset = before[field] in (None, {"id": "13814000-1dd2-11b2-8080-808080808080"})
+        if sent == "null" and unset:
+            assert answer.json() == before, field
+        else:
+            assert (answer.status_code, answer.json()["message"].split("'")[1]) == (400, field)
+
+
+@pytest.mark.parametrize("name", sorted(MAKING.keys() - {"applications.submit"}))
+def test_registration_keeps_every_other_field_of_its_body(tmp_path: Any, name: str) -> None:
+    operation, asked = OPERATIONS[name], MAKING[name]
+
+    async def scenario(app: Rest) -> tuple[dict[str, Any], dict[str, Any]]:
+        world = await settled(app)
+        examples = msgspec.json.schema_components((operation.request,))[1]
+        properties = examples[operation.request.__name__]["properties"]
+        sent = {field: each["examples"][0] for field, each in properties.items() if "examples" in each}
+        sent |= asked.body(world) | ({"serviceType": "ace"} if "serviceType" in sent else {})
+        made = await app.call(_login(world, asked), operation.method, asked.path(operation, world), sent)
+        assert made.status_code == 200, made.text
+        return sent, made.json()
+
+    sent, record = rest.run(tmp_path, scenario)
+
+    hidden = {"password"}
+    assert {field: record.get(field) for field in sent if field not in hidden} == {
+        field: value for field, value in sent.items() if field not in hidden
+    }
+
+
+CARRIERS = ("subscription", "imsi", "iccid")
+
+
+@pytest.mark.parametrize("field", ["mdn", "nwStatus", *CARRIERS])
+def test_registration_of_a_sensor_refuses_what_the_carrier_writes(tmp_path: Any, field: str) -> None:
+    async def scenario(app: Rest) -> tuple[Any, Any, dict[str, Any]]:
+        _, admin = await app.operator("ace")
+        info = {"extra": "cold store van", **({field: "1"} if field in CARRIERS else {})}
+        body = {**SENSOR, "additionalInfo": info, **({} if field in CARRIERS else {field: "1"})}
+        refusal = await app.refused(admin, "POST", "/sensor", body)
+        unset = {**SENSOR, "mdn": None, "nwStatus": "", "additionalInfo": {"extra": "van", **dict.fromkeys(CARRIERS)}}
+        made = await app.post(admin, "/sensor", unset)
+        return refusal, made["additionalInfo"], await app.get(admin, "/sensors", limit=9)
+
+    (status, code, message), extra, page = rest.run(tmp_path, scenario)
+
+    assert (status, code) == (400, 31)
+    assert message == f"Parameter '{field}' cannot be set here: the carrier writes it."
+    assert extra == "van"
+    assert len(page["data"]) == 1
+
+
+def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuses_others(tmp_path: Any) -> None:
+    async def scenario(app: Rest) -> tuple[Any, ...]:
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        path, before = f"/sensor/{sensor_id}", await scene.sensor(sensor_id)
+        info = {**before["additionalInfo"], "extra": "van"}
+        changed = (await app.call(scene.admin, "PUT", path, {**before, "additionalInfo": info})).json()
+        refused = [
+            await app.refused(scene.admin, "PUT", path, {"additionalInfo": {"extra": "x", field: value}})
+            for field in CARRIERS
+            for value in ("1", None)
+        ]
+        refused += [await app.refused(scene.admin, "PUT", path, {"mdn": value}) for value in ("010", None)]
+        return before, changed, refused, await scene.sensor(sensor_id)
+
+    before, changed, refused, after = rest.run(tmp_path, scenario)
+
+    assert changed == after == {**before, "additionalInfo": {**before["additionalInfo"], "extra": "van"}}
+    assert [message.split("'")[1] for _, _, message in refused] == [
+        *(field for field in CARRIERS for _ in range(2)),
+        *("mdn", "mdn"),
+    ]
+
+
+def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(tmp_path: Any) -> None:
+    async def scenario(app: Rest) -> tuple[Any, Any]:
+        _, admin = await app.operator("ace")
+        made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "OBD", "additionalInfo": {"extra": "van"}})
+        changed = await app.call(admin, "PUT", f"/sensor/{made['id']['id']}", {**made, "vendor": "Ace"})
+        return made, changed.json()
+
+    made, changed = rest.run(tmp_path, scenario)
+    assert changed == {**made, "vendor": "Ace"}
