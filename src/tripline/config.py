@@ -232,11 +232,22 @@ class Push(Section, frozen=True):
         ),
     ] = None
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
-    timeout_s: Annotated[float, Meta(gt=0, description="longest wait for the status line of an answer, seconds")] = 5.0
+    timeout_s: Annotated[
+        float, Meta(gt=0, description="longest wait for a connection, and for the status line of an answer, s")
+    ] = 5.0
     patience_hours: Annotated[
         float, Meta(gt=0, description="how long a message is tried again before it is parked, hours")
     ] = 24.0
-    parked_days: Annotated[float, Meta(gt=0, description="how long parked messages are kept, days")] = 30.0
+    parked_days: Annotated[float, Meta(gt=0, description="how long parked and unconfirmed messages are kept, days")] = (
+        30.0
+    )
+    unconfirmed_kept: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="messages to a server that never answers, kept to be sent again when it does: the newest",
+        ),
+    ] = 100_000
     per_receiver: Annotated[int, Meta(ge=1, description="requests to one receiver at the same time, at most")] = 8
     at_once: Annotated[int, Meta(ge=1, description="requests to all receivers at the same time, at most")] = 256
     absent_s: Annotated[

@@ -70,6 +70,9 @@ EVENTS: Final[dict[str, str]] = {
     "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
     "push.failed": "messages to a customer's server could not be delivered and will be tried again; how many",
     "push.parked": "messages to a customer's server are not tried any more; `tripline push list` shows them",
+    "push.mute": "a customer's server takes messages and never answers; from now on each is sent once, without waiting",
+    "push.answers": "a customer's server answers again; messages that nobody confirmed are sent again, so many",
+    "push.unconfirmed_forgotten": "too many messages were never confirmed; the oldest were forgotten, so many",
     "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
     "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
     "presence.failed": "who is connected could not be written down; tried again",
@@ -140,6 +143,12 @@ PUSHES: Final = Counter(
     "tripline_pushes_total", "Attempts to send a message to a customer's server, by outcome", ["outcome"]
 )
 PUSHES_WAITING: Final = Gauge("tripline_pushes_waiting", "Messages to customers' servers that wait to be sent")
+PUSHES_UNCONFIRMED: Final = Gauge(
+    "tripline_pushes_unconfirmed", "Messages to customers' servers that count as delivered though nobody answered"
+)
+PUSH_MUTE: Final = Gauge(
+    "tripline_push_receivers_mute", "Customers' servers each of which takes messages and never answers"
+)
 PUSHES_PARKED: Final = Gauge("tripline_pushes_parked", "Messages to customers' servers that were given up")
 PUSH_OLDEST_SECONDS: Final = Gauge(
     "tripline_push_oldest_seconds", "How long the oldest waiting message to a customer's server has waited, seconds"

@@ -144,11 +144,34 @@ class WebhookFailedError(Exception):
     """No status line came in time, or the address may not be asked; the text says why, without the address."""
 
 
+UNANSWERED: Final = "The server took the message and did not answer."
+
+
+class WebhookUnansweredError(WebhookFailedError):
+    """The server took the connection and the whole request; neither a byte nor the end came in time (push.md M1)."""
+
+    def __init__(self) -> None:
+        super().__init__(UNANSWERED)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """How to send to a server that takes messages and never answers: go on early, and listen on."""
+
+    place_s: float
+    """How long an answer is waited for once the whole request is written."""
+    heard: Callable[[int], None]
+    """Called on the event loop with the status of an answer that comes later, within the usual time."""
+
+
 class WebhookSender(Protocol):
     """Sends requests to servers of customers, and follows no redirect."""
 
-    async def post(self, webhook: Webhook) -> int:
-        """The status of the answer, whose body is not waited for. Raises `WebhookFailedError`."""
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
+        """The status of the answer, whose body is not waited for; None when the connection listens on.
+
+        Raises `WebhookFailedError`, of which `WebhookUnansweredError` is one.
+        """
 
 
 @dataclass(frozen=True, slots=True)

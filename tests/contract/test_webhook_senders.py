@@ -11,11 +11,11 @@ import pytest
 from tests.support import certificates, receivers
 from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
 
-from tripline.adapters import webhook_targets
+from tripline.adapters import webhook_http, webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
 from tripline.adapters.webhook_http import HttpWebhooks
-from tripline.ports import Webhook, WebhookFailedError
+from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"
 BODY = '{"ty":"EVENT","pld":{"메모":"값"}}'.encode()
@@ -164,7 +164,6 @@ def test_connection_that_ends_before_a_status_line_fails(raw):
 @pytest.mark.parametrize(
     "reply",
     [
-        SILENT,
         Reply(b"HTTP/1.1 200 OK", Then.HANG),
         Reply(b"H", Then.HANG),
         Reply(b"HTTP/1.1 100 Continue\r\nX: y", Then.DRIP),
@@ -182,6 +181,177 @@ def test_no_status_line_in_time_fails_and_hangs_up(reply):
         return str(failed.value)
 
     assert asyncio.run(scenario()) == "No status line came in time."
+
+
+# Servers that take the whole request and say nothing (push.md M1 to M3)
+
+
+def test_m1_server_that_takes_the_whole_request_and_says_nothing_is_told_apart():
+    async def scenario():
+        receiver = Receiver(lambda _: SILENT)
+        async with serving(receiver), sending(timeout_s=0.2) as sender:
+            with pytest.raises(WebhookUnansweredError) as unanswered:
+                await sender.post(hook(receiver))
+            await receiver.until_left()
+        return str(unanswered.value), receiver.bodies
+
+    assert asyncio.run(scenario()) == ("The server took the message and did not answer.", [BODY])
+
+
+def test_m1_server_that_says_nothing_over_tls_is_told_apart(tmp_path):
+    made = certificates.make(tmp_path)
+
+    async def scenario():
+        receiver = Receiver(lambda _: SILENT)
+        async with (
+            serving(receiver, tls=made.server_context()),
+            sending(timeout_s=1.0, tls=made.client_context()) as sender,
+        ):
+            with pytest.raises(WebhookUnansweredError):
+                await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(b"H", Then.HANG),
+        Reply(b"HTTP/1.1 100 Continue\r\n\r\n", Then.HANG),
+        Reply(b"garbage\r\n", Then.HANG),
+        Reply(b"", Then.CLOSE, after_s=0.1),
+        Reply(b"", Then.SHUT, after_s=0.1),
+        Reply(b"", Then.RESET, after_s=0.1),
+    ],
+    ids=lambda reply: f"{reply.raw!r} {reply.then.name}",
+)
+def test_m1_byte_or_end_of_the_connection_is_not_silence(reply):
+    async def scenario():
+        receiver = Receiver(lambda _: reply)
+        async with serving(receiver), sending(timeout_s=0.4) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(hook(receiver))
+        return isinstance(failed.value, WebhookUnansweredError)
+
+    assert asyncio.run(scenario()) is False
+
+
+def test_m1_server_that_does_not_take_the_whole_request_is_not_silent():
+    async def scenario():
+        async def stuff(reader, writer):
+            await held.wait()
+            writer.close()
+
+        held = asyncio.Event()
+        server = await asyncio.start_server(stuff, "127.0.0.1", 0, limit=1)
+        port = server.sockets[0].getsockname()[1]
+        async with server, sending(timeout_s=0.5) as sender:
+            with pytest.raises(WebhookFailedError) as failed:
+                await sender.post(Webhook(f"http://127.0.0.1:{port}/", (), b"x" * 32_000_000))
+            held.set()
+        return str(failed.value)
+
+    assert asyncio.run(scenario()) == "No status line came in time."
+
+
+def test_m1_server_that_is_silent_on_a_connection_that_waited_gets_a_new_one():
+    async def scenario():
+        receiver = Receiver()
+        async with serving(receiver), sending(timeout_s=0.2) as sender:
+            await asyncio.gather(*(sender.post(hook(receiver)) for _ in range(3)))
+            receiver.answer = lambda request: SILENT if request.connection <= 3 else OK
+            with pytest.raises(WebhookUnansweredError):
+                await sender.post(hook(receiver))
+            return await sender.post(hook(receiver))
+
+    assert asyncio.run(scenario()) == 200
+
+
+def test_connecting_and_answering_have_their_time_each():
+    def resolve(_):
+        time.sleep(0.6)
+        return ["127.0.0.1"]
+
+    async def scenario():
+        receiver = Receiver(lambda _: Reply(status(200), after_s=0.6))
+        async with serving(receiver), sending(timeout_s=1.0, resolve=resolve) as sender:
+            return await sender.post(hook(receiver, f"http://slow.example:{receiver.port}/"))
+
+    assert asyncio.run(scenario()) == 200
+
+
+def listened(reply, *, place_s=0.05, timeout_s=1.0, until=lambda heard, receiver: True):
+    """What a request that listens on is answered, what is heard later, and how long it took."""
+
+    async def scenario():
+        receiver, heard = Receiver(lambda _: reply), []
+        async with serving(receiver), sending(timeout_s=timeout_s) as sender:
+            began_s = time.monotonic()
+            try:
+                said = await sender.post(hook(receiver), Listening(place_s, heard.append))
+            except WebhookFailedError as failed:
+                said = str(failed)
+            took_s = time.monotonic() - began_s
+            async with asyncio.timeout(5):
+                while not until(heard, receiver):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+        return said, heard, took_s
+
+    return asyncio.run(scenario())
+
+
+def test_m2_request_to_a_mute_server_counts_as_sent_after_its_place_and_its_connection_listens_on():
+    said, heard, took_s = listened(SILENT, until=lambda _, receiver: not receiver.open_connections)
+
+    assert (said, heard) == (None, [])
+    assert took_s < 0.6
+
+
+@pytest.mark.parametrize("code", [200, 204, 404, 500])
+def test_m3_status_line_that_comes_while_a_connection_listens_is_told(code):
+    said, heard, _ = listened(Reply(status(code), after_s=0.3), until=lambda heard, _: heard)
+
+    assert (said, heard) == (None, [code])
+
+
+@pytest.mark.parametrize("code", [200, 503])
+def test_m3_status_line_that_comes_in_time_is_the_answer(code):
+    said, heard, _ = listened(Reply(status(code)), place_s=0.9)
+
+    assert (said, heard) == (code, [])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(b"garbage\r\n", Then.HANG, after_s=0.2), Reply(b"", Then.CLOSE, after_s=0.2)],
+    ids=["garbage", "end"],
+)
+def test_m3_what_is_no_status_line_tells_nothing(reply):
+    said, heard, _ = listened(reply, until=lambda _, receiver: not receiver.open_connections)
+
+    assert (said, heard) == (None, [])
+
+
+def test_m2_server_that_began_to_answer_is_waited_for():
+    said, heard, _ = listened(Reply(b"HTTP/1.1 20", Then.HANG), timeout_s=0.4)
+
+    assert (said, heard) == ("No status line came in time.", [])
+
+
+def test_connections_that_listen_are_bounded(monkeypatch):
+    monkeypatch.setattr(webhook_http, "LISTENING_PER_TARGET", 5)
+
+    async def scenario():
+        receiver = Receiver(lambda _: SILENT)
+        async with serving(receiver), sending(timeout_s=30) as sender:
+            for _ in range(12):
+                await sender.post(hook(receiver), Listening(0.001, lambda _: None))
+            async with asyncio.timeout(5):
+                while receiver.open_connections > 5:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            return receiver.connections, receiver.open_connections
+
+    assert asyncio.run(scenario()) == (12, 5)
 
 
 @pytest.mark.parametrize("interim", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"])
@@ -468,7 +638,7 @@ def test_name_server_that_is_away_holds_up_no_other_name():
 
     code, took_s, told = asyncio.run(scenario())
 
-    assert (code, told) == (200, {"No status line came in time."})
+    assert (code, told) == (200, {"The connection was not made in time."})
     assert took_s < 0.5
 
 

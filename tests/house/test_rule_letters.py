@@ -24,6 +24,9 @@ RPC = {"q": 6, "a": 3, "b": 6, "r": 8}
 """Letters of rpc.md, whose `a` is not that of device-messages: they are carried by tests in files about calls."""
 RPC_LETTERS = [f"{letter}{number}" for letter, count in RPC.items() for number in range(1, count + 1)]
 RPC_FILES = ("test_rpc", "test_activation")
+PUSH_LETTERS = ("m1", "m2", "m3")
+"""Letters of push.md, whose `m` is not that of device-messages: carried by tests in files about pushes."""
+PUSH_FILES = ("test_push", "test_queue", "test_webhook")
 BUS_RULES = [f"4_{number}" for number in range(1, 21)]
 """Reading rules of bus-messages 4: `test_rule_4_1_...`."""
 BUS_CASES = (
@@ -80,6 +83,14 @@ def test_rule_letter_of_calls_is_carried_by_a_test_about_calls(letter: str) -> N
     assert carriers, f"no test of calls is named test_..._{letter}_..."
 
 
+@pytest.mark.parametrize("letter", PUSH_LETTERS)
+def test_rule_letter_of_pushes_is_carried_by_a_test_about_pushes(letter: str) -> None:
+    paths = [path for path in TESTS.rglob("test_*.py") if path.name.startswith(PUSH_FILES)]
+    carriers = [name for name in names(paths) if letter in name.split("_")]
+
+    assert carriers, f"no test of pushes is named test_..._{letter}_..."
+
+
 @pytest.mark.parametrize("letter", LETTERS)
 def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
     carriers = [name for name in NAMES if letter in name.split("_")]
@@ -124,6 +135,8 @@ def test_examples_of_the_section_are_explained(section: str) -> None:
     [
         *("2_101_gps_and_obd_microtrips_under_2_are_pushed_and_event_102_is_not", "0f", "8_300", "600"),
         *("receiver_that_sends_a_status_line_only", "receiver_down_for_an_hour"),
+        "m2_mute_receiver_gets_the_first_message_twice_and_every_other_one_once",
+        "receiver_down_whose_address_is_changed_gets_everything_within_a_second",
     ],
 )
 def test_every_check_case_of_pushes_is_carried_by_a_test(case: str) -> None:

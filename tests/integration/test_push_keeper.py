@@ -1,11 +1,13 @@
 """What the keeper forgets and counts."""
 
+import asyncio
+
 import pytest
 from tests.support.pushes import HOUR_MS, play
-from tests.support.receivers import Receiver, Reply, serving, status
+from tests.support.receivers import SILENT, Receiver, Reply, serving, status
 
 from tripline import config
-from tripline.observe import PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_WAITING
+from tripline.observe import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
 from tripline.services.push.keeper import Keeper
 
 DAY_MS = 24 * HOUR_MS
@@ -40,6 +42,55 @@ def test_what_was_given_up_long_ago_is_forgotten(tmp_path, age_ms, left):
         return len(await world.rows())
 
     assert play(tmp_path, scenario) == left + 1
+
+
+async def unconfirmed(world, name, count):
+    """Messages that a mute receiver took."""
+    mute = Receiver(lambda _: SILENT)
+    async with serving(mute):
+        company_id = await world.company(name, notify_host=mute.url)
+        before = len(await world.rows())
+        async with world.pushing(timeout_s=0.2, place_s=0.01):
+            await world.put(company_id, 0, *(b"%d" % number for number in range(count)))
+            await world.until_tried(1)
+            world.move(1_000)
+            for _ in range(500):
+                if len([1 for _, attempts, parked in await world.rows() if parked]) == before + count:
+                    return
+                await asyncio.sleep(0.01)
+    raise AssertionError(await world.rows())
+
+
+@pytest.mark.parametrize(("kept", "left"), [(1, 1), (2, 2), (3, 3), (4, 3)])
+def test_unconfirmed_messages_are_kept_up_to_a_number_of_each_receiver_the_newest(tmp_path, kept, left):
+    async def scenario(world):
+        await unconfirmed(world, "ace", 3)
+        await unconfirmed(world, "bee", 1)
+        settings = config.Push(unconfirmed_kept=kept)
+        purged = await Keeper(store=world.store, settings=settings, clock=lambda: world.now_ms).purge()
+        return purged, [body for body, _, _ in await world.rows()]
+
+    assert play(tmp_path, scenario) == (3 - left, [*[b"0", b"1", b"2"][3 - left :], b"0"])
+
+
+@pytest.mark.parametrize(("age_ms", "left"), [(2 * DAY_MS, 2), (2 * DAY_MS + 1, 0)])
+def test_unconfirmed_messages_are_forgotten_as_late_as_those_that_were_given_up(tmp_path, age_ms, left):
+    async def scenario(world):
+        await unconfirmed(world, "ace", 2)
+        world.now_ms += age_ms
+        await keeper(world).purge()
+        return len(await world.rows())
+
+    assert play(tmp_path, scenario) == left
+
+
+def test_m3_receivers_that_never_answer_and_their_messages_are_counted(tmp_path):
+    async def scenario(world):
+        await unconfirmed(world, "ace", 2)
+        await keeper(world).count()
+        return PUSHES_PARKED._value.get(), PUSHES_UNCONFIRMED._value.get(), PUSH_MUTE._value.get()
+
+    assert play(tmp_path, scenario) == (0, 2, 1)
 
 
 def test_messages_are_counted(tmp_path):

@@ -10,12 +10,12 @@ from collections import defaultdict
 import pytest
 from tests.support import stores
 from tests.support.pushes import HOUR_MS, SENSORS, play
-from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, serving, status
+from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, Then, serving, status
 
 from tripline import config
 from tripline.domain.pushes import Channel
 from tripline.services.push import reading
-from tripline.services.push.pusher import NO_ADDRESS
+from tripline.services.push.deliveries import NO_ADDRESS
 from tripline.store import companies, push_secrets
 
 
@@ -104,8 +104,8 @@ def test_check_case_receiver_down_for_an_hour_then_back_gets_everything_in_order
 
 def test_receiver_that_is_down_holds_up_no_other_one(tmp_path):
     async def scenario(world):
-        dead, alive = Receiver(lambda _: SILENT), Receiver()
-        async with serving(dead), serving(alive), world.pushing(timeout_s=0.2):
+        dead, alive = Receiver(lambda _: Reply(b"", Then.CLOSE, after_s=0.2)), Receiver()
+        async with serving(dead), serving(alive), world.pushing():
             silent = await world.company("ace", notify_host=dead.url)
             well = await world.company("bee", notify_host=alive.url)
             for sensor in range(10):
@@ -211,13 +211,13 @@ def test_message_that_is_never_delivered_is_parked_when_its_time_is_over_with_al
             await world.put(company_id, 0, b"4", b"5")
             await world.until([(b"1", 5, False), (b"2", 0, False), (b"3", 0, False), *young])
             world.move(30_000)
-            await world.until([(b"1", 6, True), (b"2", 0, True), (b"3", 0, True), *young])
+            await world.until([(b"1", 6, True), (b"2", 0, True), (b"3", 0, True), (b"4", 1, False), (b"5", 0, False)])
             receiver.answer = lambda _: OK
             world.move(30_000)
             await world.until([(b"1", 6, True), (b"2", 0, True), (b"3", 0, True)])
             return receiver.bodies[6:], {each.last_error for each in await world.parked()}
 
-    assert play(tmp_path, scenario, patience_hours=0.1) == ([b"4", b"5"], {"HTTP status 503."})
+    assert play(tmp_path, scenario, patience_hours=0.1) == ([b"4", b"4", b"5"], {"HTTP status 503."})
 
 
 def test_same_message_has_the_same_id_at_every_attempt_and_a_timestamp_of_its_own(tmp_path):
@@ -323,10 +323,10 @@ def test_address_given_while_the_former_is_read_is_not_overwritten_by_it(tmp_pat
                 return found
 
             monkeypatch.setattr(world.store, "read_short", read_late)
-            await pusher._find_address(receiver)
+            await pusher._deliveries.find_address(receiver)
             stale = receiver.known_until_ms
             while receiver.known_until_ms <= world.now_ms:
-                await pusher._find_address(receiver)
+                await pusher._deliveries.find_address(receiver)
             return stale, receiver.url, receiver.known_until_ms > world.now_ms
 
     stale, url, is_known = play(tmp_path, scenario)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.support import databases, pushes, scoring_rows
+from tests.support import databases, pushes, receivers, scoring_rows
 from tests.support.databases import Database
 from tests.support.scoring_rows import NOW_MS, VEHICLE, drive
 
@@ -19,7 +19,7 @@ from tripline.adapters.signals_local import LocalSignals
 from tripline.domain import companies
 from tripline.domain.ids import RowNo, TimeIds, VehicleId, first_no
 from tripline.domain.pushes import Channel
-from tripline.ports import Letter, Outage, Webhook
+from tripline.ports import Letter, Listening, Outage, Webhook
 from tripline.services.accounts import letters, postman
 from tripline.services.accounts.postman import Postman
 from tripline.services.erasing import Eraser
@@ -211,7 +211,7 @@ class Sender:
         self._receiver = receiver
         self._name = name
 
-    async def post(self, webhook: Webhook) -> int:
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int:
         if self._receiver.holds is not None:
             self._receiver.by[self._name] += 1
             await self._receiver.holds.wait()
@@ -309,6 +309,36 @@ def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodie
     assert foreign == 0
     assert got == [(ids[0], b"1"), (ids[1], b"2")]
     assert left == []
+
+
+def test_mute_receiver_and_its_repair_are_those_of_every_process(database, quick):
+    async def play(stores):
+        world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
+        mute, good = receivers.Receiver(lambda _: receivers.SILENT), receivers.Receiver()
+
+        def sending(store: PostgresStore) -> contextlib.AbstractAsyncContextManager[Pusher]:
+            return world.pushing(timeout_s=0.4, place_s=0.02, store=store)
+
+        async with receivers.serving(mute), receivers.serving(good):
+            company_id = await world.company("a", notify_host=mute.url)
+            async with sending(stores[0]):
+                ids = await world.put(company_id, 0, b"0", b"1", b"2")
+                await world.until_tried(1)
+                world.move(1_000)
+                await world.until_mute(3)
+            async with sending(stores[1]), sending(stores[2]):
+                ids += await world.put(company_id, 0, b"3", b"4", b"5")
+                await world.until_mute(6)
+                came = [request.id for request in mute.requests]
+                await world.readdress(company_id, good.url)
+                ids += await world.put(company_id, 0, b"6")
+                await world.until([])
+        return ids, came, [request.id for request in good.requests]
+
+    ids, came, again = played(database, 3, play)
+
+    assert came == [ids[0], *ids[:6]]
+    assert again == [ids[6], *ids[:6]]
 
 
 def test_message_committed_after_greater_numbers_is_sent(database, quick):

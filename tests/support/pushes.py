@@ -20,11 +20,11 @@ from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, 
 from tripline.domain.pushes import Channel, Parked
 from tripline.services.push.pusher import Pusher
 from tripline.store import companies as company_rows
-from tripline.store import outbox, push_parked
+from tripline.store import outbox, push_parked, push_receivers
 from tripline.store.outbox import Waiting
 from tripline.store.push_parked import Which
 from tripline.store.tables import company, push_outbox
-from tripline.store.transactions import Store
+from tripline.store.transactions import Store, WriteTx
 
 T = TypeVar("T")
 
@@ -102,10 +102,38 @@ class World:
         self.signals.notify(observe.SIGNAL_PUSH_DUE)
         return sent
 
+    async def remove(self, company_id: CompanyId) -> None:
+        """Delete a company and what waits for it."""
+        await self.store.write(lambda tx: company_rows.remove(tx, company_id))
+
+    async def send_now(self, company_id: CompanyId) -> None:
+        """Have what waits sent at once, and tell."""
+        keys = [(company_id, channel) for channel in Channel]
+        await self.store.write(lambda tx: push_receivers.asked(tx, keys, now_ms=self.now_ms))
+        self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company_id)
+
+    async def mute(self) -> list[tuple[str | None, int]]:
+        """Receivers that never answer: the company's name, and how many messages were delivered unconfirmed."""
+        found = await self.store.read(push_receivers.mute)
+        return [(each.company_name, each.unconfirmed) for each in found]
+
+    async def until_mute(self, count: int) -> None:
+        """Wait until the only receiver is mute, with so many messages unconfirmed."""
+        for _ in range(500):
+            if [unconfirmed for _, unconfirmed in await self.mute()] == [count]:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(await self.mute())
+
     async def readdress(self, company_id: CompanyId, notify_host: str | None) -> None:
         """Give a company another address, and tell."""
         changed = update(company).where(company.c.id == company_id).values(notify_host=notify_host)
-        await self.store.write(lambda tx: tx.run(changed))
+
+        def work(tx: WriteTx) -> None:
+            tx.run(changed)
+            push_receivers.readdressed(tx, company_id, [Channel.NOTIFY], now_ms=self.now_ms)
+
+        await self.store.write(work)
         self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company_id)
 
     async def until(self, expected: list[tuple[bytes, int, bool]]) -> None:
@@ -116,6 +144,14 @@ class World:
             await asyncio.sleep(0.01)
         assert await self.rows() == expected
 
+    async def until_tried(self, count: int) -> None:
+        """Wait until so many messages that wait were tried, and that is written down."""
+        for _ in range(500):
+            if len([attempts for _, attempts, parked in await self.rows() if attempts and not parked]) >= count:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(await self.rows())
+
     def move(self, by_ms: int) -> None:
         """Let time pass."""
         self.now_ms += by_ms
@@ -123,16 +159,23 @@ class World:
 
     @contextlib.asynccontextmanager
     async def pushing(
-        self, *, timeout_s: float = 5.0, allow_private: bool = True, patient: bool = True
+        self,
+        *,
+        timeout_s: float = 5.0,
+        place_s: float = 0.25,
+        allow_private: bool = True,
+        patient: bool = True,
+        store: Store | None = None,
     ) -> AsyncIterator[Pusher]:
-        """A pusher that runs, and stops at the end: gracefully, or all at once."""
+        """A pusher that runs, and stops at the end: gracefully, or all at once; on the world's store, or its own."""
         sender = HttpWebhooks(timeout_s=timeout_s, guard=AddressGuard(allow_private=allow_private))
         pusher = Pusher(
-            store=self.store,
+            store=store or self.store,
             sender=sender,
             settings=self.settings,
             signals=self.signals,
             clock=lambda: self.now_ms,
+            place_s=place_s,
         )
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(pusher.run())

@@ -17,6 +17,8 @@ class Then(Enum):
 
     KEEP = "reads the next request"
     CLOSE = "hangs up"
+    SHUT = "ends its side of the connection and does nothing more"
+    RESET = "resets the connection"
     HANG = "keeps the connection open and does nothing, for ever"
     DRIP = "sends the last byte of the answer again and again, for ever"
     FLOOD = "sends kibibytes, for ever"
@@ -134,7 +136,11 @@ class Receiver:
             self.under_way -= 1
 
     async def _go_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
-        if reply.then is Then.HANG:
+        if reply.then is Then.SHUT:
+            writer.write_eof()
+        if reply.then is Then.RESET:
+            writer.transport.abort()
+        if reply.then in (Then.HANG, Then.SHUT):
             await reader.read()
         while reply.then in (Then.DRIP, Then.FLOOD) and not reader.at_eof():
             writer.write(reply.raw[-1:] if reply.then is Then.DRIP else b"x" * 1_024)

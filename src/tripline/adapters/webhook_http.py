@@ -2,7 +2,8 @@
 
 The status line is the answer: as soon as it is there the request is over. What the server sends behind it is read for
 a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
-the same connection; the others are hung up on. Nothing that is raised from here names an address.
+the same connection; the others are hung up on. Connections to servers that are known never to answer listen in the same
+way after their request counts as sent. Nothing that is raised from here names an address.
 
 Not here: which addresses are allowed (`webhook_addresses.py`), what the bytes of an answer mean (`webhook_answers.py`).
 """
@@ -19,7 +20,7 @@ from tripline.adapters import webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import Answer, GarbageError
 from tripline.adapters.webhook_targets import Target
-from tripline.ports import Webhook, WebhookFailedError
+from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 LINGER_S: Final = 1.0
 """How long the rest of an answer may take to come if the connection is to carry another request."""
@@ -29,6 +30,10 @@ KEPT_PER_TARGET: Final = 16
 """Connections to one server that wait or linger."""
 KEPT: Final = 512
 """Connections to all servers that wait or linger."""
+LISTENING_PER_TARGET: Final = 160
+"""Connections to one server that listen for an answer after their request counts as sent: eight lanes for 5 s."""
+LISTENING: Final = 1_024
+"""The same to all servers; at either bound the one that has listened longest is closed."""
 _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
@@ -49,18 +54,21 @@ class HttpWebhooks:
         self._timeout_s = timeout_s
         self._guard = guard
         self._tls = tls or ssl.create_default_context()
-        self._kept = _Kept()
+        self._kept = _Kept(per_target=KEPT_PER_TARGET, total=KEPT)
+        self._listening = _Kept(per_target=LISTENING_PER_TARGET, total=LISTENING)
         self._open: set[_Connection] = set()
 
-    async def post(self, webhook: Webhook) -> int:
-        """The status of the answer. Raises `WebhookFailedError`."""
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
+        """The status of the answer; None when the connection listens on. Raises `WebhookFailedError`.
+
+        Connecting may take the time-out, and so may the answer.
+        """
         target = webhook_targets.target(webhook.url)
         request = _request(target, webhook)
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await self._asked(target, request)
+            return await self._asked(target, request, listening)
         except TimeoutError:
-            raise WebhookFailedError("No status line came in time.") from None
+            raise WebhookFailedError("The connection was not made in time.") from None
         except GarbageError:
             raise WebhookFailedError("The answer is not HTTP.") from None
         except _LostError:
@@ -78,17 +86,62 @@ class HttpWebhooks:
         for connection in list(self._open):
             connection.abort()
 
-    async def _asked(self, target: Target, request: bytes) -> int:
-        kept = self._kept.take((target.tls, target.host, target.port))
+    async def _asked(self, target: Target, request: bytes, listening: Listening | None) -> int | None:
+        key = (target.tls, target.host, target.port)
+        kept = self._kept.take(key)
         if kept is not None:
             try:
-                return await kept.ask(request)
+                return await self._answer(kept, request, listening)
             except _LostError as lost:
                 if not lost.silent:
                     raise
                 # The server hung up on the waiting connection just then; what it was sent it may have read all the
                 # same, and gets again under the same webhook-id.
-        return await (await self._connected(target)).ask(request)
+            except WebhookUnansweredError:
+                # A network may have forgotten connections that waited: the next request goes on a new one.
+                self._kept.close(key)
+                raise
+        async with asyncio.timeout(self._timeout_s):
+            connection = await self._connected(target)
+        return await self._answer(connection, request, listening)
+
+    async def _answer(self, connection: "_Connection", request: bytes, listening: Listening | None) -> int | None:
+        """The status of the answer, or None when the connection listens on."""
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + self._timeout_s
+        answer = connection.ask(request)
+        listens = False
+        try:
+            while listening is not None and connection.silent and not answer.done() and loop.time() < end_s:
+                await asyncio.wait([answer], timeout=min(listening.place_s, end_s - loop.time()))
+                listens = not answer.done() and connection.silent and connection.written
+                if listens:
+                    self._listen(connection, answer, listening, until_s=end_s)
+                    return None
+            async with asyncio.timeout_at(end_s):
+                return await answer
+        except TimeoutError:
+            if connection.silent and connection.written:
+                raise WebhookUnansweredError from None
+            raise WebhookFailedError("No status line came in time.") from None
+        finally:
+            if not listens and (answer.cancelled() or not answer.done()):
+                answer.cancel()
+                connection.abort()
+
+    def _listen(
+        self, connection: "_Connection", answer: asyncio.Future[int], listening: Listening, *, until_s: float
+    ) -> None:
+        """Leave the connection to itself: it hangs up when its time is over, and tells the status when one comes."""
+
+        def ended(answer: asyncio.Future[int]) -> None:
+            self._listening.forget(connection)
+            if not answer.cancelled() and answer.exception() is None:
+                listening.heard(answer.result())
+
+        answer.add_done_callback(ended)
+        connection.hang_up_at(until_s)
+        self._listening.put(connection)
 
     async def _connected(self, target: Target) -> "_Connection":
         loop = asyncio.get_running_loop()
@@ -117,9 +170,11 @@ class HttpWebhooks:
 
 
 class _Kept:
-    """Connections that may carry another request: those that wait for one, and those whose answer is still coming."""
+    """Connections that nobody waits for, within bounds: those that may carry another request, or those that listen."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, per_target: int, total: int) -> None:
+        self._per_target = per_target
+        self._total = total
         self._waiting: dict[_Key, OrderedDict[_Connection, None]] = {}
         self._all: OrderedDict[_Connection, None] = OrderedDict()
 
@@ -136,10 +191,19 @@ class _Kept:
         """Keep it; at the bounds the longest kept one is closed instead."""
         same = self._waiting.setdefault(connection.key, OrderedDict())
         same[connection] = self._all[connection] = None
-        if len(same) > KEPT_PER_TARGET:
-            next(iter(same)).abort()
-        if len(self._all) > KEPT:
-            next(iter(self._all)).abort()
+        if len(same) > self._per_target:
+            self._close(next(iter(same)))
+        if len(self._all) > self._total:
+            self._close(next(iter(self._all)))
+
+    def close(self, key: _Key) -> None:
+        """Close every connection to this server."""
+        for connection in list(self._waiting.get(key, ())):
+            self._close(connection)
+
+    def _close(self, connection: "_Connection") -> None:
+        self.forget(connection)
+        connection.abort()
 
     def forget(self, connection: "_Connection") -> None:
         """It is in use, or gone."""
@@ -161,23 +225,30 @@ class _Connection(asyncio.Protocol):
         self._kept = kept
         self._alive = alive
         self._answer = Answer()
-        self._silent = True
+        self.silent = True
+        """Whether not a byte of an answer came."""
         self._asked: asyncio.Future[int] | None = None
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    async def ask(self, request: bytes) -> int:
-        """The status of the answer. Raises `_LostError` or `GarbageError`; cancelled, it hangs up."""
+    @property
+    def written(self) -> bool:
+        """Whether the operating system took the whole request."""
+        return self._transport is not None and self._transport.get_write_buffer_size() == 0
+
+    def ask(self, request: bytes) -> asyncio.Future[int]:
+        """The status of the answer, or `_LostError` or `GarbageError`. Raises `_LostError`."""
         if self._transport is None or self._transport.is_closing():
             raise _LostError(silent=True)
-        self._answer, self._silent = Answer(), True
+        self._answer, self.silent = Answer(), True
         self._asked = asyncio.get_running_loop().create_future()
         self._transport.write(request)
-        try:
-            return await self._asked
-        except BaseException:
-            self.abort()
-            raise
+        return self._asked
+
+    def hang_up_at(self, at_s: float) -> None:
+        """Hang up at this time of the event loop, unless an answer comes before."""
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_at(at_s, self.abort)
 
     def wake(self) -> None:
         """Wait no longer."""
@@ -201,7 +272,7 @@ class _Connection(asyncio.Protocol):
         if self.waits:
             self.abort()  # nobody asked
             return
-        self._silent = False
+        self.silent = False
         try:
             self._answer.feed(data)
         except GarbageError as garbage:
@@ -221,7 +292,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """asyncio: it is over."""
         self._end()
-        self._tell(_LostError(silent=self._silent))
+        self._tell(_LostError(silent=self.silent))
 
     def _end(self) -> None:
         self.waits = False

@@ -130,9 +130,10 @@ async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
     rim = rim_of(request)
     named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
+    now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
-        changed = service.change(tx, actor=actor, company_id=company_id, named=named)
+        changed = service.change(tx, actor=actor, company_id=company_id, named=named, now_ms=now_ms)
         return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
 
     record = await rim.store.write(work)

@@ -28,13 +28,18 @@ from tripline.wire.rest import Count, Page
     answer=rest_pushes.PushCounts,
 )
 async def count(request: Call) -> ASGIApp:
-    """How many messages to the company's server wait, and how many were given up."""
+    """How many messages to the company's server wait, were given up, or were delivered and never confirmed."""
 
     def work(tx: ReadTx) -> rest_pushes.PushCounts:
         actor, company_id = _asked(tx, request)
         found = desk.counts(tx, actor=actor, company_id=company_id)
         return rest_pushes.PushCounts(
-            waiting=found.waiting, parked=found.parked, oldest_time=found.oldest_ms, last_error=found.last_error
+            waiting=found.waiting,
+            parked=found.parked,
+            unconfirmed=found.unconfirmed,
+            mute=[rest_pushes.mute(each) for each in desk.mute(tx, actor=actor, company_id=company_id)],
+            oldest_time=found.oldest_ms,
+            last_error=found.last_error,
         )
 
     return answers.ok(await rim_of(request).store.read(work))
@@ -73,7 +78,8 @@ async def list_parked(request: Call) -> ASGIApp:
 async def resend(request: Call) -> ASGIApp:
     """Send messages that were given up again: those named, those about a sensor, or all; how many there were.
 
-    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it.
+    They stand in line behind what waits, with their ids: a receiver that had one after all can drop it. Messages
+    that wait for a pause to end go out at once, too.
     """
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
@@ -85,12 +91,13 @@ async def resend(request: Call) -> ASGIApp:
         message_ids=rest_pushes.resent_ids(sent),
         sensor_id=None if sensor_id is None else SensorId(sensor_id),
         until_ms=now_ms,
+        unconfirmed=sent.unconfirmed or False,
     )
     total, done = 0, desk.RESENT_AT_ONCE
     while done >= desk.RESENT_AT_ONCE:
         done = await rim.store.write(lambda tx: desk.resend(tx, actor=actor, which=which, ids=rim.ids, now_ms=now_ms))
         total += done
-    hints.tell(rim.signals, hints.push_due())
+    hints.tell(rim.signals, (*hints.company_changed(company_id), *hints.push_due()))
     return answers.ok(Count(total))
 
 

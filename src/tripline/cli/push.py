@@ -1,6 +1,7 @@
 """`tripline push`: messages to customers' servers that were given up."""
 
 import datetime
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import uvloop
@@ -64,13 +65,17 @@ def resend(
     sensor: _Sensor = None,
     message: _Ids = None,
     since: _Since = None,
+    unconfirmed: Annotated[
+        bool,
+        Parameter(negative=(), help="messages that a server took and never confirmed, instead of those given up"),
+    ] = False,
     place: base.Place | None = None,
 ) -> int:
     """Send messages that were given up again, with their ids; a running server begins within seconds.
 
-    Without a filter: all of them.
+    Without a filter: all of them. What waits for a pause to end goes out at once, too.
     """
-    which = _which(company, receiver, sensor, message, since)
+    which = replace(_which(company, receiver, sensor, message, since), unconfirmed=unconfirmed)
     sent = uvloop.run(chores.resent(base.settings(place, {}), which))
     base.line(f"{sent} messages wait to be sent again")
     return base.OK

@@ -61,6 +61,8 @@ _NAMES: Final[dict[int, Name]] = {
 }
 
 
+MUTE: Final = "takes messages and never answers"
+"""What a mute server does, in the words of every place that shows it (push.md M3)."""
 OF_DEVICES: Final = frozenset({*range(1, 13), *range(101, 117)})
 """Numbers of messages that devices send. A device that sends one of the others is not heard as the platform."""
 
@@ -88,6 +90,18 @@ class Receiver:
 
     company_id: CompanyId
     selector: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """A receiver that takes messages and never answers."""
+
+    company_id: CompanyId
+    company_name: str | None
+    """None: the company is gone."""
+    channel: Channel
+    since_ms: int
+    unconfirmed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tripline.domain.access import Scope
-from tripline.store import inspection, mail_outbox, push_parked, rejected
+from tripline.domain.pushes import MUTE
+from tripline.store import inspection, mail_outbox, push_parked, push_receivers, rejected
 from tripline.store.rejected import Refused
 from tripline.store.transactions import ReadTx
 
@@ -155,7 +156,22 @@ def _pushes(tx: ReadTx, now_ms: int) -> Finding:
     if pushes.parked:
         text += f", {pushes.parked} given up (see `tripline push list`)"
         text += f"; last error: {pushes.last_error}" if pushes.last_error else ""
-    return Finding("push", True, text, tuple(_receivers(tx, now_ms)))
+    if pushes.unconfirmed:
+        text += f"; {pushes.unconfirmed} delivered, unconfirmed"
+    return Finding("push", True, text, (*_mute(tx, now_ms), *_receivers(tx, now_ms)))
+
+
+def _mute(tx: ReadTx, now_ms: int) -> Iterator[str]:
+    """Those that take what is sent to them and never answer."""
+    mute = push_receivers.mute(tx)
+    for each in mute[:NEWEST]:
+        yield (
+            f"{each.channel.published} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
+            f" {MUTE}, for {_minutes(each.since_ms, now_ms)} minutes;"
+            f" {each.unconfirmed} messages delivered, unconfirmed"
+        )
+    if len(mute) > NEWEST:
+        yield f"and {len(mute) - NEWEST} more that never answer"
 
 
 def _receivers(tx: ReadTx, now_ms: int) -> Iterator[str]:

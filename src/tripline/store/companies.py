@@ -13,7 +13,7 @@ from tripline.domain.access import Scope
 from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import listing, scopes, uniqueness
-from tripline.store.tables import company, push_outbox, push_secret, sensor, vehicle
+from tripline.store.tables import company, push_outbox, push_receiver, push_secret, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _FIELDS: Final = [field.name for field in fields(Company)]
@@ -83,9 +83,15 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
     Nothing else may name it any more: its people, loans and relations were deleted before.
     """
     # What waits and what was given up have an index each.
-    for state in (push_outbox.c.parked_ms.is_(None), push_outbox.c.parked_ms.is_not(None)):
-        tx.run(delete(push_outbox).where(push_outbox.c.company_id == company_id, state))
-    tx.run(delete(push_secret).where(push_secret.c.company_id == company_id))
+    message = push_outbox.c
+    for state in (
+        message.parked_ms.is_(None),
+        message.parked_ms.is_not(None) & message.unconfirmed_ms.is_(None),
+        message.unconfirmed_ms.is_not(None),
+    ):
+        tx.run(delete(push_outbox).where(message.company_id == company_id, state))
+    for table in (push_secret, push_receiver):
+        tx.run(delete(table).where(table.c.company_id == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
     tx.run(delete(company).where(company.c.id == company_id))
 

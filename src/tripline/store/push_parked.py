@@ -19,7 +19,8 @@ from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import ReadTx, WriteTx
 
 _ROW: Final = push_outbox.c
-_PARKED: Final = _ROW.parked_ms.is_not(None)
+_PARKED: Final = _ROW.parked_ms.is_not(None) & _ROW.unconfirmed_ms.is_(None)
+_UNCONFIRMED: Final = _ROW.unconfirmed_ms.is_not(None)
 _WAITING: Final = _ROW.parked_ms.is_(None)
 _TRIED_AMONG: Final = 100
 """Of so many that wait longest, one that was tried tells what is wrong: an error is not in the index."""
@@ -37,14 +38,17 @@ class Which:
     """Given up at this instant or later."""
     until_ms: int | None = None
     """Given up at this instant or earlier."""
+    unconfirmed: bool = False
+    """Those that counted as delivered though nobody answered, instead of those that were given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many messages wait, how many were given up, and since when the longest one waits."""
+    """How many messages wait, were given up, or count as delivered unconfirmed; since when the longest one waits."""
 
     waiting: int
     parked: int
+    unconfirmed: int
     oldest_no: RowNo | None
     last_error: str | None
 
@@ -116,19 +120,51 @@ def resend(tx: WriteTx, which: Which, *, ids: TimeIds, now_ms: int, limit: int) 
         tx.run(
             update(push_outbox)
             .where(_ROW.no == no)
-            .values(no=new_no, due_ms=now_ms, attempts=0, last_error=None, parked_ms=None)
+            .values(
+                no=new_no,
+                due_ms=now_ms,
+                attempts=0,
+                last_error=None,
+                parked_ms=None,
+                unconfirmed_ms=None,
+                since_ms=None,
+            )
         )
     return len(chosen)
 
 
 def old(tx: ReadTx, *, before_ms: int, limit: int) -> list[RowNo]:
-    """Numbers of messages that were given up before this instant, some of them."""
-    return [row.no for row in tx.all(select(_ROW.no).where(_PARKED, _ROW.parked_ms < before_ms).limit(limit))]
+    """Numbers of messages that were given up, or counted as delivered, before this instant: some of them."""
+    return [
+        row.no
+        for state in (_PARKED, _UNCONFIRMED)
+        for row in tx.all(select(_ROW.no).where(state, _ROW.parked_ms < before_ms).limit(limit))
+    ]
+
+
+def surplus(tx: ReadTx, *, kept: int, limit: int) -> list[RowNo]:
+    """Numbers of unconfirmed messages beyond the newest `kept` of their receiver, some of them."""
+    found = tx.all(
+        select(_ROW.company_id, _ROW.channel, func.count().label("all"))
+        .where(_UNCONFIRMED)
+        .group_by(_ROW.company_id, _ROW.channel)
+        .having(func.count() > kept)
+    )
+    return [
+        row.no
+        for each in found
+        for row in tx.all(
+            select(_ROW.no)
+            .where(_UNCONFIRMED, _ROW.company_id == each.company_id, _ROW.channel == each.channel)
+            .order_by(_ROW.no)
+            .limit(min(each.all - kept, limit))
+        )
+    ]
 
 
 def forget(tx: WriteTx, numbers: Sequence[RowNo]) -> None:
-    """Forget messages that were given up."""
-    tx.run(delete(push_outbox).where(_PARKED, _ROW.no.in_(numbers)))
+    """Forget messages that were given up, or counted as delivered."""
+    tx.run(delete(push_outbox).where(_ROW.parked_ms.is_not(None), _ROW.no.in_(numbers)))
 
 
 def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
@@ -140,7 +176,8 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
     newest = func.max(_ROW.no).label("newest")
     parked = tx.all(select(func.count().label("all"), newest).where(_PARKED, of_company))[0]
     errors = tx.all(select(_ROW.last_error).where(_ROW.no == parked.newest)) if parked.all else []
-    return Counts(waiting.all, parked.all, waiting.oldest, errors[0].last_error if errors else None)
+    unconfirmed = tx.all(select(func.count().label("all")).where(_UNCONFIRMED, of_company))[0].all
+    return Counts(waiting.all, parked.all, unconfirmed, waiting.oldest, errors[0].last_error if errors else None)
 
 
 def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel] = tuple(Channel)) -> str | None:
@@ -200,7 +237,7 @@ def _select(which: Which, bodies: bool) -> Select[Any]:
 
 
 def _chosen(which: Which) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = [_PARKED]
+    found: list[ColumnElement[bool]] = [_UNCONFIRMED if which.unconfirmed else _PARKED]
     for column, value in (
         (_ROW.company_id, which.company_id),
         (_ROW.channel, which.channel),

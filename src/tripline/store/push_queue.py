@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import ARRAY, BigInteger, all_, bindparam, delete, select, tuple_, update
 
-from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, ms_of_no
 from tripline.domain.pushes import Channel
 from tripline.store import outbox
 from tripline.store.tables import company, push_outbox, push_secret
@@ -21,6 +21,7 @@ Key = tuple[CompanyId, Channel]
 ERROR_MAX: Final = 255
 _BEYOND: Final = 2**63 - 1
 _ROW: Final = push_outbox.c
+_COLUMNS: Final = (_ROW.no, _ROW.id, _ROW.sensor_id, _ROW.attempts, _ROW.due_ms, _ROW.since_ms)
 _WAITING: Final = _ROW.parked_ms.is_(None)
 _OF_RECEIVER: Final = (_ROW.company_id == bindparam("company_id"), _ROW.channel == bindparam("channel"))
 
@@ -34,6 +35,8 @@ class Row:
     sensor_id: SensorId
     attempts: int
     due_ms: int
+    since_ms: int | None = None
+    """When its time began anew, for its receiver answered again; None: it began with its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ _NEW_RECEIVERS: Final = Hot(
     "after",
 )
 _ROWS: Final = Hot(
-    select(_ROW.no, _ROW.id, _ROW.sensor_id, _ROW.attempts, _ROW.due_ms)
+    select(*_COLUMNS)
     .where(_WAITING, *_OF_RECEIVER, _ROW.no > bindparam("after"))
     .order_by(_ROW.no)
     .limit(bindparam("limit")),
@@ -96,7 +99,7 @@ _ROWS: Final = Hot(
 _place: Final = tuple_(_ROW.company_id, _ROW.channel, _ROW.no)
 # As `_ROWS`: by its equalities PostgreSQL would rather walk through everybody's rows in the order of their numbers.
 _ROWS_SHARED: Final = Hot(
-    select(_ROW.no, _ROW.id, _ROW.sensor_id, _ROW.attempts, _ROW.due_ms)
+    select(*_COLUMNS)
     .where(
         _WAITING,
         _place > tuple_(bindparam("company_id"), bindparam("channel"), bindparam("after")),
@@ -107,7 +110,7 @@ _ROWS_SHARED: Final = Hot(
     *("company_id", "channel", "after", "limit", "end"),
 )
 _LATE: Final = (
-    select(_ROW.no, _ROW.id, _ROW.sensor_id, _ROW.attempts, _ROW.due_ms)
+    select(*_COLUMNS)
     .where(_WAITING, *_OF_RECEIVER, _ROW.no > bindparam("behind"), _ROW.no <= bindparam("up_to"))
     .where(_ROW.no != all_(bindparam("known", type_=ARRAY(BigInteger))))
     .order_by(_ROW.no)
@@ -131,6 +134,16 @@ _ADDRESSES: Final = Hot(
     .select_from(company.outerjoin(push_secret, push_secret.c.company_id == company.c.id))
     .where(company.c.id == bindparam("company_id")),
     "company_id",
+)
+_UNCONFIRMED: Final = (
+    update(push_outbox)
+    .where(_ROW.no == bindparam("at"))
+    .values(
+        attempts=bindparam("tried"),
+        parked_ms=bindparam("due"),
+        unconfirmed_ms=bindparam("due"),
+        last_error=bindparam("error"),
+    )
 )
 _DONE: Final = delete(push_outbox).where(_ROW.no == bindparam("at"))
 _POSTPONE: Final = (
@@ -197,11 +210,18 @@ def addresses(tx: ReadTx, company_id: CompanyId) -> Addresses | None:
     return Addresses(*found[0]) if found else None
 
 
-def settle(tx: WriteTx, *, delivered: Sequence[RowNo], postponed: Sequence[Result], parked: Sequence[Result]) -> None:
-    """Write down what came of attempts; `due_ms` of what is given up is when that was."""
+def settle(
+    tx: WriteTx,
+    *,
+    delivered: Sequence[RowNo],
+    postponed: Sequence[Result],
+    parked: Sequence[Result],
+    unconfirmed: Sequence[Result] = (),
+) -> None:
+    """Write down what came of attempts; `due_ms` of what is given up or unconfirmed is when that was."""
     if delivered:
         tx.run(_DONE, [{"at": no} for no in sorted(delivered)])
-    for statement, results in ((_POSTPONE, postponed), (_PARK, parked)):
+    for statement, results in ((_POSTPONE, postponed), (_PARK, parked), (_UNCONFIRMED, unconfirmed)):
         if results:
             tx.run(statement, [_values(each) for each in sorted(results, key=lambda each: each.no)])
 
@@ -211,6 +231,7 @@ def park_waiting(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: i
     first = (
         select(_ROW.no)
         .where(_WAITING, _ROW.company_id == key[0], _ROW.channel == key[1].value, _ROW.no < before_no)
+        .where(_ROW.since_ms.is_(None) | (_ROW.since_ms < ms_of_no(RowNo(before_no))))
         .order_by(_ROW.no)
         .limit(limit)
         .with_for_update()

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from tripline.domain import ids
-from tripline.domain.pushes import Parked
+from tripline.domain import ids, pushes
+from tripline.domain.pushes import Mute, Parked
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Id, id_or_unset
 
@@ -16,11 +16,39 @@ _EXAMPLE: Final = "d3f1c2a0-c803-11ef-9d5c-6b1f6f2a4c11"
 _ID: Final[dict[str, object]] = {"examples": [{"id": _EXAMPLE}]}
 
 
+class MuteReceiver(msgspec.Struct, rename="camel", kw_only=True):
+    """A server that takes messages and never answers."""
+
+    channel: Annotated[str, Meta(description="its address: notify (`notifyHost`) or rpcNotify", examples=["notify"])]
+    state: Annotated[str, Meta(description="what it does, in words", examples=[pushes.MUTE])]
+    since_time: Annotated[int, Meta(description="since when, epoch ms", examples=[1735689602000])]
+    unconfirmed: Annotated[
+        int, Meta(description="messages that were delivered to it and never confirmed", examples=[40])
+    ]
+
+
 class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
     """How the sending to the company's server keeps up."""
 
     waiting: Annotated[int, Meta(description="messages that are yet to be delivered", examples=[3])]
     parked: Annotated[int, Meta(description="messages that were given up; they are kept for some time", examples=[12])]
+    unconfirmed: Annotated[
+        int,
+        Meta(
+            description="messages that a server took without answering; they are kept for some time, and sent again as"
+            " soon as it answers",
+            examples=[40],
+        ),
+    ]
+    mute: Annotated[
+        list[MuteReceiver],
+        Meta(
+            description="servers that take messages and never answer",
+            examples=[
+                [{"channel": "notify", "state": pushes.MUTE, "sinceTime": 1735689602000, "unconfirmed": 40}],
+            ],
+        ),
+    ]
     oldest_time: Annotated[
         int | None,
         Meta(
@@ -69,6 +97,13 @@ class Resend(msgspec.Struct, rename="camel", kw_only=True):
         str | None,
         Meta(description="only messages about this sensor", examples=["c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"]),
     ] = None
+    unconfirmed: Annotated[
+        bool | None,
+        Meta(
+            description="true: messages that were delivered and never confirmed, instead of those that were given up",
+            examples=[False],
+        ),
+    ] = None
 
 
 class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
@@ -89,6 +124,16 @@ class PushSecret(msgspec.Struct, rename="camel", kw_only=True):
             examples=[1735776002000],
         ),
     ]
+
+
+def mute(receiver: Mute) -> MuteReceiver:
+    """The record of a server that takes messages and never answers."""
+    return MuteReceiver(
+        channel=receiver.channel.published,
+        state=pushes.MUTE,
+        since_time=receiver.since_ms,
+        unconfirmed=receiver.unconfirmed,
+    )
 
 
 def parked(message: Parked) -> ParkedPush:

@@ -11,7 +11,8 @@ from tripline import observe
 from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
-from tripline.store import outbox, push_queue
+from tripline.ports import UNANSWERED
+from tripline.store import outbox, push_queue, push_receivers
 from tripline.store.outbox import Waiting
 from tripline.store.push_queue import Result
 from tripline.store.tables import push_outbox, push_secret
@@ -73,8 +74,101 @@ def test_counts_are_those_of_the_company(tmp_path):
 
     none, some, now_ms = play(tmp_path, scenario)
 
-    assert none == {"waiting": 0, "parked": 0, "oldestTime": None, "lastError": None}
-    assert some == {"waiting": 3, "parked": 1, "oldestTime": now_ms, "lastError": "HTTP status 404."}
+    assert none == {
+        "waiting": 0,
+        "parked": 0,
+        "unconfirmed": 0,
+        "mute": [],
+        "oldestTime": None,
+        "lastError": None,
+    }
+    assert some == {**none, "waiting": 3, "parked": 1, "oldestTime": now_ms, "lastError": "HTTP status 404."}
+
+
+async def unconfirmed(app, company_id, count, **how):
+    """So many messages that a mute receiver took; their ids."""
+    ids = await waiting(app, company_id, count, **how)
+    chosen = select(push_outbox.c.no).where(push_outbox.c.id.in_(ids))
+    taken = [Result(row.no, 1, app.now_ms, UNANSWERED) for row in await app.store.read(lambda tx: tx.all(chosen))]
+
+    def work(tx):
+        push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
+        key = (company_id, how.get("channel", Channel.NOTIFY))
+        push_receivers.silent(tx, key, since_ms=app.now_ms, readdressed_ms=0)
+
+    await app.store.write(work)
+    return ids
+
+
+def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirmed_messages(tmp_path):
+    async def scenario(app, admin, path):
+        _, other = await app.partner(admin, "p@p.example")
+        await unconfirmed(app, other.company_id, 1)
+        await unconfirmed(app, admin.company_id, 3)
+        await unconfirmed(app, admin.company_id, 2, channel=Channel.RPC_NOTIFY)
+        return await app.get(admin, path), await app.get(admin, f"{path}/parked", limit=10), app.now_ms
+
+    counts, listed, now_ms = play(tmp_path, scenario)
+
+    said = {"state": "takes messages and never answers", "sinceTime": now_ms}
+    assert (counts["waiting"], counts["parked"], counts["unconfirmed"]) == (0, 0, 5)
+    assert sorted(counts["mute"], key=lambda each: each["channel"]) == [
+        {"channel": "notify", **said, "unconfirmed": 3},
+        {"channel": "rpcNotify", **said, "unconfirmed": 2},
+    ]
+    assert listed["data"] == []
+
+
+@pytest.mark.parametrize(("body", "sent"), [({}, 1), ({"unconfirmed": False}, 1), ({"unconfirmed": True}, 3)])
+def test_unconfirmed_messages_are_sent_again_when_they_are_named(tmp_path, body, sent):
+    async def scenario(app, admin, path):
+        await parked(app, admin.company_id, 1)
+        await unconfirmed(app, admin.company_id, 3)
+        return await app.post(admin, f"{path}/resend", body), await app.get(admin, path)
+
+    answer, counts = play(tmp_path, scenario)
+
+    assert answer == {"count": sent}
+    assert counts["waiting"] == sent
+
+
+def test_resend_and_another_address_are_written_down_and_told_to_every_process(tmp_path):
+    async def scenario(app, admin, path):
+        company_id = admin.company_id
+        key = (company_id, Channel.NOTIFY)
+        await unconfirmed(app, company_id, 1)
+        found = []
+
+        async def look():
+            facts = await app.store.read(lambda tx: push_receivers.facts(tx, key))
+            found.append((facts.mute_ms > 0, facts.readdressed_ms > 0, facts.asked_ms > 0, facts.owed))
+
+        async def change(**body):
+            answer = await app.call(admin, "PUT", f"/company/{company_id}", body)
+            assert answer.status_code == 200
+            await look()
+
+        await change(region="Busan", notifyHost=HOST["notifyHost"])
+        await app.post(admin, f"{path}/resend", {})
+        await look()
+        app.signals.told.clear()
+        await change(notifyHost="http://other.example/")
+        return (
+            found,
+            app.signals.told,
+            await app.store.read(lambda tx: push_receivers.facts(tx, (company_id, Channel.RPC_NOTIFY)).readdressed_ms),
+            company_id,
+        )
+
+    found, told, rpc_readdressed_ms, company_id = play(tmp_path, scenario)
+
+    assert found == [
+        (True, False, False, True),
+        (True, False, True, True),
+        (False, True, True, True),
+    ]
+    assert (observe.SIGNAL_COMPANY_CHANGED, company_id) in told
+    assert rpc_readdressed_ms == 0
 
 
 def test_error_of_what_waits_comes_before_that_of_what_was_given_up(tmp_path):
@@ -182,7 +276,7 @@ def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
     assert [row.id for row in rows] == [before, ids[1]]
     assert (rows[1].attempts, rows[1].last_error) == (0, None)
     assert left == [ids[0], ids[2]]
-    assert told == [observe.SIGNAL_PUSH_DUE]
+    assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE]
 
 
 def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):

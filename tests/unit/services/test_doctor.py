@@ -7,8 +7,9 @@ from tests.support import rows
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.pushes import Channel
 from tripline.services import doctor
-from tripline.store import mail_outbox, outbox, push_queue
+from tripline.store import mail_outbox, outbox, push_queue, push_receivers
 from tripline.store.outbox import Waiting
 from tripline.store.push_queue import Result
 
@@ -122,6 +123,24 @@ def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
     text = f"notify of a company that is gone (c): 1 wait, the oldest for {waited_s // 60} minutes"
     assert found.well
     assert found.details == ((f"{text}; last error: {error}" if error else text,) if named else ())
+
+
+def test_m3_receivers_that_never_answer_are_named():
+    no = RowNo(ids.first_no(NOW_MS - 600_000))
+    key = (CompanyId("c"), Channel.NOTIFY)
+    with rows.memory() as tx:
+        outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
+        taken = [Result(no, 2, NOW_MS, "nothing")]
+        push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
+        push_receivers.silent(tx, key, since_ms=NOW_MS - 300_000, readdressed_ms=0)
+        found = push_finding(tx)
+
+    assert found.well
+    assert found.text == "0 messages to customers' servers wait; 1 delivered, unconfirmed"
+    assert found.details == (
+        "notify of a company that is gone (c): takes messages and never answers, for 5 minutes;"
+        " 1 messages delivered, unconfirmed",
+    )
 
 
 def test_ten_receivers_are_named_at_most():

@@ -12,11 +12,12 @@ from tripline.domain import access, companies
 from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.domain.companies import Company, Registration
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
+from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.services.accounts import links, registry
 from tripline.services.fleet import removal
 from tripline.services.tokens import TokenUnreadable
-from tripline.store import accounts, listing, people
+from tripline.store import accounts, listing, people, push_receivers
 from tripline.store import companies as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -96,12 +97,25 @@ def require_service_type(tx: ReadTx, *, actor: Actor, service_type: str) -> None
     _refuse_other(own(tx, actor=actor), service_type)
 
 
-def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any]) -> Company:
-    """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`."""
+def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any], now_ms: int) -> Company:
+    """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`.
+
+    What waits for a receiver with another address goes out at once.
+    """
     before = find_to_change(tx, actor=actor, company_id=company_id)
     details = companies.changed(before, named)
     rows.change(tx, company_id, details)
-    return replace(before, **asdict(details))
+    after = replace(before, **asdict(details))
+    moved = [channel for channel in Channel if _address(before, channel) != _address(after, channel)]
+    push_receivers.readdressed(tx, company_id, moved, now_ms=now_ms)
+    return after
+
+
+def _address(company: Company, channel: Channel) -> tuple[object, ...]:
+    """The fields that say where messages go."""
+    if channel is Channel.NOTIFY:
+        return (company.notify_host,)
+    return company.rpc_notify_host, company.rpc_notify_port, company.rpc_notify_base_path
 
 
 def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:

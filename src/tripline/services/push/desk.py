@@ -10,9 +10,9 @@ from typing import Final
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, TimeIds
-from tripline.domain.pushes import Parked
+from tripline.domain.pushes import Channel, Mute, Parked
 from tripline.services.push import secrets
-from tripline.store import companies, push_parked
+from tripline.store import companies, push_parked, push_queue, push_receivers
 from tripline.store.journeys import Span
 from tripline.store.push_parked import Counts, Which
 from tripline.store.push_secrets import Secret
@@ -36,6 +36,12 @@ def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
     return counted if failed is None else replace(counted, last_error=failed)
 
 
+def mute(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Sequence[Mute]:
+    """The company's receivers that take messages and never answer. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return push_receivers.mute(tx, company_id)
+
+
 def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
     """A page of what was given up. Raises `NotFound`, `Forbidden` or `listing.UnknownOffset`."""
     admit(tx, actor=actor, company_id=company_id)
@@ -45,7 +51,7 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
 def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int) -> int:
     """Send some of what was given up again; how many, `RESENT_AT_ONCE` when there may be more.
 
-    `which` names the company. Raises `NotFound` or `Forbidden`.
+    What waits goes out at once, too. `which` names the company. Raises `NotFound` or `Forbidden`.
     """
     assert which.company_id is not None
     admit(tx, actor=actor, company_id=which.company_id)
@@ -54,6 +60,9 @@ def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int
 
 def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
     """As `resend`, for the operator of the machine."""
+    company_id = which.company_id
+    keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
+    push_receivers.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
     return push_parked.resend(tx, which, ids=ids, now_ms=now_ms, limit=RESENT_AT_ONCE)
 
 

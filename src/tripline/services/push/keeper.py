@@ -1,13 +1,20 @@
-"""Keeps the push outbox: forgets what was given up long ago, and counts what waits for the metrics."""
+"""Keeps the push outbox: forgets what was given up long ago or is too much, and counts what waits for the metrics."""
 
 import asyncio
 from typing import Final
 
 from tripline import config
-from tripline.observe import PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_WAITING, logger
+from tripline.observe import (
+    PUSH_MUTE,
+    PUSH_OLDEST_SECONDS,
+    PUSHES_PARKED,
+    PUSHES_UNCONFIRMED,
+    PUSHES_WAITING,
+    logger,
+)
 from tripline.ports import Clock
 from tripline.services import rounds
-from tripline.store import push_parked
+from tripline.store import push_parked, push_receivers
 from tripline.store.transactions import Store
 
 EVERY_S: Final = 30.0
@@ -25,6 +32,7 @@ class Keeper:
     def __init__(self, *, store: Store, settings: config.Push, clock: Clock) -> None:
         self._store = store
         self._kept_ms = round(settings.parked_days * _MS_PER_DAY)
+        self._unconfirmed_kept = settings.unconfirmed_kept
         self._clock = clock
         self._purge_s = 0.0
 
@@ -43,18 +51,28 @@ class Keeper:
         return 0
 
     async def purge(self) -> int:
-        """Forget a batch of what was given up long ago; how many. Raises `Outage`."""
+        """Forget a batch of what was given up or unconfirmed long ago, or unconfirmed beyond the number that is kept.
+
+        How many. Raises `Outage`.
+        """
         before_ms = self._clock() - self._kept_ms
         # Looked for beside the thread that writes: there may be a million of them, and hardly ever an old one.
         found = await self._store.read(lambda tx: push_parked.old(tx, before_ms=before_ms, limit=BATCH))
+        kept = self._unconfirmed_kept
+        surplus = await self._store.read(lambda tx: push_parked.surplus(tx, kept=kept, limit=BATCH))
+        if surplus:
+            log.warning("push.unconfirmed_forgotten", messages=len(surplus))
+            found += surplus
         if found:
             await self._store.write(lambda tx: push_parked.forget(tx, found), locked=True)
         return len(found)
 
     async def count(self) -> None:
         """Set the metrics to what is there. Raises `Outage`."""
-        counted = await self._store.read(push_parked.counts)
+        counted, mute = await self._store.read(lambda tx: (push_parked.counts(tx), push_receivers.mute_count(tx)))
         PUSHES_WAITING.set(counted.waiting)
         PUSHES_PARKED.set(counted.parked)
+        PUSHES_UNCONFIRMED.set(counted.unconfirmed)
+        PUSH_MUTE.set(mute)
         oldest_ms = counted.oldest_ms
         PUSH_OLDEST_SECONDS.set(0 if oldest_ms is None else max(0, self._clock() - oldest_ms) / 1_000)

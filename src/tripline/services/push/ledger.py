@@ -5,16 +5,16 @@ A process that ends before that sends the messages of the last moment again, eac
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tripline.domain.ids import RowNo
 from tripline.observe import logger
 from tripline.services import rounds
-from tripline.store import push_queue
+from tripline.store import push_queue, push_receivers
 from tripline.store.push_queue import Key, Result
-from tripline.store.transactions import Store
+from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
 """How long results gather before they are written down."""
@@ -32,6 +32,10 @@ class _Page:
     delivered: list[RowNo] = field(default_factory=list)
     postponed: list[Result] = field(default_factory=list)
     parked: list[Result] = field(default_factory=list)
+    unconfirmed: list[Result] = field(default_factory=list)
+    mute: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    """Receivers that never answer: since when, and when their address had changed last."""
+    waiters: list[asyncio.Future[None]] = field(default_factory=list)
     receivers: dict[Key, list[RowNo]] = field(default_factory=dict)
     """What is done with, by receiver."""
     failed: Counter[Key] = field(default_factory=Counter)
@@ -43,7 +47,19 @@ class _Page:
         return {"company": key[0], "channel": key[1].value, "error": self.errors[key]}
 
     def __len__(self) -> int:
-        return len(self.delivered) + len(self.postponed) + len(self.parked)
+        return len(self.delivered) + len(self.postponed) + len(self.parked) + len(self.unconfirmed)
+
+    def write(self, tx: WriteTx) -> None:
+        """Write all of it down."""
+        push_queue.settle(
+            tx,
+            delivered=self.delivered,
+            postponed=self.postponed,
+            parked=self.parked,
+            unconfirmed=self.unconfirmed,
+        )
+        for key, (since_ms, readdressed_ms) in self.mute.items():
+            push_receivers.silent(tx, key, since_ms=since_ms, readdressed_ms=readdressed_ms)
 
 
 class Ledger:
@@ -83,6 +99,24 @@ class Ledger:
         self._page.errors[key] = result.error
         self._wake()
 
+    def unconfirmed(self, key: Key, results: Sequence[Result]) -> None:
+        """The messages count as delivered, though nobody answered."""
+        self._page.unconfirmed.extend(results)
+        self._page.receivers.setdefault(key, []).extend(result.no for result in results)
+        self._wake()
+
+    def mute(self, key: Key, *, since_ms: int, readdressed_ms: int) -> None:
+        """The receiver takes messages and never answers; there is an unconfirmed one."""
+        self._page.mute[key] = (since_ms, readdressed_ms)
+
+    async def flushed(self) -> None:
+        """Return when everything that was told so far is written down."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._page.waiters.append(waiter)
+        self._some.set()
+        self._many.set()
+        await waiter
+
     def end(self) -> None:
         """Write down what is there, then let `run` return."""
         self._ended = True
@@ -100,6 +134,9 @@ class Ledger:
             self._many.clear()
             if len(page) and not await self._kept(page):
                 return
+            for waiter in page.waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
             if self._ended and not len(self._page):
                 return
 
@@ -114,12 +151,7 @@ class Ledger:
         """Write the page down, however often it takes; False when the store is away at the end."""
         while True:
             try:
-                await self._store.write(
-                    lambda tx: push_queue.settle(
-                        tx, delivered=page.delivered, postponed=page.postponed, parked=page.parked
-                    ),
-                    locked=True,
-                )
+                await self._store.write(page.write, locked=True)
                 break
             except Exception as error:  # noqa: BLE001  nothing is forgotten, whatever stood in its way
                 rounds.report(error, log, failed="push.error", outage="push.outage")

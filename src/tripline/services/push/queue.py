@@ -2,8 +2,14 @@
 
 Messages of one sensor form a lane: one after the other, in the order of their numbers. Lanes go side by side. A message
 that fails holds up its lane alone; the rest of the lane is then dropped from memory and read again when it is its turn.
-A receiver that fails again and again is down: it is asked one message at a time, with rests between, and nothing more
-is read for it; the first answer from it makes everything due.
+A receiver that fails again and again, whatever the sensor, is down: it is asked one message at a time, with rests
+between, and nothing more is read for it; the first answer from it makes everything due. One sensor whose messages fail
+holds up no other.
+
+A receiver that takes a message twice and answers neither time is mute (push.md M1 to M3): from then on each message is
+sent once and counts as delivered, unconfirmed. While the second attempt decides, other messages that went unanswered
+wait for what it says. The first status line ends the state, and what nobody confirmed is put in line again before
+anything else is sent (`released`).
 
 Only values: `now_ms` comes in, nothing is awaited. Not here: reading and sending (`pusher.py`), pauses (`schedule.py`).
 """
@@ -11,11 +17,11 @@ Only values: `now_ms` comes in, nothing is awaited. Not here: reading and sendin
 import heapq
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from tripline.domain.ids import RowNo, SensorId, ms_of_no
 from tripline.services.push import schedule
+from tripline.services.push.lane import Lane
 from tripline.services.push.schedule import Outcome
 from tripline.store.push_queue import Row
 
@@ -24,7 +30,7 @@ WINDOW: Final = 500
 BATCH: Final = 250
 """Messages read at once."""
 DOWN_AFTER: Final = 3
-"""Failures in a row, of any lanes, after which the receiver counts as down."""
+"""Failures in a row, each of another lane, after which the receiver counts as down."""
 UNPROVEN: Final = 2
 """Requests at the same time to a receiver that has not answered yet, or whose last request failed."""
 RESTS_MS: Final = (1_000, 5_000, 30_000)
@@ -33,33 +39,14 @@ LOST_HOPE: Final = 5
 """Attempts of a message after which those as old are given up with it while the receiver is down."""
 
 
-@dataclass(slots=True, eq=False)
-class _Lane:
-    sensor_id: SensorId
-    rows: deque[Row] = field(default_factory=deque)
-    failing: bool = False
-    """Whether the first message failed before: nothing else of the lane is in memory."""
-    cut_no: RowNo | None = None
-    """The first message of the lane that was left out of memory, and with it all that follow."""
-    waits: int = 0
-    """Tells the heap's present entry of this lane from former ones; 0 when it does not wait."""
-
-    def put(self, row: Row) -> None:
-        """Put a message in its place; not before the first one, which may be under way."""
-        place = len(self.rows)
-        while place > 1 and self.rows[place - 1].no > row.no:
-            place -= 1
-        self.rows.insert(place, row)
-
-
 class Queue:
     """The messages of one receiver."""
 
     def __init__(self, *, patience_ms: int) -> None:
         self._patience_ms = patience_ms
-        self._lanes: dict[SensorId, _Lane] = {}
-        self._ready: deque[_Lane] = deque()
-        self._waiting: list[tuple[int, int, _Lane]] = []
+        self._lanes: dict[SensorId, Lane] = {}
+        self._ready: deque[Lane] = deque()
+        self._waiting: list[tuple[int, int, Lane]] = []
         self._entries = 0
         self._known: set[RowNo] = set()
         self._forgotten: list[RowNo] = []
@@ -68,34 +55,90 @@ class Queue:
         self._rewound = False
         self._more = True
         self._failures = 0
+        """In a row, of any lanes."""
+        self._failed: set[SensorId] = set()
+        """Lanes that failed since the last success; `DOWN_AFTER` of them at most."""
+        self._rests = 0
+        """Failures since the receiver is down."""
         self._proven = False
         self._rest_until_ms = 0
+        self._hurried_ms = 0
+        """What was tried before this instant is due at once."""
+        self._doubt: RowNo | None = None
+        """The message that went unanswered first; its next attempt decides whether the receiver is mute."""
+        self._suspended: list[tuple[Lane, int]] = []
+        """Lanes whose message went unanswered meanwhile, and when it is due if the receiver is not mute."""
+        self.mute = False
+        """Whether the receiver takes messages and never answers."""
+        self._owed = False
+        """Whether messages are kept that nobody confirmed."""
+        self.releasing = False
+        """Whether these are to be put in line again before anything is sent."""
         self.running = 0
         """Messages under way."""
 
     @property
     def down(self) -> bool:
-        """Whether the receiver failed too often in a row."""
-        return self._failures >= DOWN_AFTER
+        """Whether messages of several sensors failed in a row."""
+        return len(self._failed) >= DOWN_AFTER
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is in memory, as far as is known nothing waits, and nothing is under way."""
-        return not (self._lanes or self._more or self._reading or self._known or self.running)
+        """Whether nothing is in memory, as far as is known nothing waits, and nothing is under way.
+
+        Never of a mute receiver: an answer may come yet.
+        """
+        busy = self._lanes or self._more or self._reading or self._known or self.running
+        return not (busy or self.mute or self.releasing)
+
+    @property
+    def unwell(self) -> bool:
+        """Whether something waits for a pause to end, or the receiver is mute."""
+        return bool(self._waiting or self._failures or self.mute)
 
     @property
     def slots(self) -> int:
         """Requests at the same time that the receiver's behaviour allows; the settings allow fewer."""
         if self.down:
             return 1
-        return WINDOW if self._proven and not self._failures else UNPROVEN
+        return WINDOW if self.mute or (self._proven and not self._failures) else UNPROVEN
+
+    # What was written down of the receiver, and what ends its pauses.
+
+    def begin(self, *, mute: bool, owed: bool, hurried_ms: int) -> None:
+        """Go on where another process, or the one before, left off; before anything is admitted."""
+        self.mute, self._owed, self._hurried_ms = mute, owed, hurried_ms
+
+    def hurry(self, now_ms: int, *, readdressed: bool) -> None:
+        """End every pause: somebody asked for it, or the receiver has another address and is not known yet."""
+        self._forgive()
+        self._hurried_ms = now_ms
+        if readdressed:
+            self.mute = self._proven = False
+        self._dispel_doubt()
+        self._wake(now_ms, everything=True)
+
+    def heard(self, now_ms: int) -> None:
+        """A status line came on a connection that listened on."""
+        self._answered(now_ms, well=True)
+
+    def released(self) -> None:
+        """What nobody confirmed is in line again, where it stood: read everything anew. Nothing is under way."""
+        self._lanes.clear()
+        self._ready.clear()
+        self._waiting.clear()
+        self._known.clear()
+        self._suspended.clear()
+        self._doubt = None
+        self.releasing, self._rewound = False, self._reading
+        self._more, self._after = True, RowNo(0)
 
     # Reading: `wants_more`, then `reading`, then `admit` or `not_read`.
 
     @property
     def wants_more(self) -> bool:
         """Whether messages may wait that are not in memory, and there is room for them."""
-        if not self._more or self._reading or len(self._known) > WINDOW - BATCH:
+        if self.releasing or not self._more or self._reading or len(self._known) > WINDOW - BATCH:
             return False
         return not (self.down and self._lanes)
 
@@ -151,7 +194,7 @@ class Queue:
 
     def due_ms(self, now_ms: int) -> int | None:
         """When `take` may have something: now or later; None while nothing waits."""
-        if self.down and self.running:
+        if self.releasing or (self.down and self.running):
             return None
         rest_ms = self._rest_until_ms if self.down else 0
         if self._ready:
@@ -162,7 +205,7 @@ class Queue:
 
     def take(self, now_ms: int) -> Row | None:
         """The next message to send now; its lane waits until it is settled."""
-        if self.down and (self.running or now_ms < self._rest_until_ms):
+        if self.releasing or (self.down and (self.running or now_ms < self._rest_until_ms)):
             return None
         self._wake(now_ms)
         if not self._ready:
@@ -177,36 +220,28 @@ class Queue:
 
     def vanished(self, row: Row) -> None:
         """It waits no longer: somebody deleted it or gave it up."""
-        self.running -= 1
         self._known.discard(row.no)
-        self._go_on(self._lanes[row.sensor_id])
+        self.give_up(row)
 
     def give_up(self, row: Row) -> None:
         """It is given up without an attempt."""
         self.running -= 1
+        if row.no == self._doubt:
+            self._dispel_doubt()
         self._go_on(self._lanes[row.sensor_id])
 
     def settle(self, row: Row, outcome: Outcome, *, now_ms: int) -> int | None:
         """An attempt ended so: when the message is due again, or None when it was delivered or is given up."""
         self.running -= 1
         row.attempts += 1
-        if outcome is Outcome.FAILED:
-            self._failures += 1
-            if self.down:
-                self._rest_until_ms = now_ms + RESTS_MS[min(self._failures - DOWN_AFTER, len(RESTS_MS) - 1)]
-        else:
-            self._answered(now_ms)
+        if outcome in (Outcome.FAILED, Outcome.LOST):
+            self._fail(row, now_ms)
+        if outcome.answered:
+            self._answered(now_ms, well=outcome is not Outcome.FAILED)
+        elif row.no == self._doubt:
+            self._dispel_doubt()
         lane = self._lanes[row.sensor_id]
-        due_ms = None
-        if outcome is not Outcome.DELIVERED:
-            due_ms = schedule.next_due_ms(
-                outcome,
-                attempts=row.attempts,
-                no=row.no,
-                since_ms=ms_of_no(row.no),
-                now_ms=now_ms,
-                patience_ms=self._patience_ms,
-            )
+        due_ms = None if outcome is Outcome.DELIVERED else self._next_due_ms(row, outcome, now_ms)
         if due_ms is None:
             self._go_on(lane)
         else:
@@ -214,15 +249,54 @@ class Queue:
             self._wait(lane, due_ms)
         return due_ms
 
+    def unanswered(self, row: Row, *, now_ms: int) -> tuple[int | None, list[Row]]:
+        """The receiver took the message and did not answer: when it is due again, and what counts as delivered now.
+
+        Neither: its time is over, and it is given up.
+        """
+        self.running -= 1
+        row.attempts += 1
+        lane = self._lanes[row.sensor_id]
+        if self.mute or self.releasing:
+            return None, [self._unconfirmed(lane)]
+        if row.no == self._doubt:
+            self.mute = self._owed = True
+            self._forgive()
+            suspended, self._suspended, self._doubt = self._suspended, [], None
+            return None, [self._unconfirmed(each) for each in (lane, *(each for each, _ in suspended))]
+        due_ms = self._next_due_ms(row, Outcome.UNANSWERED, now_ms)
+        if due_ms is None:
+            self._go_on(lane)
+            return None, []
+        self._hold(lane)
+        if self._doubt is None:
+            self._doubt = row.no
+            if row.since_ms is None:
+                due_ms = min(due_ms, now_ms + schedule.PAUSES_MS[0])
+            self._wait(lane, due_ms)
+        else:
+            self._suspended.append((lane, due_ms))
+        return due_ms, []
+
     def hopeless(self, row: Row) -> bool:
         """Whether a message that was just given up takes all that are as old with it: the receiver has been down."""
-        return self.down and row.attempts >= LOST_HOPE
+        return self._failures >= DOWN_AFTER and row.attempts >= LOST_HOPE
+
+    def _next_due_ms(self, row: Row, outcome: Outcome, now_ms: int) -> int | None:
+        return schedule.next_due_ms(
+            outcome,
+            attempts=row.attempts,
+            no=row.no,
+            since_ms=ms_of_no(row.no) if row.since_ms is None else row.since_ms,
+            now_ms=now_ms,
+            patience_ms=self._patience_ms,
+        )
 
     def _admit(self, row: Row, now_ms: int) -> None:
         lane = self._lanes.get(row.sensor_id)
         if lane is None:
-            lane = self._lanes[row.sensor_id] = _Lane(row.sensor_id)
-            if row.attempts and row.due_ms > now_ms and not self._proven:
+            lane = self._lanes[row.sensor_id] = Lane(row.sensor_id)
+            if row.attempts and row.due_ms > now_ms and not self._proven and not self._is_hurried(row):
                 lane.failing = True
                 self._wait(lane, row.due_ms)
             else:
@@ -233,19 +307,48 @@ class Queue:
         lane.put(row)
         self._known.add(row.no)
 
-    def _hold(self, lane: _Lane) -> None:
+    def _is_hurried(self, row: Row) -> bool:
+        """Whether the message was tried before every pause was ended."""
+        return row.due_ms - schedule.pause_ms(row.attempts, no=row.no) < self._hurried_ms
+
+    def _unconfirmed(self, lane: Lane) -> Row:
+        """Count the lane's first message as delivered."""
+        row = lane.rows[0]
+        self._go_on(lane)
+        return row
+
+    def _fail(self, row: Row, now_ms: int) -> None:
+        self._failures += 1
+        if not self.down:
+            self._failed.add(row.sensor_id)
+        if self.down:
+            self._rest_until_ms = now_ms + RESTS_MS[min(self._rests, len(RESTS_MS) - 1)]
+            self._rests += 1
+
+    def _forgive(self) -> None:
+        self._failures = self._rests = self._rest_until_ms = 0
+        self._failed.clear()
+
+    def _dispel_doubt(self) -> None:
+        """The receiver is not mute, or not known to be: what went unanswered waits like everything that failed."""
+        self._doubt = None
+        suspended, self._suspended = self._suspended, []
+        for lane, due_ms in suspended:
+            self._wait(lane, due_ms)
+
+    def _hold(self, lane: Lane) -> None:
         """Keep of a lane nothing but its first message, which failed."""
         lane.failing = True
         while len(lane.rows) > 1:
             lane.cut_no = lane.rows.pop().no
             self._known.discard(lane.cut_no)
 
-    def _wait(self, lane: _Lane, due_ms: int) -> None:
+    def _wait(self, lane: Lane, due_ms: int) -> None:
         self._entries += 1
         lane.waits = self._entries
         heapq.heappush(self._waiting, (due_ms, lane.waits, lane))
 
-    def _go_on(self, lane: _Lane) -> None:
+    def _go_on(self, lane: Lane) -> None:
         """The lane's first message is done with."""
         lane.rows.popleft()
         lane.failing = False
@@ -258,12 +361,18 @@ class Queue:
             self._more = True
             self._rewound = self._reading
 
-    def _answered(self, now_ms: int) -> None:
-        """The receiver is there: what failed before is due at once, when it had been down or is heard for the first
-        time."""
+    def _answered(self, now_ms: int, *, well: bool) -> None:
+        """A status line came: the receiver is not mute. One that is well is there: what failed before is due at once,
+        when it had been down or is heard for the first time."""
+        self._dispel_doubt()
+        if self.mute or self._owed:
+            self.mute, self._owed, self.releasing = False, False, True
+        if not well:
+            return
         if self.down or not self._proven:
             self._wake(now_ms, everything=True)
-        self._failures, self._proven = 0, True
+        self._forgive()
+        self._proven = True
 
     def _wake(self, now_ms: int, *, everything: bool = False) -> None:
         while self._waiting and (everything or self._waiting[0][0] <= now_ms):

@@ -23,7 +23,14 @@ class Outcome(Enum):
     DELIVERED = "2xx"
     GONE = "410: the receiver wants this no more"
     REFUSED = "another 4xx: the receiver is there, and does not take this message"
-    FAILED = "anything else, or no status at all: the receiver is not well"
+    FAILED = "another status: the receiver is not well"
+    LOST = "no status: the connection failed, or ended, or carried no HTTP"
+    UNANSWERED = "the receiver took the whole request, and neither a byte nor the end came in time (M1)"
+
+    @property
+    def answered(self) -> bool:
+        """Whether a status line came."""
+        return self not in (Outcome.LOST, Outcome.UNANSWERED)
 
 
 def outcome_of(status: int) -> Outcome:

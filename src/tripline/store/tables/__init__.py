@@ -41,7 +41,7 @@ from tripline.store.tables.fleet import (
     vehicle_user,
 )
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
-from tripline.store.tables.outbox import mail_outbox, push_outbox, push_secret
+from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_secret
 
 __all__ = [
     "account",
@@ -67,6 +67,7 @@ __all__ = [
     "password_link",
     "push_claim",
     "push_outbox",
+    "push_receiver",
     "push_secret",
     "refresh_session",
     "rejected_message",

@@ -37,6 +37,12 @@ push_outbox = Table(
     Column("request_id", Uuid, comment="of an RPC result"),
     Column("method", String(255), comment="of an RPC result"),
     Column("parked_ms", BigInteger, comment="when it was given up; it is sent again on demand only"),
+    Column(
+        "unconfirmed_ms",
+        BigInteger,
+        comment="when it counted as delivered though nobody answered; parked_ms is set too",
+    ),
+    Column("since_ms", BigInteger, comment="of one that was unconfirmed: its time began anew here"),
     comment="messages to customers' servers",
 )
 Index(
@@ -51,8 +57,28 @@ Index(
     "ix_push_outbox_parked",
     push_outbox.c.company_id,
     push_outbox.c.no,
-    sqlite_where=text("parked_ms IS NOT NULL"),
-    postgresql_where=text("parked_ms IS NOT NULL"),
+    sqlite_where=text("parked_ms IS NOT NULL AND unconfirmed_ms IS NULL"),
+    postgresql_where=text("parked_ms IS NOT NULL AND unconfirmed_ms IS NULL"),
+)
+Index(
+    "ix_push_outbox_unconfirmed",
+    push_outbox.c.company_id,
+    push_outbox.c.channel,
+    push_outbox.c.no,
+    sqlite_where=text("unconfirmed_ms IS NOT NULL"),
+    postgresql_where=text("unconfirmed_ms IS NOT NULL"),
+)
+
+
+push_receiver = Table(
+    "push_receiver",
+    metadata,
+    Column("company_id", Uuid, primary_key=True),
+    Column("channel", String(16), primary_key=True),
+    Column("mute_ms", BigInteger, comment="since when it takes messages and never answers"),
+    Column("readdressed_ms", BigInteger, comment="when its address changed last"),
+    Column("asked_ms", BigInteger, comment="when somebody last asked to send at once"),
+    comment="what has to be known of customers' servers after a restart",
 )
 
 

@@ -276,3 +276,233 @@ def test_whatever_comes_of_attempts_each_sensor_is_in_order_and_nothing_is_left(
     for sensor in set(sensors):
         places = [place for place, _ in box.sent if sensors[place] == sensor]
         assert places == sorted(places)
+
+
+# Mute receivers (push.md M1 to M3)
+
+
+class Silent:
+    """A queue whose messages are all in memory, over a receiver that says nothing."""
+
+    def __init__(self, *rows):
+        self.now_ms = NOW_MS
+        self.queue = Queue(patience_ms=DAY_MS)
+        self.admit(*rows)
+
+    def admit(self, *rows):
+        self.queue.more()
+        self.queue.reading()
+        self.queue.admit(rows, now_ms=self.now_ms)
+
+    def take(self):
+        return self.queue.take(self.now_ms)
+
+    def unanswered(self, taken):
+        """When it is due again, from now, and the places of what counts as delivered."""
+        due_ms, unconfirmed = self.queue.unanswered(taken, now_ms=self.now_ms)
+        return None if due_ms is None else due_ms - self.now_ms, [each.no - FIRST for each in unconfirmed]
+
+    def become_mute(self):
+        assert self.unanswered(self.take()) == (1_000, [])
+        self.now_ms += 1_000
+        return self.unanswered(self.take())
+
+
+def test_m2_message_that_goes_unanswered_is_sent_once_more_and_then_counts_as_delivered():
+    box = Silent(row(1), row(2), row(3))
+
+    assert box.unanswered(box.take()) == (1_000, [])
+    assert (box.take(), box.queue.mute) == (None, False)
+    box.now_ms += 1_000
+    assert box.unanswered(box.take()) == (None, [1])
+    assert box.queue.mute
+    assert not box.queue.down
+
+
+def test_m2_each_message_to_a_mute_receiver_is_sent_once():
+    box = Silent(row(1), row(2), row(3))
+    box.become_mute()
+    box.admit(row(2), row(3))
+
+    assert [box.unanswered(box.take()) for _ in range(2)] == [(None, [2]), (None, [3])]
+    assert box.take() is None
+
+
+def test_m2_messages_that_went_unanswered_beside_the_first_count_with_it_and_are_not_sent_twice():
+    box = Silent(row(1, "a"), row(2, "b"), row(3, "c"))
+    first, *others = [box.take() for _ in range(3)]
+
+    assert box.unanswered(first) == (1_000, [])
+    assert [box.unanswered(each)[1] for each in others] == [[], []]
+    box.now_ms += 60_000
+    again = box.take()
+    assert (again.no - FIRST, box.take()) == (1, None)
+    assert box.unanswered(again) == (None, [1, 2, 3])
+
+
+def test_m3_answer_to_the_second_attempt_makes_the_others_due_as_after_any_failure():
+    box = Silent(row(1, "a"), row(2, "b"))
+    first, other = box.take(), box.take()
+    box.unanswered(first)
+    box.unanswered(other)
+    box.now_ms += 1_000
+
+    assert box.queue.settle(box.take(), DELIVERED, now_ms=box.now_ms) is None
+    assert not box.queue.mute
+    assert box.take().no - FIRST == 2
+
+
+def test_doubt_ends_with_a_connection_that_fails():
+    box = Silent(row(1, "a"), row(2, "b"))
+    first, other = box.take(), box.take()
+    box.unanswered(first)
+    box.unanswered(other)
+    box.now_ms += 1_000
+
+    box.queue.settle(box.take(), Outcome.LOST, now_ms=box.now_ms)
+    assert not box.queue.mute
+    assert box.take().no - FIRST == 2
+
+
+def test_doubt_ends_with_its_message():
+    box = Silent(row(1, "a"), row(2, "b"))
+    first, other = box.take(), box.take()
+    box.unanswered(first)
+    box.unanswered(other)
+    box.now_ms += 1_000
+
+    box.queue.vanished(box.take())
+    assert box.take().no - FIRST == 2
+
+
+def test_m3_first_status_line_ends_the_state_and_nothing_is_sent_before_the_unconfirmed_are_in_line_again():
+    for code in (DELIVERED, GONE, REFUSED, FAILED):
+        box = Silent(row(1), row(2), row(3))
+        box.become_mute()
+        box.admit(row(2), row(3))
+        box.queue.settle(box.take(), code, now_ms=box.now_ms)
+
+        assert (box.queue.mute, box.queue.releasing) == (False, True)
+        assert (box.take(), box.queue.due_ms(box.now_ms), box.queue.wants_more) == (None, None, False)
+        box.queue.released()
+        box.queue.reading()
+        box.queue.admit([row(1, attempts=2), row(3)], now_ms=box.now_ms)
+        assert box.take().no - FIRST == 1
+
+
+def test_m3_status_line_on_a_connection_that_listened_ends_the_state():
+    box = Silent(row(1))
+    box.become_mute()
+
+    box.queue.heard(box.now_ms)
+
+    assert (box.queue.mute, box.queue.releasing) == (False, True)
+
+
+def test_m3_request_under_way_when_the_state_ends_counts_as_unconfirmed_too():
+    box = Silent(row(1), row(2, "b"))
+    taken = box.take()
+    box.become_mute()
+    box.queue.heard(box.now_ms)
+
+    assert box.unanswered(taken) == (None, [taken.no - FIRST])
+
+
+def test_m3_reading_that_was_under_way_when_the_state_ended_is_thrown_away():
+    box = Silent(row(1), row(2))
+    box.become_mute()
+    box.queue.more()
+    box.queue.reading()
+    box.queue.heard(box.now_ms)
+    box.queue.released()
+    box.queue.admit([row(2)], now_ms=box.now_ms)
+
+    assert box.take() is None
+    assert box.queue.reading() == 0
+
+
+def test_message_sent_again_after_silence_has_its_full_time_but_no_second_prompt_attempt():
+    later_ms = NOW_MS + 2 * DAY_MS
+    box = Silent()
+    box.now_ms = later_ms
+    box.admit(Row(RowNo(FIRST + 1), "id", SensorId("a"), 2, later_ms, later_ms))
+
+    assert box.unanswered(box.take()) == (30_000, [])
+
+
+def test_message_whose_time_is_over_is_given_up_when_it_goes_unanswered():
+    box = Silent(row(1), row(2))
+    box.now_ms += DAY_MS
+
+    assert box.unanswered(box.take()) == (None, [])
+    assert not box.queue.mute
+
+
+def test_state_that_was_written_down_holds_after_a_restart():
+    box = Silent()
+    box.queue.begin(mute=True, owed=True, hurried_ms=0)
+    box.admit(row(1))
+
+    assert box.unanswered(box.take()) == (None, [1])
+
+
+def test_unconfirmed_of_another_address_wait_for_its_first_status_line():
+    box = Silent()
+    box.queue.begin(mute=False, owed=True, hurried_ms=0)
+    box.admit(row(1))
+
+    box.queue.settle(box.take(), DELIVERED, now_ms=box.now_ms)
+
+    assert box.queue.releasing
+
+
+# Repaired receivers
+
+
+def test_sensor_whose_messages_fail_again_and_again_holds_up_no_other_sensor():
+    box = Outbox(*(row(place, "a") for place in range(5)))
+    for _ in range(6):
+        box.drain(lambda _: FAILED)
+        box.now_ms = box.queue.due_ms(box.now_ms)
+    box.now_ms -= 1
+    box.rows.update({each.no: each for each in (row(10, "b"), row(11, "c"))})
+    box.queue.more()
+
+    assert not box.queue.down
+    assert box.drain()[:2] == [10, 11]
+
+
+def test_pauses_end_when_somebody_asks_for_it():
+    box = Outbox(*(row(place, f"s{place % 6}") for place in range(24)))
+    for _ in range(20):
+        box.drain(lambda _: FAILED)
+        box.now_ms = max(box.now_ms + 1, box.queue.due_ms(box.now_ms))
+    box.now_ms -= 1
+    assert box.drain() == []
+
+    box.queue.hurry(box.now_ms, readdressed=False)
+
+    assert sorted(box.drain()) == list(range(24))
+
+
+def test_another_address_is_not_known_and_not_mute():
+    box = Silent(row(1), row(2))
+    box.become_mute()
+    box.admit(row(2))
+
+    box.queue.hurry(box.now_ms, readdressed=True)
+
+    assert (box.queue.mute, box.queue.slots) == (False, UNPROVEN)
+    assert box.unanswered(box.take()) == (1_000, [])
+
+
+def test_message_that_was_tried_before_pauses_ended_is_due_at_once_after_a_restart():
+    box = Silent()
+    box.queue.begin(mute=False, owed=False, hurried_ms=NOW_MS)
+    box.now_ms += 60_000
+    box.admit(
+        row(1, "a", attempts=5, due_ms=NOW_MS + 3_000_000),
+        row(2, "b", attempts=1, due_ms=box.now_ms + 500),
+    )
+
+    assert [taken and taken.no - FIRST for taken in (box.take(), box.take())] == [1, None]
