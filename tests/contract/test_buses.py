@@ -7,6 +7,7 @@ import time
 
 import pytest
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 from tests.support import brokers
 
 from tripline import config
@@ -412,3 +413,69 @@ def test_reader_whose_library_gave_up_is_made_anew_and_reads_again_what_was_not_
 
     assert found[-15:] == list(range(10, 25))
     assert kept.messages == []
+
+
+def test_batch_may_be_read_in_pieces_and_the_group_goes_on_behind_each(bus, topic):
+    async def play():
+        reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
+        pieces = [await reader.read(4) for _ in range(3)]
+        for piece in pieces[:2]:
+            reader.done(piece)
+        await until(lambda: bus.committed(topic, topic) == {0: 8})
+        await reader.close()
+        return pieces
+
+    bus.put(topic, [b"%d" % number for number in range(10)], partition=0)
+    pieces = whole(play())
+
+    assert [[message.offset for message in piece.messages] for piece in pieces] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9],
+    ]
+    assert [piece.came for piece in pieces] == [True, False, False]
+
+
+def test_what_is_skipped_is_neither_read_nor_fetched_and_the_group_goes_on_behind_it(bus, topic):
+    async def play():
+        before = REGISTRY.get_sample_value("tripline_bus_read_total", {"topic": topic}) or 0
+        reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
+        first = await reader.read()
+        reader.skip({(topic, 0): 9_000})
+        reader.done(first)
+        found = await read(reader, 1_000)
+        await until(lambda: bus.committed(topic, topic) == {0: 10_000})
+        await reader.close()
+        return [message.offset for message in found], REGISTRY.get_sample_value(
+            "tripline_bus_read_total", {"topic": topic}
+        ) - before
+
+    bus.put(topic, [b"x"] * 10_000, partition=0)
+    offsets, fetched = whole(play())
+
+    assert offsets == list(range(9_000, 10_000))
+    assert fetched < 1_100, "read from where it began"
+
+
+def test_reader_that_pauses_says_for_what_and_for_how_long(bus, topic, monkeypatch):
+    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.PATIENCE_S", 0.1)
+    monkeypatch.setattr("tripline.adapters.bus_kafka_reader.TOLD_S", 0.2)
+
+    async def play():
+        reader = KafkaReader(settings(bus, batch=10), topics=[topic], group=topic)
+        reader.explain(lambda: "redelivery")
+        with capture_logs() as logged:
+            batch = await reader.read(4)
+            await until(lambda: any(line["event"] == "bus.paused" for line in logged))
+            reader.done(batch)
+            await read(reader, 21)
+            await until(lambda: any(line["event"] == "bus.resumed" for line in logged))
+        await reader.close()
+        return [line for line in logged if line["event"] in ("bus.paused", "bus.resumed")]
+
+    bus.put(topic, [b"%d" % number for number in range(25)], partition=0)
+    paused, resumed = whole(play())
+
+    held = {name: paused[name] for name in ("group", "reason", "messages", "ahead", "partitions")}
+    assert held == {"group": topic, "reason": "redelivery", "messages": 4, "ahead": 6, "partitions": 3}
+    assert 0.2 <= paused["paused_s"] <= resumed["paused_s"]

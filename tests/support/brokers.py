@@ -235,6 +235,16 @@ class Cluster:
         answered = asked[group].result(START_S).topic_partitions
         return {part.partition: part.offset for part in answered if part.offset >= 0}
 
+    def rewind(self, group: str, topic: str) -> None:
+        """Have the group read the topic from its beginning again, once it has no members any more."""
+        parts = [TopicPartition(topic, part, 0) for part in self._parts(topic)]
+
+        def back() -> bool:
+            asked = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
+            return all(part.error is None for part in asked[group].result(START_S).topic_partitions)
+
+        self._until(back, f"{group} has members")
+
     def members(self, group: str) -> int:
         """How many members the group has."""
         return len(self.admin.describe_consumer_groups([group])[group].result(START_S).members)

@@ -90,6 +90,11 @@ class Node:
             )
             time.sleep(0.02)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether its process is there and its doors are open."""
+        return self.running and self.said.read_bytes().startswith(b"ready ")
+
     def start(self) -> None:
         """Start it, and wait until its doors are open."""
         self.launch()
