@@ -31,6 +31,7 @@ from tripline.outside import Doors
 from tripline.parts import Parts
 from tripline.ports import Outage, Signals
 from tripline.services.nodes import Node
+from tripline.services.readiness import Readiness
 from tripline.store import migrate
 from tripline.store import secrets as kept_secrets
 from tripline.store.transactions import Store
@@ -62,29 +63,34 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
         doors.allow(config.devices.max_connections)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
-        certificates = outside.certificates(config, folder, now_ms=now_ms())
         ways_in = Doors(config, opened)
         store = outside.store(config, folder)
         opened.push_async_callback(store.close)
+        # After the store: certificates without a database are what is left of an installation.
+        certificates = outside.certificates(config, folder, now_ms=now_ms())
         others = outside.others(config, store=store, clock=now_ms, opened=opened)
         maker = await ids_of(store)
         node = node_of(store, maker, roles=",".join(config.roles))
         await node.enter()
         opened.push_async_callback(node.leave)
         signals = outside.signals(config)
-        ready = asyncio.Event()
+        ground = parts.Ground(store=store, ids=maker, signals=signals, clock=now_ms)
+        shown = certificates if ways_in.shows_certificate else None
+        readiness = parts.readiness_of(
+            config, ground, others, folder=folder, certificate_end_ms=lambda: shown.ends_ms if shown else None
+        )
         made = parts.wired(
             config,
-            parts.Ground(store=store, ids=maker, signals=signals, clock=now_ms),
+            ground,
             others,
             node=node,
             token_key=await _signing_key(store),
             api_port=ways_in.api_port,
             api_url=ways_in.api_url,
-            ready=ready.is_set,
+            readiness=readiness,
         )
         make_topics = partial(outside.topics_made, config)
-        await _run(made, ways_in, certificates, signals, ready, make_topics=make_topics, announce=announce)
+        await _run(made, ways_in, certificates, signals, readiness, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
 
@@ -93,7 +99,7 @@ async def _run(
     ways_in: Doors,
     certificates: ServedCertificates,
     signals: Signals,
-    ready: asyncio.Event,
+    readiness: Readiness,
     *,
     make_topics: Callable[[], Coroutine[Any, Any, None]],
     announce: Callable[[str], None],
@@ -115,13 +121,14 @@ async def _run(
             if made.ingress is not None:
                 await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)
             await http.opened()
+            await readiness.looked()
             _collect_rarely()
-            ready.set()
+            readiness.opened()
             announce(ways_in.ready_line(certificates.material.ca))
             _log.info("serve.ready")
             await stop.wait()
             _log.info("serve.stopping")
-            ready.clear()
+            readiness.stopping()
             made.stop()
             http.stop()
             if made.ingress is not None:

@@ -34,6 +34,10 @@ class Store(Section, frozen=True):
     writers: Annotated[
         int, Meta(ge=1, le=64, description="threads that write to PostgreSQL, and as many that write batches")
     ] = 4
+    reserve_mib: Annotated[
+        int,
+        Meta(ge=0, description="SQLite: free space on the data folder's disk below which the server is not ready, MiB"),
+    ] = 512
 
 
 class Bus(Section, frozen=True):

@@ -43,6 +43,9 @@ SIGNAL_DEVICE_SENT: Final = "device.sent"
 
 EVENTS: Final[dict[str, str]] = {
     "serve.ready": "every door is open",
+    "health.failing": "`/health/ready` answers 503 from now on; which check failed, and why",
+    "health.failed": "an unexpected error while readiness was looked at; a bug",
+    "health.well": "`/health/ready` answers 200 again",
     "serve.stopping": "a stop was asked for; connections drain",
     "serve.stopped": "everything accepted is committed and closed",
     "device.connected": "a device was admitted (level debug)",
@@ -127,6 +130,12 @@ CONNECTIONS: Final = Gauge(
     "Open connections, by door; those of devices also before they are admitted: api, analytics, health, device",
     ["door"],
 )
+DISK_FREE: Final = Gauge("tripline_disk_free_bytes", "Free space on the disk of the data folder, bytes")
+CERTIFICATE_ENDS: Final = Gauge(
+    "tripline_certificate_end_seconds", "When the certificate in use ends, seconds since 1970; 0: this process has none"
+)
+OPEN_FILES: Final = Gauge("tripline_open_files", "Files and connections that this process has open")
+OPEN_FILES_LIMIT: Final = Gauge("tripline_open_files_limit", "How many it may have open; more are refused")
 PRESENCE_WAITING: Final = Gauge(
     "tripline_presence_waiting", "Sensors whose connection changed and that are not written down yet"
 )

@@ -78,6 +78,11 @@ class Doors:
         return self._scheme == "https"
 
     @property
+    def shows_certificate(self) -> bool:
+        """Whether somebody is shown a certificate at a door."""
+        return self.devices is not None or self.uses_https
+
+    @property
     def api_url(self) -> str:
         """The API door's address, one that can be connected to."""
         host = self._host if self._analytics is not None else LOOPBACK
@@ -93,7 +98,7 @@ class Doors:
             told.append(f"health={self.api_url}")
         if self.devices is not None:
             told.append(f"devices={self._address(self.devices, self._host)}")
-        if self.devices is not None or self.uses_https:
+        if self.shows_certificate:
             told.append(f"ca={ca}")
         return " ".join(told)
 

@@ -8,11 +8,13 @@ import zoneinfo
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 from litestar.types import ASGIApp
 
 from tripline import config_bus, config_files
+from tripline.adapters import machine
 from tripline.api.app import create_app, create_health
 from tripline.api.rim import Rim, Vitals
 from tripline.config import Config
@@ -40,6 +42,7 @@ from tripline.services.passwords import Passwords
 from tripline.services.presence import PresenceKeeper
 from tripline.services.push.keeper import Keeper
 from tripline.services.push.pusher import Pusher
+from tripline.services.readiness import Machine, Readiness
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.rpc.sending import Deliverer, EveryDevice
@@ -101,7 +104,7 @@ def wired(
     token_key: bytes,
     api_port: int,
     api_url: str,
-    ready: Callable[[], bool],
+    readiness: Readiness,
 ) -> Parts:
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
@@ -110,7 +113,7 @@ def wired(
     if does("gateway") or does("worker"):
         presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
     ingress = check = None
-    workers: list[Worker] = [node.run]
+    workers: list[Worker] = [node.run, readiness.run]
     buffered = _buffered(config, ground, others)
     if does("gateway") and presence is not None:
         ingress = _ingress(config, ground, others, presence)
@@ -124,7 +127,7 @@ def wired(
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
     rim = None
     if does("api"):
-        rim = _rim(config, ground, others, ingress, node, token_key, api_port, ready)
+        rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness)
     pusher = None
     if does("worker"):
         pusher = Pusher(
@@ -142,7 +145,7 @@ def wired(
         workers.append(Undertaker(store=store).run)
     if presence is not None:
         Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
-    vitals = Vitals(ready=ready, clock=clock, api_port=api_port)
+    vitals = Vitals(ready=readiness.report, clock=clock, api_port=api_port)
     return Parts(
         http=create_health(vitals) if rim is None else create_app(rim, cors_origins=config.rest.cors_origins),
         rim=rim,
@@ -150,6 +153,29 @@ def wired(
         presence=presence,
         pusher=pusher,
         workers=tuple(workers),
+    )
+
+
+def readiness_of(
+    config: Config,
+    ground: Ground,
+    others: Others,
+    *,
+    folder: Path,
+    certificate_end_ms: Callable[[], int | None],
+) -> Readiness:
+    """What says whether this process can do its work. `certificate_end_ms`: of the one that its doors show."""
+    on_our_disk = not config.store.url
+    bus = others.buffer or others.letters
+    topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
+    return Readiness(
+        store=ground["store"],
+        clock=ground["clock"],
+        measure=lambda: Machine(machine.free_bytes(folder), machine.open_files(), machine.open_files_limit()),
+        certificate_end_ms=certificate_end_ms,
+        reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,
+        place=str(folder),
+        reach_bus=None if bus is None else partial(bus.reach, topic),
     )
 
 
@@ -206,7 +232,7 @@ def _rim(
     node: Node,
     token_key: bytes,
     api_port: int,
-    ready: Callable[[], bool],
+    readiness: Readiness,
 ) -> Rim:
     roster = ingress.listener.roster if ingress is not None else None
     settling = Settling(store=ground["store"], node=node, signals=ground["signals"])
@@ -228,7 +254,7 @@ def _rim(
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
-        ready=ready,
+        ready=readiness.report,
         heard_of=_heard_nothing if roster is None else roster.heard_of,
         imports=ImportDesk(config.rest),
         api_port=api_port,

@@ -302,6 +302,9 @@ class BusWriter(Protocol):
     async def deliver(self, notes: Sequence[BusNote]) -> None:
         """Write messages; all are kept when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
 
+    async def reach(self, topic: str) -> None:
+        """See whether brokers answer, asking about this topic. Raises `Outage`."""
+
     @property
     def crowded(self) -> bool:
         """Whether so much waits that who sends should stop for now."""

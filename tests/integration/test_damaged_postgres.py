@@ -3,16 +3,18 @@
 A server of its own: its files are overwritten beside it.
 """
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import errors
-from tests.support import postgres
+from tests.support import postgres, servers
 from tests.support.ingest_nodes import Node
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, aggregate, frame, microtrip, seed_rows
 
+from tripline import app
 from tripline.ports import Fault, StoreOutage
 from tripline.store import faults, migrate, tables
 
@@ -79,6 +81,40 @@ def test_messages_on_damaged_blocks_are_neither_acknowledged_nor_set_aside(
         assert (settled, source.settlements) == ([], [list(range(1, 21))])
         assert len(node.rows(tables.microtrip)) == 21
         assert node.rows(tables.rejected_message) == []
+
+
+@pytest.mark.slow
+def test_doctor_names_damage_that_it_meets_and_damage_that_the_server_met() -> None:
+    postgres.need("damaged files of PostgreSQL")
+    with postgres.cluster(checksums=True) as cluster:
+        url = cluster.create("checked")
+        migrate.upgrade_shared(url, now_ms=app.now_ms())
+        with Node(url, 0) as node:
+            node.run(node.store.write(seed_rows))
+            node.send(b"no message", at=NOW)
+        well = servers.run("doctor", "--store", url)
+        files = blocks_of(cluster, "checked", "rejected_message")
+        cluster.stop()
+        sound = {path: path.read_bytes() for path in files}
+        for path, content in sound.items():
+            path.write_bytes(content[:100] + b"\xa5" + content[101:])
+        cluster.start()
+        met = servers.run("doctor", "--store", url)
+        cluster.stop()
+        for path, content in sound.items():
+            path.write_bytes(content)
+        cluster.start()
+        counted = servers.run("doctor", "--store", url)
+
+    def database(done: subprocess.CompletedProcess[str]) -> list[str]:
+        assert done.stderr == ""
+        return [line for line in done.stdout.splitlines() if " database: " in line]
+
+    assert (well.returncode, met.returncode, counted.returncode) == (0, 1, 1)
+    (*_, said) = database(met)
+    assert said.startswith("WRONG database: The store is damaged: invalid page in block ")
+    assert said.endswith("the server's log names the relation; restore it from a base backup or a standby")
+    assert ["damaged: reads that met a wrong checksum: " in line for line in database(counted)] == [True]
 
 
 def _of(kind: type[psycopg.Error], state: str | None = None) -> psycopg.Error:

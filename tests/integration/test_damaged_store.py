@@ -159,3 +159,86 @@ def test_missing_table_is_damage(tmp_path: Path) -> None:
         asyncio.run(play())
 
     assert outage.value.fault is Fault.DAMAGED
+
+
+def test_damage_that_was_mended_is_over_when_the_whole_file_is_sound(tmp_path: Path) -> None:
+    path = stores.fresh_file(tmp_path)
+
+    async def play() -> list[bool]:
+        store = SqliteStore(path)
+        sound = await asyncio.to_thread(damage.checkpointed, path)
+        damage.spoil_table(path, "trip")
+        found = []
+        with pytest.raises(StoreOutage):
+            await store.read(lambda tx: tx.all(text("SELECT * FROM trip")))
+        await store.prove()
+        found.append(store.troubles.present is not None)
+        damage.write_back(path, sound)
+        store._checked_at = -1e9
+        await store.prove()
+        found.append(store.troubles.present is not None)
+        await store.close()
+        return found
+
+    assert asyncio.run(play()) == [True, False]
+
+
+def test_database_file_that_was_removed_or_replaced_takes_nothing_more(tmp_path: Path) -> None:
+    path = stores.fresh_file(tmp_path)
+    aside = path.with_name("aside")
+
+    def keep(name: str) -> Any:
+        return lambda tx: tx.run(tables.secret.insert().values(name=name, value=b""))
+
+    async def play() -> list[str]:
+        store = SqliteStore(path)
+        await store.write(keep("before"))
+        said = []
+        path.rename(aside)
+        for _ in range(2):
+            with pytest.raises(StoreOutage) as outage:
+                await store.write(keep("lost"))
+            said.append(str(outage.value))
+            path.write_bytes(b"another one")
+        with pytest.raises(StoreOutage):
+            await store.prove()
+        aside.rename(path)
+        await store.prove()
+        await store.write(keep("after"))
+        assert store.troubles.present is None
+        names = await store.read(lambda tx: [row.name for row in tx.all(tables.secret.select())])
+        await store.close()
+        return [*said, *names]
+
+    said = f"The store cannot be used: {path} was removed or replaced while the server runs; restart it"
+    assert asyncio.run(play()) == [said, said, "before", "after"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "after_s", "over"),
+    [
+        (Fault.AWAY, 0, True),
+        (Fault.FULL, 9.9, False),
+        (Fault.FULL, 10, True),
+        (Fault.DISK, 59.9, False),
+        (Fault.DISK, 60, True),
+        (Fault.DAMAGED, 599.9, False),
+        (Fault.DAMAGED, 600, True),
+    ],
+)
+def test_fault_counts_until_commits_have_succeeded_for_some_time(fault: Fault, after_s: float, over: bool) -> None:
+    now = [0.0]
+    troubles = faults.Troubles(lambda: now[0])
+    troubles.meet(StoreOutage(fault, "x"))
+    now[0] = after_s
+    troubles.committed()
+
+    assert (troubles.present is None) is over
+
+
+def test_damage_is_not_hidden_by_lesser_faults() -> None:
+    troubles = faults.Troubles(lambda: 0.0)
+    for fault in (Fault.AWAY, Fault.DAMAGED, Fault.AWAY):
+        troubles.meet(StoreOutage(fault, fault.value))
+
+    assert str(troubles.present) == "damaged"

@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from tests.support import ingest_rig, stores
 
-from tripline.store import migrate, sqlite, tables
+from tripline.store import files, migrate, sqlite, tables
 
 pytestmark = pytest.mark.sqlite("schemas of database files")
 
@@ -176,9 +176,9 @@ def test_lock_of_another_program_is_told_and_its_end(tmp_path):
     migrate.upgrade(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        locked = migrate.unwritable(path, wait_s=0.01)
+        locked = files.unwritable(path, wait_s=0.01)
         other.execute("ROLLBACK")
-        free = migrate.unwritable(path, wait_s=0.01)
+        free = files.unwritable(path, wait_s=0.01)
 
     assert (locked, free) == ("database is locked", None)
 

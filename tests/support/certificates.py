@@ -33,14 +33,15 @@ class Certificates:
         return ssl.create_default_context(cafile=self.ca)
 
 
-def make(folder: Path, *, beside: Sequence[str] = ()) -> Certificates:
-    """Write a new authority and a server certificate into the folder, for the loopback and these addresses `beside`."""
+def make(folder: Path, *, beside: Sequence[str] = (), ends: datetime.datetime | None = None) -> Certificates:
+    """Write a new authority and a server certificate into the folder, for the loopback and these addresses `beside`.
+    `ends`: when the certificate ends (default: tomorrow)."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
     ca = _signed(ca_name, ca_name, ca_key, ca_key, x509.BasicConstraints(ca=True, path_length=0))
     server_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     leaf = x509.BasicConstraints(ca=False, path_length=None)
-    server = _signed(server_name, ca_name, key, ca_key, leaf, ("127.0.0.1", *beside))
+    server = _signed(server_name, ca_name, key, ca_key, leaf, ("127.0.0.1", *beside), ends)
     made = Certificates(folder / "ca.crt", folder / "server.crt", folder / "server.key")
     made.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     made.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
@@ -57,6 +58,7 @@ def _signed(
     signer: ec.EllipticCurvePrivateKey,
     constraints: x509.BasicConstraints,
     addresses: Sequence[str] = (),
+    ends: datetime.datetime | None = None,
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
     builder = (
@@ -66,7 +68,7 @@ def _signed(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_after(ends or now + datetime.timedelta(days=1))
         .add_extension(constraints, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)

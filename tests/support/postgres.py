@@ -116,7 +116,8 @@ class Server:
 class Cluster(Server):
     """A server with its data in a folder of its own, started; `remove` it in the end.
 
-    `durable`: what was committed survives the machine, and it costs what it costs. `password`: connections need it.
+    `durable`: what was committed survives the machine, and it costs what it costs. `checksums`: it finds blocks that
+    are not as it wrote them. `password`: connections need it.
     `within`: the folder to be in, such as a small disk. `beside`: addresses to listen on beside the loopback.
     """
 
@@ -124,6 +125,7 @@ class Cluster(Server):
         self,
         *,
         durable: bool = False,
+        checksums: bool = False,
         password: str | None = None,
         settings: dict[str, Any] | None = None,
         within: Path | None = None,
@@ -135,6 +137,7 @@ class Cluster(Server):
         self._programs = folder
         self._settings = {**SETTINGS, **({} if durable else QUICK), **(settings or {})}
         self._password = password
+        self._checksums = checksums
         self._hosts = ",".join(["127.0.0.1", *beside])
         self._process: subprocess.Popen[bytes] | None = None
         # Not in a test's folder, which only its owner may enter: the server does not run as root.
@@ -222,6 +225,7 @@ class Cluster(Server):
         # Texts are not compared byte by byte unless the program says so: that is what most installations have.
         command += ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US", "--locale=C"]
         command += [f"--auth={'scram-sha-256' if self._password else 'trust'}", "--no-instructions"]
+        command += ["--data-checksums"] if self._checksums else []
         command += ["--pwfile", str(secret)] if self._password else []
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120, **_unprivileged())
         assert done.returncode == 0, done.stderr
@@ -271,9 +275,11 @@ class Cluster(Server):
 
 
 @contextlib.contextmanager
-def cluster(*, durable: bool = False, password: str | None = None, **settings: Any) -> Iterator[Cluster]:
+def cluster(
+    *, durable: bool = False, checksums: bool = False, password: str | None = None, **settings: Any
+) -> Iterator[Cluster]:
     """A running server for the length of a `with` block."""
-    made = Cluster(durable=durable, password=password, settings=settings)
+    made = Cluster(durable=durable, checksums=checksums, password=password, settings=settings)
     try:
         yield made
     finally:

@@ -27,6 +27,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.nodes import Node
 from tripline.services.passwords import Passwords
+from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.settling import Settling
@@ -143,7 +144,7 @@ class Rest:
             ),
             **self._callers(self.store),
             time_zone=ZoneInfo("Asia/Seoul"),
-            ready=lambda: True,
+            ready=lambda: Report("ready", ()),
             heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
         )
         app = create_app(self.rim) if own_routes else application(self.rim)

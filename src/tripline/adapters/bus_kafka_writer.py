@@ -28,6 +28,7 @@ MESSAGE_BYTES: Final = 2**23
 """Longest message that is tried; brokers have a limit of their own, 1 MiB unless they are told otherwise."""
 CROWDED: Final = 0.8
 _REFUSED: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.INVALID_MSG})
+REACH_S: Final = 5.0
 _FOR_EVER: Final = 0
 _WAIT_S: Final = 0.25
 _GATHER_S: Final = 0.002
@@ -98,6 +99,14 @@ class KafkaWriter:
             error = await waiting.all
         if error is not None:
             raise _trouble(error)
+
+    async def reach(self, topic: str) -> None:
+        """See whether brokers answer. Raises `Outage`."""
+        producer = self._producer
+        try:
+            await asyncio.to_thread(producer.list_topics, topic, REACH_S)
+        except KafkaException as error:
+            raise Outage(f"The bus does not answer: {error.args[0].name()}.") from error
 
     async def close(self) -> None:
         """Write what waits, as long as a message may take; what is left then failed."""

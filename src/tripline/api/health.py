@@ -1,7 +1,8 @@
 """Health and metrics, for the machine's own operator: on the API port, to loopback peers that no proxy stands for.
 Everybody else gets 404. A proxy on this machine must say in a header whom it stands for, or not pass these paths on.
 
-`/health/live`: the process answers. `/health/ready`: every door is open. `/metrics`: Prometheus text.
+`/health/live`: the process answers. `/health/ready`: it can do its work (`services/readiness.py`). `/metrics`:
+Prometheus text.
 """
 
 import ipaddress
@@ -15,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from tripline.api.operations import operation
 from tripline.api.rim import Call, vitals_of
 from tripline.domain.access import Gate
-from tripline.wire.rest import Health
+from tripline.wire.rest import Health, HealthCheck, Readiness
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
 """Headers by which proxies say that they stand for somebody else."""
@@ -47,13 +48,13 @@ async def live(request: Call) -> Response[Health]:
     return Response(Health("live"))
 
 
-@operation("GET", "/health/ready", access=Gate.MACHINE, answer=Health)
-async def ready(request: Call) -> Response[Health]:
-    """200 when every door is open, else 503."""
+@operation("GET", "/health/ready", access=Gate.MACHINE, answer=Readiness)
+async def ready(request: Call) -> Response[Readiness]:
+    """200 when this process can do its work, else 503; the body says of each thing that it needs how that is."""
     _only_from_here(request)
-    if vitals_of(request).ready():
-        return Response(Health("ready"))
-    return Response(Health("starting"), status_code=503)
+    report = vitals_of(request).ready()
+    checks = [HealthCheck(check.name, check.well, check.text) for check in report.checks]
+    return Response(Readiness(report.status, checks), status_code=200 if report.ready else 503)
 
 
 @operation("GET", "/metrics", access=Gate.MACHINE, answer=bytes, answer_type="text/plain")

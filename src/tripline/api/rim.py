@@ -18,6 +18,7 @@ from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.passwords import Passwords
+from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.settling import Settling
@@ -46,8 +47,8 @@ class Rim:
     mounter: Mounter
     time_zone: ZoneInfo
     """Zone of text times (startDt, endDt, eventDt)."""
-    ready: Callable[[], bool]
-    """Whether every door of the program is open."""
+    ready: Callable[[], Report]
+    """Whether this process can do its work."""
     heard_of: Callable[[SensorId], int | None]
     """When something was last heard of the sensor's device, which is connected at this moment; None: it is not."""
     imports: ImportDesk = field(default_factory=lambda: ImportDesk(config.Rest()))
@@ -62,8 +63,8 @@ class Rim:
 class Vitals:
     """What health and metrics need of a process that serves nothing else; as in `Rim`."""
 
-    ready: Callable[[], bool]
-    """Whether every door of the program is open."""
+    ready: Callable[[], Report]
+    """Whether this process can do its work."""
     clock: Clock
     api_port: int | None
     """The port where they answer; None: every port."""

@@ -6,21 +6,22 @@ Not here: what commands print (`cli/`), the server (`app.py`).
 """
 
 import contextlib
+import dataclasses
 import secrets
-import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from tripline import app, outside
-from tripline.adapters import data_folder, tls_authority, tls_local
+from tripline.adapters import data_folder, machine, tls_authority, tls_local
 from tripline.config import Config
 from tripline.domain import fields, ids
+from tripline.ports import Fault, StoreOutage
 from tripline.services import doctor, doctor_shared, passwords
 from tripline.services.accounts import registry
 from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.fleet.import_kinds import ImportKind
-from tripline.store import inspection_shared, migrate, sqlite
+from tripline.store import files, inspection_shared, migrate, sqlite
 from tripline.store.postgres import PostgresStore
 from tripline.store.transactions import Store
 
@@ -37,13 +38,15 @@ async def examined(config: Config) -> doctor.Report:
         return await _examined_shared(config)
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
-    damage = migrate.damage(database)
+    damage = files.damage(database)
     seen = doctor.Surroundings(
+        database=str(database),
         schema=None if damage else migrate.version_of(database),
         newest_schema=migrate.newest(),
         damage=damage,
-        unwritable=None if damage else migrate.unwritable(database),
-        free_bytes=shutil.disk_usage(folder).free,
+        unwritable=None if damage else files.unwritable(database),
+        free_bytes=machine.free_bytes(folder),
+        reserve_bytes=config.store.reserve_mib * 2**20,
         certificate_end_ms=_certificate_end(config, folder),
         authority_end_ms=_authority_end(config, folder),
     )
@@ -52,6 +55,12 @@ async def examined(config: Config) -> doctor.Report:
     store = sqlite.SqliteStore(database)
     try:
         return await store.read(lambda tx: doctor.examine(tx, surroundings=seen, now_ms=app.now_ms()))
+    except StoreOutage as outage:
+        is_damage = outage.fault is Fault.DAMAGED
+        seen = dataclasses.replace(
+            seen, damage=[str(outage)] if is_damage else [], unwritable=None if is_damage else str(outage)
+        )
+        return doctor.Report(doctor.about(seen, now_ms=app.now_ms()))
     finally:
         await store.close()
 
@@ -73,6 +82,8 @@ async def _examined_shared(config: Config) -> doctor.Report:
         seen = await store.read(lambda tx: inspection_shared.look(tx, clock=app.now_ms))
         findings += doctor_shared.about(seen)
         return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=seen.clock_ms))
+    except StoreOutage as outage:
+        return doctor.Report([*findings, doctor_shared.failed(outage)])
     finally:
         await store.close()
 

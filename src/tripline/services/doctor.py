@@ -18,7 +18,6 @@ _MS_PER_DAY: Final = 86_400_000
 _MS_PER_MINUTE: Final = 60_000
 LATE_MS: Final = 300_000
 """A scoring job this long overdue means that no scorer works."""
-LEAST_FREE_BYTES: Final = 512 * 2**20
 CERTIFICATE_DAYS: Final = 14
 """A certificate of our own is renewed 30 days ahead; below this someone has to act."""
 AUTHORITY_TOLD_DAYS: Final = 730
@@ -32,12 +31,16 @@ NEWEST: Final = 10
 class Surroundings:
     """What was measured outside the database."""
 
+    database: str
+    """The file."""
     schema: str | None
     newest_schema: str
     damage: list[str]
     unwritable: str | None
     """Why nothing can be written to the database, after a wait; None: it can."""
     free_bytes: int
+    reserve_bytes: int
+    """How much should be free (`store.reserve_mib`)."""
     certificate_end_ms: int | None
     """None: no certificate was made yet."""
     authority_end_ms: int | None = None
@@ -73,7 +76,8 @@ class Report:
 def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
     """The findings that need no look into the tables."""
     return [
-        schema(surroundings.schema, surroundings.newest_schema),
+        # Of a damaged file nobody can say which schema it has.
+        *([] if surroundings.damage else [schema(surroundings.schema, surroundings.newest_schema)]),
         _damage(surroundings),
         _disk(surroundings),
         certificate(surroundings.certificate_end_ms, now_ms=now_ms),
@@ -103,9 +107,18 @@ def schema(version: str | None, newest: str) -> Finding:
     return Finding("schema", False, f"version {version or 'none'}, not {newest}; run `tripline migrate`")
 
 
+def damaged(database: str, found: str) -> str:
+    """What is to be done with a damaged file."""
+    return (
+        f"{database} is damaged: {found.splitlines()[0]}; stop the server, keep a copy of the file and of those beside"
+        " it that end in -wal and -shm, then put back a copy from before, or save what can be read with"
+        " `sqlite3 ... .recover` (docs/operating.md, The database is damaged)"
+    )
+
+
 def _damage(seen: Surroundings) -> Finding:
     if seen.damage:
-        return Finding("database", False, f"damaged: {seen.damage[0]}; restore it from a backup")
+        return Finding("database", False, damaged(seen.database, seen.damage[0]))
     if seen.unwritable:
         text = f"nothing can be written: {seen.unwritable}; see who else has the file open, and its owner and mode"
         return Finding("database", False, text)
@@ -114,7 +127,7 @@ def _damage(seen: Surroundings) -> Finding:
 
 def _disk(seen: Surroundings) -> Finding:
     free = f"{seen.free_bytes / 2**30:.1f} GiB free"
-    if seen.free_bytes < LEAST_FREE_BYTES:
+    if seen.free_bytes < seen.reserve_bytes:
         return Finding("disk", False, f"{free}; make room before the store stops")
     return Finding("disk", True, free)
 

@@ -5,6 +5,7 @@ Not here: what waits in the tables (`doctor.py`), how it is asked (`store/inspec
 
 from typing import Final
 
+from tripline.ports import Fault, StoreOutage
 from tripline.services.doctor import Finding
 from tripline.store.inspection_shared import ASIDE_COUNTED, Node, Shared
 
@@ -21,6 +22,20 @@ COMMAND: Final = "command"
 """The role of a command at work beside the servers."""
 
 
+_REMEDIES: Final = {
+    Fault.AWAY: "see whether the server runs and is reached",
+    Fault.FULL: "make room on the server's disk",
+    Fault.READ_ONLY: "give the address of the primary",
+    Fault.DISK: "look at the server's disk and log",
+    Fault.DAMAGED: "the server's log names the relation; restore it from a base backup or a standby",
+}
+
+
+def failed(outage: StoreOutage) -> Finding:
+    """The database did not answer what was asked of it."""
+    return unusable(f"{outage}; {_REMEDIES[outage.fault]}")
+
+
 def unusable(why: str) -> Finding:
     """The database cannot be asked."""
     return Finding("database", False, why)
@@ -28,14 +43,23 @@ def unusable(why: str) -> Finding:
 
 def about(seen: Shared) -> list[Finding]:
     """The findings about server, clock, parts and processes."""
-    server = seen.server
     return [
-        Finding("database", True, f"PostgreSQL {server.version_text}, {server.encoding}"),
+        _database(seen),
         _connections(seen),
         _clock(seen),
         _parts(seen),
         _nodes(seen),
     ]
+
+
+def _database(seen: Shared) -> Finding:
+    text = f"PostgreSQL {seen.server.version_text}, {seen.server.encoding}"
+    if seen.checksum_failures:
+        text += (
+            f"; damaged: reads that met a wrong checksum: {seen.checksum_failures}. The server's log names the"
+            " relation; restore it from a base backup or a standby, then call pg_stat_reset()"
+        )
+    return Finding("database", not seen.checksum_failures, text)
 
 
 def _connections(seen: Shared) -> Finding:

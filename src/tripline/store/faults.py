@@ -7,6 +7,7 @@ that met it would be set aside and acknowledged.
 SQLite: result codes at https://sqlite.org/rescode.html. PostgreSQL: appendix A of its manual.
 """
 
+import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -49,6 +50,13 @@ _AWAY: Final = (
     psycopg.InterfaceError,
     errors.IdleInTransactionSessionTimeout,
 )
+_SENTENCES: Final = {
+    Fault.AWAY: "The store cannot be used",
+    Fault.FULL: "The store has no room on its disk",
+    Fault.READ_ONLY: "The store takes no writes",
+    Fault.DISK: "The store's disk does not read or write",
+    Fault.DAMAGED: "The store is damaged",
+}
 _HELD_S: Final = {Fault.AWAY: 0, Fault.FULL: 10, Fault.READ_ONLY: 10, Fault.DISK: 60, Fault.DAMAGED: 600}
 """How long after a fault commits have to succeed before it counts as over: a small one may succeed on a full disk, and
 one of another table on a damaged file."""
@@ -87,8 +95,7 @@ def outage(fault: Fault, error: object) -> StoreOutage:
     """An outage in the words of the error's first line."""
     lines = str(error).strip().splitlines()
     said = lines[0] if lines else type(error).__name__
-    verb = "is damaged" if fault is Fault.DAMAGED else "cannot be used"
-    return StoreOutage(fault, f"The store {verb}: {said}")
+    return StoreOutage(fault, f"{_SENTENCES[fault]}: {said}")
 
 
 class Troubles:
@@ -98,11 +105,17 @@ class Troubles:
         self._stopwatch = stopwatch
         self._met: StoreOutage | None = None
         self._met_at = 0.0
+        self._committed_at = -math.inf
 
     @property
     def present(self) -> StoreOutage | None:
         """What stands in the way; None: nothing, as far as is known."""
         return self._met
+
+    @property
+    def since_commit_s(self) -> float:
+        """How long ago a transaction that writes succeeded."""
+        return self._stopwatch() - self._committed_at
 
     def meet(self, outage: StoreOutage) -> StoreOutage:
         """A transaction failed with this; gives it back to be raised."""
@@ -114,8 +127,9 @@ class Troubles:
 
     def committed(self) -> None:
         """A transaction that writes succeeded."""
+        self._committed_at = self._stopwatch()
         met = self._met
-        if met is not None and self._stopwatch() - self._met_at >= _HELD_S[met.fault]:
+        if met is not None and self._committed_at - self._met_at >= _HELD_S[met.fault]:
             self.mended()
 
     def mended(self) -> None:

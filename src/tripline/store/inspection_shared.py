@@ -23,6 +23,7 @@ _CONNECTIONS: Final = text(
     "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),"
     " current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
 )
+_CHECKSUMS: Final = text("SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()")
 ASIDE_COUNTED: Final = 1_000_000
 
 
@@ -48,6 +49,9 @@ class Shared:
     nodes: Sequence[Node]
     connections: int
     connections_allowed: int
+    checksum_failures: int
+    """Blocks that the server read and that were not as it had written them, since its statistics were reset; 0 also
+    where it keeps no checksums."""
     parts_wanted: Sequence[Part]
     parts_missing: Sequence[Part]
     aside: int
@@ -68,6 +72,7 @@ def look(tx: ReadTx, *, clock: Callable[[], int]) -> Shared:
         nodes=nodes(tx),
         connections=connections[0],
         connections_allowed=connections[1],
+        checksum_failures=tx.all(_CHECKSUMS)[0][0] or 0,
         parts_wanted=wanted,
         parts_missing=partitions.missing(tx, wanted),
         aside=partitions.aside(tx, limit=ASIDE_COUNTED),

@@ -11,6 +11,7 @@ a server (`requirements.py`).
 """
 
 import contextlib
+import functools
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,13 +25,12 @@ from alembic.script import ScriptDirectory
 from psycopg import errors
 from sqlalchemy import Connection, exc, text
 
-from tripline.store import partitions, postgres, requirements, sqlite
+from tripline.store import files, partitions, postgres, requirements, sqlite
 from tripline.store.postgres import PostgresTx
+from tripline.store.transactions import ReadTx
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
-QUICK_CHECK_LIMIT: Final = 256 * 2**20
-"""Bytes up to which a start reads the whole file for damage (about a second); `tripline doctor` always does."""
 LONGEST_LOCK_S: Final = 10
 """How long programs at work may have to wait for a table that is to be changed; then nothing is changed."""
 
@@ -87,15 +87,30 @@ def check_shared(url: str, *, exact: bool = False) -> None:
     """Raises `DatabaseError` unless the PostgreSQL database has the present schema, or a newer one that serves programs
     of this one too. `exact`: it has to be the present one."""
     with _shared(url) as connection:
-        serves = connection.execute(
-            text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')")
-        ).scalar()
+        serves = _serving(connection)
         if not exact and serves and serves <= newest() and _version(connection) not in steps():
             return
         version = _known(connection, "The database")
     if version != newest():
         has = "no schema yet" if version is None else f"schema {version}, this program needs {newest()}"
         raise DatabaseError(f"The database has {has}; run `tripline migrate` with the same store address first.")
+
+
+def misfit(tx: ReadTx) -> str | None:
+    """Why this program cannot work on the database's schema as it is now; None: it can. For a running server: restoring
+    an old copy, or upgrading, may have changed it."""
+    try:
+        (row,) = tx.all(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    except (ValueError, exc.ProgrammingError):
+        return "The database has no schema; put the right one back and restart."
+    version: str = row.version_num
+    if version == newest():
+        return None
+    if version in steps():
+        return f"The database has schema {version}, this program needs {newest()}; run `tripline migrate`."
+    if tx.shared and (_serving(tx.connection) or version) <= newest():
+        return None
+    return f"The database has schema {version}, newer than this program's {newest()}; run the program that upgraded it."
 
 
 def version_of_shared(url: str) -> str | None:
@@ -129,6 +144,12 @@ def _reason(error: object) -> str:
     return f"{said}."
 
 
+def _serving(connection: Connection) -> str | None:
+    """The oldest schema whose programs the shared database says that it serves."""
+    found = connection.execute(text(f"SELECT obj_description(to_regclass('{VERSION_TABLE}'), 'pg_class')")).scalar()
+    return None if found is None else str(found)
+
+
 def _known(connection: Connection, what: str) -> str | None:
     """The schema version, unless it is newer than this program."""
     version = _version(connection)
@@ -140,6 +161,7 @@ def _known(connection: Connection, what: str) -> str | None:
     return version
 
 
+@functools.cache
 def newest() -> str:
     """The schema version this program works with."""
     head = ScriptDirectory(FOLDER).get_current_head()
@@ -152,36 +174,8 @@ def steps() -> list[str]:
     return [step.revision for step in ScriptDirectory(FOLDER).walk_revisions()][::-1]
 
 
-def damage(path: Path) -> list[str]:
-    """What SQLite finds wrong with the file's structure; empty when sound. Reads the whole file."""
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=sqlite.BUSY_MS / 1000)
-        try:
-            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        return [str(error)]
-    return [] if found == ["ok"] else found
-
-
-def unwritable(path: Path, *, wait_s: float = sqlite.BUSY_MS / 1000) -> str | None:
-    """Why nothing can be written now, after waiting for other writers; None when it can. Writes nothing."""
-    try:
-        uri = f"{path.absolute().as_uri()}?mode=rw"
-        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        return str(error)
-    return None
-
-
 def _upgraded(path: Path, target: str) -> str:
-    if path.exists() and 0 < path.stat().st_size <= QUICK_CHECK_LIMIT and (found := damage(path)):
+    if files.is_quick(path) and (found := files.damage(path)):
         raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")
     with _opened(path) as (connection, driver):
         driver.execute("BEGIN IMMEDIATE")

@@ -27,7 +27,7 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg import errors
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import Connection, Engine, NullPool, create_engine, exc
+from sqlalchemy import Connection, Engine, NullPool, create_engine, exc, text
 
 from tripline.observe import logger
 from tripline.ports import Outage
@@ -338,6 +338,10 @@ class PostgresStore:
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """As `read`: the server is asked over the network, for which the event loop does not wait."""
         return await self._readers.work(work, _BEGIN_READ)
+
+    async def prove(self) -> None:
+        """See whether the server answers; whether it takes writes, every process's heartbeat tells. Raises `Outage`."""
+        await self.read(lambda tx: tx.one(text("SELECT 1")))
 
     @property
     def shared(self) -> bool:

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, one writer thread, a few reader threads, one inline reader.
 
 WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the
-same time; writers wait for each other up to `BUSY_MS`.
+same time; writers wait for each other up to `files.BUSY_MS`.
 
 Not here: tables (`tables.py`), migrations (`migrate.py`), carrying the log over (`checkpoints.py`).
 """
@@ -10,19 +10,24 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
 
-from tripline.store import checkpoints, faults
+from tripline.ports import Fault, StoreOutage
+from tripline.store import checkpoints, faults, files
 from tripline.store.faults import Troubles
 from tripline.store.transactions import ReadTx, WriteTx
 
 T = TypeVar("T")
-BUSY_MS = 10_000
+PROVED_S: Final = 30.0
+"""A commit within this time proves that there can be one: an idle server need not write more often."""
+CHECKED_S: Final = 30.0
+"""How often a file that was damaged is read as a whole, to see whether it still is."""
 READ_CACHE_KIB = 32_768
 WRITE_CACHE_KIB = 8_192
 """Pages are read through the map of the file and the cache of the system; four times as much makes ingest no faster."""
@@ -34,7 +39,7 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
         str(path),
         isolation_level=None,
         check_same_thread=False,
-        timeout=BUSY_MS / 1000,
+        timeout=files.BUSY_MS / 1000,
         cached_statements=512,
     )
     connection.execute("PRAGMA journal_mode=WAL")
@@ -58,6 +63,15 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
 
 def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file this is; None: there is none, or nobody can say."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _Lane:
@@ -119,6 +133,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, readers: int = 2, checkpoint_s: float = checkpoints.EVERY_S) -> None:
         self._path = path
+        self._checked_at = -CHECKED_S
         self.troubles = Troubles()
         self._writer = _Lane(path, self.troubles, read_only=False)
         self._inline = _Lane(path, self.troubles, read_only=True)
@@ -129,6 +144,7 @@ class SqliteStore:
         self._version = self._data_version()
         self._foreign_commits = 0
         self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
+        self._file = _identity(path)
         self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
@@ -142,6 +158,15 @@ class SqliteStore:
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
         return self._inline.work(work)
+
+    async def prove(self) -> None:
+        """See whether something can be committed, unless it is known. Raises `Outage`."""
+        met = self.troubles.present
+        if met is not None and met.fault is Fault.DAMAGED:
+            await asyncio.to_thread(self._look_for_damage)
+        elif met is not None or self.troubles.since_commit_s >= PROVED_S:
+            # Writes the first page, and changes nothing.
+            await self.write(lambda tx: tx.run_sql("PRAGMA user_version = 0", ()))
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
@@ -171,7 +196,21 @@ class SqliteStore:
         for lane in (*self._read_lanes, self._inline, self._writer):
             lane.close()
 
+    def _look_for_damage(self) -> None:
+        """Damage that was found is over when the whole file is sound; of a large one that is not asked while it is
+        worked on."""
+        now = time.monotonic()
+        if now - self._checked_at >= CHECKED_S and files.is_quick(self._path):
+            self._checked_at = now
+            if not files.damage(self._path):
+                self.troubles.mended()
+
     def _write(self, work: Callable[[WriteTx], T]) -> T:
+        if _identity(self._path) != self._file:
+            # What is written into a file without a name is gone when the last program closes it.
+            text = f"The store cannot be used: {self._path} was removed or replaced while the server runs; restart it"
+            raise self.troubles.meet(StoreOutage(Fault.AWAY, text))
+
         def noticing(tx: WriteTx) -> T:
             self._notice()
             return work(tx)

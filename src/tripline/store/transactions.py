@@ -111,6 +111,10 @@ class Store(Protocol):
     async def read_short(self, work: Callable[[ReadTx], T]) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
 
+    async def prove(self) -> None:
+        """See whether the database can be used, unless the latest transactions say so; for who asks every few seconds.
+        Raises `ports.Outage`. What it finds is in `troubles`."""
+
     @property
     def shared(self) -> bool:
         """Whether processes on other machines may use the database: what is cached must be claimed (`claims.py`)."""

@@ -86,10 +86,37 @@ class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     ]
 
 
-class Health(msgspec.Struct, frozen=True):
-    """Whether the program lives, or is ready."""
+class HealthCheck(msgspec.Struct, frozen=True):
+    """One thing that a ready server needs."""
 
-    status: Annotated[str, Meta(description="live, ready or starting", examples=["ready"])]
+    name: Annotated[str, Meta(description="doors, store, schema, disk, certificate or bus", examples=["disk"])]
+    ok: Annotated[bool, Meta(description="whether it is well", examples=[False])]
+    text: Annotated[
+        str,
+        Meta(
+            description="what was found and, when it is not well, what to do",
+            examples=["12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room."],
+        ),
+    ]
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The process answers."""
+
+    status: Annotated[str, Meta(description="always live", examples=["live"])]
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """Whether the process can do its work."""
+
+    status: Annotated[str, Meta(description="ready, starting, stopping or failing", examples=["ready", "failing"])]
+    checks: Annotated[
+        list[HealthCheck],
+        Meta(
+            description="each thing that a ready server needs",
+            examples=[[{"name": "doors", "ok": True, "text": "Every door is open."}]],
+        ),
+    ]
 
 
 class Count(msgspec.Struct, frozen=True):

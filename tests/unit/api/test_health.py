@@ -9,12 +9,13 @@ from tests.support import rest as support
 from tests.support.rest import Rest
 
 from tripline import observe
+from tripline.services.readiness import Check, Report, Status
 
 PATHS = ("/health/live", "/health/ready", "/metrics")
 
 
 async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: dict[str, str] | None = None) -> list[int]:
-    app = support.application(replace(rest.rim, ready=lambda: ready))
+    app = support.application(replace(rest.rim, ready=lambda: Report("ready" if ready else "starting", ())))
     transport = httpx.ASGITransport(app=app, client=(peer, 50_000))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://x", headers=headers) as http:
         return [(await http.get(path)).status_code for path in PATHS]
@@ -41,6 +42,29 @@ def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
     assert support.run(tmp_path, scenario) == [404, 404, 404]
 
 
+@pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
+def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code: int) -> None:
+    report = Report(status, (Check("doors", True, "Every door is open."), Check("disk", False, "12 MiB are free.")))
+
+    async def scenario(rest: Rest) -> httpx.Response:
+        app = support.application(replace(rest.rim, ready=lambda: report))
+        transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 50_000))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as http:
+            return await http.get("/health/ready")
+
+    answer = support.run(tmp_path, scenario)
+    assert (answer.status_code, answer.json()) == (
+        code,
+        {
+            "status": status,
+            "checks": [
+                {"name": "doors", "ok": True, "text": "Every door is open."},
+                {"name": "disk", "ok": False, "text": "12 MiB are free."},
+            ],
+        },
+    )
+
+
 def test_ready_is_503_while_a_door_is_closed(tmp_path: Path) -> None:
     assert support.run(tmp_path, lambda rest: _statuses(rest, "127.0.0.1", ready=False)) == [200, 503, 200]
 
@@ -48,7 +72,7 @@ def test_ready_is_503_while_a_door_is_closed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("asked", "statuses"), [(8080, [200, 200, 200]), (9901, [404, 404, 404])])
 def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, statuses: list[int]) -> None:
     async def scenario(rest: Rest) -> list[int]:
-        app = support.application(replace(rest.rim, ready=lambda: True, api_port=8080))
+        app = support.application(replace(rest.rim, ready=lambda: Report("ready", ()), api_port=8080))
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
             return [(await http.get(path)).status_code for path in PATHS]

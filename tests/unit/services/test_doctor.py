@@ -16,11 +16,13 @@ from tripline.store.push_queue import Result
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
 WELL = doctor.Surroundings(
+    database="/srv/tripline/tripline.db",
     schema="0001",
     newest_schema="0001",
     damage=[],
     unwritable=None,
     free_bytes=2**40,
+    reserve_bytes=512 * 2**20,
     certificate_end_ms=NOW_MS + 100 * DAY_MS,
 )
 
@@ -43,8 +45,16 @@ def test_other_schema_is_wrong(schema):
     assert verdict("schema", schema=schema) is False
 
 
-def test_damage_is_wrong():
-    assert verdict("database", damage=["page 3 is never used"]) is False
+def test_damage_is_wrong_and_names_file_and_remedy():
+    seen = dataclasses.replace(WELL, damage=["page 3 is never used\nand more"], schema=None)
+    (found,) = [each for each in doctor.about(seen, now_ms=NOW_MS) if not each.well]
+
+    assert found.subject == "database"
+    assert found.text.startswith(
+        "/srv/tripline/tripline.db is damaged: page 3 is never used; stop the server, keep a copy"
+    )
+    assert "put back a copy" in found.text
+    assert "more" not in found.text.replace("operating", "")
 
 
 def test_database_that_cannot_be_written_is_wrong():
@@ -53,7 +63,7 @@ def test_database_that_cannot_be_written_is_wrong():
 
 @pytest.mark.parametrize(
     ("free", "well"),
-    [(doctor.LEAST_FREE_BYTES - 1, False), (doctor.LEAST_FREE_BYTES, True), (doctor.LEAST_FREE_BYTES + 1, True)],
+    [(WELL.reserve_bytes - 1, False), (WELL.reserve_bytes, True), (WELL.reserve_bytes + 1, True)],
 )
 def test_little_disk_space_is_wrong(free, well):
     assert verdict("disk", free_bytes=free) is well

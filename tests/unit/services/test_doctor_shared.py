@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tripline.ports import Fault, StoreOutage
 from tripline.services import doctor_shared
 from tripline.services.doctor import Finding
 from tripline.store.inspection_shared import ASIDE_COUNTED, Node, Shared
@@ -20,6 +21,7 @@ WELL = Shared(
     nodes=[SERVING],
     connections=10,
     connections_allowed=100,
+    checksum_failures=0,
     parts_wanted=PARTS,
     parts_missing=[],
     aside=0,
@@ -42,6 +44,20 @@ def test_shared_database_that_is_well_has_nothing_wrong():
     assert [each.subject for each in found] == ["database", "connections", "clock", "parts", "processes"]
     assert all(each.well for each in found)
     assert found[0].text == "PostgreSQL 15.14, UTF8"
+
+
+def test_blocks_with_a_wrong_checksum_are_wrong():
+    found = finding("database", replace(WELL, checksum_failures=2))
+
+    assert not found.well
+    assert found.text.startswith("PostgreSQL 15.14, UTF8; damaged: reads that met a wrong checksum: 2. ")
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_database_that_fails_the_doctor_is_wrong_with_a_remedy(fault):
+    found = doctor_shared.failed(StoreOutage(fault, "The store said so"))
+
+    assert (found.well, found.text.partition("; ")[0]) == (False, "The store said so")
 
 
 @pytest.mark.parametrize(("used", "well"), [(89, True), (90, False), (91, False)])

@@ -1,0 +1,246 @@
+"""Whether this process can do its work, for `/health/ready` and the operator's metrics.
+
+Every few seconds the store, the disk, the certificate and the bus are looked at, off the event loop and with a limit on
+how long each may take. In between the store's latest transactions speak: the first commit that fails shows at once.
+
+Not here: how the answer is given (`api/health.py`), the doctor's longer look (`doctor.py`).
+"""
+
+import asyncio
+import contextlib
+import datetime
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from tripline import observe
+from tripline.ports import Clock, Fault, Outage, StoreOutage
+from tripline.store import migrate
+from tripline.store.transactions import Store
+
+EVERY_S: Final = 5.0
+PATIENCE_S: Final = 15.0
+"""How long one look may take. Somebody else may hold a database file for ten seconds before that is trouble."""
+_MIB: Final = 2**20
+_REMEDIES: Final = {
+    Fault.AWAY: "Devices wait and lose nothing; see what holds it, or why it is not reached.",
+    Fault.FULL: "Make room; devices wait and lose nothing.",
+    Fault.READ_ONLY: "Make it writable, then restart if need be; devices wait and lose nothing.",
+    Fault.DISK: "Look at the disk; stop the server and keep a copy of the database before anything else.",
+    Fault.DAMAGED: "Stop the server, keep a copy of the database and put back a sound one; `tripline doctor` says how.",
+}
+Status: TypeAlias = Literal["ready", "starting", "stopping", "failing"]
+_log = observe.logger("health")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What was measured around the process."""
+
+    free_bytes: int
+    open_files: int
+    open_files_limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that a ready server needs."""
+
+    name: str
+    well: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a ready server needs."""
+
+    status: Status
+    checks: tuple[Check, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is missing."""
+        return self.status == "ready"
+
+
+class Readiness:
+    """Looks, and reports what it saw."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        measure: Callable[[], Machine],
+        certificate_end_ms: Callable[[], int | None],
+        reserve_bytes: int | None,
+        place: str,
+        reach_bus: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`measure` may take its time: it is called on a thread. `certificate_end_ms`: of the one in use; None: nobody
+        is shown one. `reserve_bytes`: None where the disk here is not the store's; `place`: the folder to name."""
+        self._store = store
+        self._clock = clock
+        self._measure = measure
+        self._certificate_end_ms = certificate_end_ms
+        self._reserve_bytes = reserve_bytes
+        self._place = place
+        self._doors: Status = "starting"
+        self._machine: Machine | None = None
+        self._unanswered: str | None = None
+        """Why the store cannot be used although no transaction said so."""
+        self._misfit: str | None = None
+        self._bus: str | None = None
+        self._reach_bus = reach_bus
+        self._asked: dict[str, asyncio.Task[None]] = {}
+        """What is still being looked at, by name: nothing is asked again before it answered."""
+        self._was_ready = True
+        self._unseen = {"machine", "store"}
+        self._first = asyncio.Event()
+
+    def opened(self) -> None:
+        """Every door is open."""
+        self._doors = "ready"
+
+    def stopping(self) -> None:
+        """The doors are about to close."""
+        self._doors = "stopping"
+
+    async def run(self) -> None:
+        """Look every few seconds, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self.look(tasks)
+                await asyncio.sleep(EVERY_S)
+
+    async def looked(self) -> None:
+        """Return when store and machine were looked at once, or took too long; the bus may take its time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await self._first.wait()
+
+    def report(self) -> Report:
+        """What is known now. Cheap; never blocks."""
+        checks = (self._doors_check(), self._store_check(), self._schema_check(), *self._others())
+        if self._doors != "ready":
+            return Report(self._doors, checks)
+        return Report("ready" if all(check.well for check in checks) else "failing", checks)
+
+    async def look(self, tasks: asyncio.TaskGroup) -> None:
+        """Look once; what takes too long goes on in `tasks`."""
+        looks = {"machine": self._look_at_machine, "store": self._look_at_store}
+        if self._reach_bus is not None:
+            looks["bus"] = self._look_at_bus
+        for name, look in looks.items():
+            if name not in self._asked:
+                self._asked[name] = tasks.create_task(self._noted(name, look))
+        await asyncio.wait(self._asked.values(), timeout=PATIENCE_S)
+        late = {name for name, task in self._asked.items() if not task.done()}
+        self._asked = {name: self._asked[name] for name in late}
+        if "store" in late:
+            self._unanswered = f"The store does not answer within {PATIENCE_S:g} s."
+        if "bus" in late:
+            self._bus = f"The bus does not answer within {PATIENCE_S:g} s."
+        self._tell()
+
+    async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await look()
+        except Exception:  # noqa: BLE001  whoever asks is told what the others found
+            _log.exception("health.failed", check=name)
+        self._unseen.discard(name)
+        if not self._unseen:
+            self._first.set()
+
+    async def _look_at_machine(self) -> None:
+        self._machine = machine = await asyncio.to_thread(self._measure)
+        observe.DISK_FREE.set(machine.free_bytes)
+        observe.OPEN_FILES.set(machine.open_files)
+        observe.OPEN_FILES_LIMIT.set(machine.open_files_limit)
+        observe.CERTIFICATE_ENDS.set((self._certificate_end_ms() or 0) / 1000)
+
+    async def _look_at_store(self) -> None:
+        try:
+            await self._store.prove()
+            self._misfit = await self._store.read(migrate.misfit)
+        except StoreOutage:
+            self._unanswered = None  # the store's own troubles say it
+        except Outage as outage:
+            self._unanswered = str(outage)
+        else:
+            self._unanswered = None
+
+    async def _look_at_bus(self) -> None:
+        assert self._reach_bus is not None
+        try:
+            await self._reach_bus()
+        except Outage as outage:
+            self._bus = str(outage)
+        else:
+            self._bus = None
+
+    def _tell(self) -> None:
+        """Log when it changes."""
+        report = self.report()
+        if report.status in ("starting", "stopping") or report.ready is self._was_ready:
+            return
+        self._was_ready = report.ready
+        if report.ready:
+            _log.info("health.well")
+        for check in report.checks:
+            if not check.well:
+                _log.warning("health.failing", check=check.name, reason=check.text)
+
+    def _doors_check(self) -> Check:
+        texts: dict[Status, str] = {
+            "ready": "Every door is open.",
+            "starting": "The doors are not open yet.",
+            "stopping": "The server is stopping.",
+        }
+        return Check("doors", self._doors == "ready", texts[self._doors])
+
+    def _store_check(self) -> Check:
+        met = self._store.troubles.present
+        if met is not None:
+            return Check("store", False, f"{str(met).rstrip('.')}. {_REMEDIES[met.fault]}")
+        if self._unanswered is not None:
+            return Check("store", False, self._unanswered)
+        return Check("store", True, "The store can be read and written.")
+
+    def _schema_check(self) -> Check:
+        return Check("schema", self._misfit is None, self._misfit or "The schema is the one of this program.")
+
+    def _others(self) -> list[Check]:
+        checks = []
+        if self._reserve_bytes is not None and self._machine is not None:
+            checks.append(_disk(self._machine.free_bytes, self._reserve_bytes, self._place))
+        end_ms = self._certificate_end_ms()
+        if end_ms is not None:
+            checks.append(_certificate(end_ms, now_ms=self._clock()))
+        if self._reach_bus is not None:
+            checks.append(Check("bus", self._bus is None, self._bus or "The bus answers."))
+        return checks
+
+
+def _disk(free_bytes: int, reserve_bytes: int, place: str) -> Check:
+    free = f"{free_bytes // _MIB:,} MiB are free in {place}"
+    if free_bytes < reserve_bytes:
+        return Check(
+            "disk",
+            False,
+            f"{free}, less than store.reserve_mib ({reserve_bytes // _MIB:,}); make room before it is full.",
+        )
+    return Check("disk", True, f"{free}.")
+
+
+def _certificate(end_ms: int, *, now_ms: int) -> Check:
+    if end_ms <= now_ms:
+        return Check(
+            "certificate", False, f"The certificate ended at {_utc(end_ms)}; clients refuse it. Renew it, then restart."
+        )
+    return Check("certificate", True, f"The certificate ends at {_utc(end_ms)}.")
+
+
+def _utc(at_ms: int) -> str:
+    return f"{datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC):%Y-%m-%d %H:%M} UTC"

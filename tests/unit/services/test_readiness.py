@@ -1,0 +1,197 @@
+"""What a ready server needs, and what is said of it when something is missing."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import structlog
+
+from tripline.ports import Fault, Outage, StoreOutage
+from tripline.services import readiness
+from tripline.services.readiness import Machine, Readiness, Report
+from tripline.store.faults import Troubles
+
+MIB = 2**20
+NOW_MS = 1_760_000_000_000
+
+
+@dataclass
+class Store:
+    """A store as far as readiness asks it."""
+
+    trouble: Exception | None = None
+    misfit: str | None = None
+    hangs: bool = False
+    troubles: Troubles = field(default_factory=Troubles)
+    asked: int = 0
+
+    async def prove(self) -> None:
+        self.asked += 1
+        if self.hangs:
+            await asyncio.Event().wait()
+        if self.trouble is not None:
+            raise self.trouble
+
+    async def read(self, work: Callable[[Any], Any]) -> Any:
+        return self.misfit
+
+
+def made(store: Store | None = None, *, free_mib: int = 1_000, ends_in_ms: int | None = 1, **more: Any) -> Readiness:
+    found = Readiness(
+        store=store or Store(),  # type: ignore[arg-type]
+        clock=lambda: NOW_MS,
+        measure=lambda: Machine(free_mib * MIB, 12, 1_024),
+        certificate_end_ms=lambda: None if ends_in_ms is None else NOW_MS + ends_in_ms,
+        reserve_bytes=512 * MIB,
+        place="/srv/tripline",
+        **more,
+    )
+    found.opened()
+    return found
+
+
+def looked(found: Readiness) -> Report:
+    async def look() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            await found.look(tasks)
+
+    asyncio.run(look())
+    return found.report()
+
+
+def wrong(report: Report) -> dict[str, str]:
+    return {check.name: check.text for check in report.checks if not check.well}
+
+
+async def _no_bus() -> None:
+    raise Outage("The bus does not answer: _TRANSPORT.")
+
+
+async def _bus() -> None:
+    pass
+
+
+def test_everything_well_is_ready_and_says_what_was_looked_at() -> None:
+    report = looked(made(reach_bus=_bus))
+
+    assert (report.status, report.ready) == ("ready", True)
+    assert [check.name for check in report.checks] == ["doors", "store", "schema", "disk", "certificate", "bus"]
+    assert wrong(report) == {}
+
+
+@pytest.mark.parametrize(("free_mib", "ready"), [(511, False), (512, True), (513, True)])
+def test_less_free_space_than_the_reserve_is_not_ready(free_mib: int, ready: bool) -> None:
+    report = looked(made(free_mib=free_mib))
+
+    assert report.ready is ready
+    assert list(wrong(report)) == ([] if ready else ["disk"])
+
+
+def test_little_space_is_told_with_place_setting_and_remedy() -> None:
+    assert wrong(looked(made(free_mib=12))) == {
+        "disk": "12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room before it is full."
+    }
+
+
+@pytest.mark.parametrize(("ends_in_ms", "ready"), [(-1, False), (0, False), (1, True), (None, True)])
+def test_certificate_that_ended_is_not_ready(ends_in_ms: int | None, ready: bool) -> None:
+    assert looked(made(ends_in_ms=ends_in_ms)).ready is ready
+
+
+def test_certificate_that_ended_is_told_with_its_end() -> None:
+    assert wrong(looked(made(ends_in_ms=-60_000))) == {
+        "certificate": "The certificate ended at 2025-10-09 08:52 UTC; clients refuse it. Renew it, then restart."
+    }
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_store_that_met_a_fault_is_not_ready_at_once_and_says_which(fault: Fault) -> None:
+    store = Store()
+    found = made(store)
+    before = looked(found).ready
+    store.troubles.meet(StoreOutage(fault, f"The store met {fault.value}."))
+
+    report = found.report()
+
+    assert (before, report.status) == (True, "failing")
+    assert wrong(report)["store"].startswith(f"The store met {fault.value}. ")
+
+
+def test_store_that_does_not_answer_is_not_ready_and_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(readiness, "EVERY_S", 0.001)
+    store = Store(hangs=True)
+    found = made(store)
+
+    async def play() -> Report:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(found.run())
+            await asyncio.sleep(0.1)
+            report = found.report()
+            running.cancel()
+        return report
+
+    report = asyncio.run(play())
+
+    assert wrong(report) == {"store": "The store does not answer within 0.01 s."}
+    assert store.asked == 1
+
+
+def test_store_that_answers_again_is_ready_again() -> None:
+    store = Store(trouble=Outage("The store is too busy."))
+    found = made(store)
+    before = looked(found)
+    store.trouble = None
+
+    assert wrong(before) == {"store": "The store is too busy."}
+    assert looked(found).ready
+
+
+def test_missing_migration_is_not_ready() -> None:
+    assert wrong(looked(made(Store(misfit="run `tripline migrate`.")))) == {"schema": "run `tripline migrate`."}
+
+
+def test_bus_that_is_away_is_not_ready_where_it_matters() -> None:
+    assert wrong(looked(made(reach_bus=_no_bus))) == {"bus": "The bus does not answer: _TRANSPORT."}
+
+
+def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    found = made(free_mib=1, reach_bus=never)
+
+    async def play() -> Report:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(found.run())
+            await asyncio.wait_for(found.looked(), 5)
+            running.cancel()
+        return found.report()
+
+    assert list(wrong(asyncio.run(play()))) == ["disk"]
+
+
+def test_doors_are_part_of_it_from_the_start_to_the_end() -> None:
+    found = made()
+    found._doors = "starting"
+    statuses = [looked(found).status]
+    found.opened()
+    statuses.append(found.report().status)
+    found.stopping()
+    statuses.append(found.report().status)
+
+    assert statuses == ["starting", "ready", "stopping"]
+
+
+def test_change_is_logged_once_with_its_reason() -> None:
+    store = Store()
+    found = made(store)
+    with structlog.testing.capture_logs() as lines:
+        for misfit in (None, "wrong", "wrong", None, None):
+            store.misfit = misfit
+            looked(found)
+
+    told = [(line["event"], line.get("check"), line.get("reason")) for line in lines]
+    assert told == [("health.failing", "schema", "wrong"), ("health.well", None, None)]
