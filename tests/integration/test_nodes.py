@@ -614,6 +614,26 @@ def test_device_is_told_to_be_away_when_it_had_its_time_to_come_back_to_a_gatewa
     assert play(scenario, url) is not told_away
 
 
+def test_device_that_went_elsewhere_and_is_lost_there_is_told_to_be_away_by_the_process_that_it_left(url):
+    """Two processes of all roles; the one that the device was with last is gone."""
+    told = select(tables.device_connection.c.told)
+
+    async def scenario(one, other):
+        await one.write(update(tables.node).values(started_ms=NOW))
+        one.begins(5)
+        await one.presence.round()
+        other.begins(8)
+        await other.presence.round()
+        one.ends(5, TAKEN_OVER)
+        other.ends(8)
+        await other.presence.round()
+        one.now_ms = NOW + 31_000
+        await one.presence.round()
+        return (await one.store.read(lambda tx: tx.all(told)))[0][0]
+
+    assert play(scenario, url) is False
+
+
 def test_periods_leave_time_for_more_than_one_heartbeat_and_look():
     assert nodes.BEAT_S * 1_000 * 4 < DEAD_MS < QUARANTINE_MS / 2
     assert sessions.EVERY_S <= 5

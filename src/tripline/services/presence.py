@@ -98,8 +98,10 @@ class PresenceKeeper:
         """The session ended, unless a newer one took its place."""
         observe.DISCONNECTS.labels(reason).inc()
         self._pop_callable(sensor_id, session_no)
-        if reason != TAKEN_OVER and self._live.get(sensor_id) == session_no:
-            del self._live[sensor_id]
+        if self._live.get(sensor_id) != session_no:
+            return
+        del self._live[sensor_id]
+        if reason != TAKEN_OVER:
             change = Change(sensor_id, connected=False, at_ms=at_ms, seen_ms=seen_ms, session_no=session_no)
             self._put(replace(change, lost_ms=at_ms, reason=reason))
 
