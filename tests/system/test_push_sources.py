@@ -60,12 +60,10 @@ class Scene:
     def latest(self):
         return self.company.get(f"/api/tre/v1/sensor/{self.mounted.sensor_id}/latest")
 
-    def latest_when(self, connected):
-        """The latest values once the device is (not) connected."""
+    def gone(self):
+        """The latest values once the device's end is known: nothing answers its DISCONNECT."""
         deadline = time.monotonic() + 20
-        while (latest := self.latest())["connected"] is not connected or (
-            not connected and "lastDisconnectTime" not in latest
-        ):
+        while (latest := self.latest())["connected"] or "lastDisconnectTime" not in latest:
             assert time.monotonic() < deadline, latest
             time.sleep(0.02)
         return latest
@@ -214,9 +212,10 @@ def test_connection_is_pushed_once_however_often_the_device_comes_back_and_its_e
 
     for _ in range(3):
         with scene.device():
-            assert scene.latest_when(connected=True)["lastSeenTime"] is not None
+            latest = scene.latest()
+            assert (latest["connected"], latest["lastSeenTime"] is not None) == (True, True)
             scene.pushed(1)
-        scene.latest_when(connected=False)
+        scene.gone()
     pushed = scene.pushed(2)
     ended = scene.latest()
 
@@ -260,7 +259,7 @@ def test_killed_server_tells_of_devices_that_do_not_come_back(own):
 
 def test_stopped_server_says_why_its_sessions_ended(own):
     with own.device():
-        own.latest_when(connected=True)
+        assert own.latest()["connected"]
         assert own.server.stop() == 0
 
     with servers.serving(own.server.data, *servers.same_doors(own.server)):
@@ -271,8 +270,8 @@ def test_stopped_server_says_why_its_sessions_ended(own):
 
 def test_metrics_tell_of_ends_by_reason(scene):
     with scene.device():
-        scene.latest_when(connected=True)
-    scene.latest_when(connected=False)
+        assert scene.latest()["connected"]
+    scene.gone()
 
     metrics = httpx.get(f"{scene.server.api}/metrics").text
 
