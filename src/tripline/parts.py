@@ -251,6 +251,7 @@ def _rim(
             timeout_s=config.carrier.timeout_s,
         ),
         settling=settling,
+        node=node,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),

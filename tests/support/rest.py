@@ -135,6 +135,7 @@ class Rest:
                 store=self.store, settling=settling, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
             ),
             settling=settling,
+            node=alone,
             unpauser=Unpauser(
                 store=self.store,
                 carrier=carrier or SimulatedCarrier(store=self.store, clock=lambda: self.now_ms),

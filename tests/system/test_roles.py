@@ -118,10 +118,12 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
         with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
+            latest = asked(deployment, api, "GET", f"{V1}/sensor/{mounted.sensor_id}/latest").json()
             began = time.monotonic()
             status, answer = call(deployment, api, mounted.sensor_id)
             took_s = time.monotonic() - began
 
+        assert latest["connected"]
         assert (status, answer["response"]) == (200, {"results": 2000})
         assert device.request()[0] == answer["requestId"]
         assert took_s < AT_ONCE_S

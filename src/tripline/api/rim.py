@@ -17,6 +17,7 @@ from tripline.services.accounts.limits import Limits
 from tripline.services.carrier.batches import Batches
 from tripline.services.carrier.unpausing import Unpauser
 from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.nodes import Node
 from tripline.services.passwords import Passwords
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
@@ -49,8 +50,10 @@ class Rim:
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], Report]
     """Whether this process can do its work."""
+    node: Node
+    """This process among those that share the store."""
     heard_of: Callable[[SensorId], int | None]
-    """When something was last heard of the sensor's device, which is connected at this moment; None: it is not."""
+    """When something was last heard of the sensor's device, which is connected to this process now; None: it is not."""
     imports: ImportDesk = field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     api_port: int | None = None

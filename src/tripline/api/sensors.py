@@ -170,7 +170,7 @@ async def read_latest(request: Call) -> ASGIApp:
     heard_ms = rim.heard_of(sensor_id)
     record = rest_latest.latest_record(
         sensor_id,
-        connected=heard_ms is not None,
+        connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
         last_seen_ms=latest.heard_ms if heard_ms is None else heard_ms,
         lost_ms=latest.lost_ms,
         lost_reason=latest.lost_reason,

@@ -64,6 +64,7 @@ _OF_SENSOR: Final = Hot(
         device_connection.c.seen_ms,
         device_connection.c.lost_ms,
         device_connection.c.reason,
+        device_connection.c.node_id,
     ).where(device_connection.c.sensor_id == bindparam("of_sensor")),
     "of_sensor",
 )
@@ -154,6 +155,8 @@ class Connection:
     """When the last session ended; None: none has."""
     reason: str | None
     """Why it ended."""
+    node_id: str | None
+    """The gateway that holds the latest session, or held it, where there are several processes."""
 
 
 def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dict[SensorId, Subject]:
@@ -219,8 +222,8 @@ def of_sensor(tx: ReadTx, sensor_id: SensorId) -> Connection | None:
     rows = tx.hot(_OF_SENSOR, sensor_id)
     if not rows:
         return None
-    connected, changed_ms, seen_ms, lost_ms, reason = rows[0]
-    return Connection(bool(connected), changed_ms, seen_ms, lost_ms, reason)
+    connected, changed_ms, seen_ms, lost_ms, reason, node_id = rows[0]
+    return Connection(bool(connected), changed_ms, seen_ms, lost_ms, reason, node_id)
 
 
 def end_all(tx: WriteTx, *, reason: str) -> None:

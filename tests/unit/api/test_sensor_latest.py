@@ -1,5 +1,6 @@
 """The latest values of a sensor, and who is told its access token."""
 
+import pytest
 from sqlalchemy import insert, select
 from tests.support import journeys, lending, rest
 
@@ -41,6 +42,26 @@ def test_sensor_that_never_spoke_has_nothing(tmp_path):
 
     assert latest == {"sensorId": {"id": sensor_id}, **NOTHING}
     assert list(latest) == ["sensorId", "connected", "lastSeenTime", "lastMicrotrip", "attributes"]
+
+
+@pytest.mark.parametrize(
+    ("held_by", "connected", "shown"),
+    [("another", True, True), ("another", False, False), ("this", True, False), (None, True, False)],
+)
+def test_device_of_another_process_is_connected_while_its_row_says_so(tmp_path, held_by, connected, shown):
+    """A device of this process is connected while its session lives, whatever the row says."""
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        sensor_id, _ = await mounted(app, admin)
+        row = {"sensor_id": sensor_id, "connected": connected, "changed_ms": AT, "seen_ms": AT, "told": True}
+        row |= {"node_id": app.rim.node.id if held_by == "this" else held_by, "session_no": 1}
+        await app.store.write(lambda tx: tx.run(insert(tables.device_connection).values(**row)))
+        return await app.get(admin, f"/sensor/{sensor_id}/latest")
+
+    latest = rest.run(tmp_path, scenario)
+
+    assert (latest["connected"], latest["lastSeenTime"]) == (shown, AT)
 
 
 def test_newest_of_everything_is_shown(tmp_path):

@@ -1,6 +1,6 @@
 """The latest values of a sensor (client-surface 8.4, device-messages 6.18).
 
-Not here: whether it is connected at this moment, which the gateway knows.
+Not here: which devices are connected to this process (`gateway/roster.py`).
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,8 @@ class Latest:
     """When its last session ended; None: none has."""
     lost_reason: str | None
     """Why it ended."""
+    held_by: str | None
+    """The node that its device is connected with, where there are several processes; None: it is not connected."""
     microtrip: StoredMicrotrip | None
     """Its newest microtrip, when that was driven within the actor's reach."""
     values: list[LatestValue]
@@ -49,6 +51,7 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
         heard_ms=max(heard, default=None),
         lost_ms=None if connection is None else connection.lost_ms,
         lost_reason=None if connection is None else connection.reason,
+        held_by=connection.node_id if connection is not None and connection.connected else None,
         microtrip=journeys.latest_microtrip_of_sensor(tx, driven, sensor_id),
         values=values,
     )
