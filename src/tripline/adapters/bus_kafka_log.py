@@ -12,7 +12,9 @@ from tripline.config import Bus
 from tripline.ports import Outage
 
 T = TypeVar("T")
-_WAIT_S: Final = 10.0
+_WAIT_S: Final = 4.0
+"""The library asks one broker and waits for it: one that has just died costs this much, and the next try another one.
+"""
 
 
 class KafkaLog:

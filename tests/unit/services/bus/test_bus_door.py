@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.support.bus_messages import microtrip, trip
+from structlog.testing import capture_logs
+from tests.support.bus_messages import microtrip, sample, trip
 from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR
 from tests.support.ingest_rig import microtrip as of_device
@@ -16,6 +17,7 @@ from tripline.domain.ids import CompanyId
 from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, Outage
 from tripline.services.bus import door as bus_door
 from tripline.services.bus.door import BusDoor
+from tripline.services.ingest import steps
 from tripline.store import tables
 
 TOPICS: Any = {"sf-microtrip": ("microtrip", None), "acme.sf-trip": ("trip", CompanyId(COMPANY))}
@@ -187,3 +189,39 @@ def test_devices_own_messages_wait_for_a_store_that_is_away(rig):
 
     assert bus.steps == ["done 2"]
     assert sorted(rig.rows(tables.trip, "source")) == ["bus", "device"]
+
+
+def test_batch_that_the_store_gives_up_is_stored_in_smaller_ones(rig):
+    taken, take_in = [], rig.batches.take_in
+
+    async def gives_up(messages, *, now_ms):
+        taken.append(len(messages))
+        if len(messages) > 30:
+            raise Outage("The batch took too long.")
+        return await take_in(messages, now_ms=now_ms)
+
+    rig.batches.take_in = gives_up
+    bus = Bus(batch(*(microtrip([sample(NOW + at)], microTripId=None, ts=NOW + at) for at in range(60)), b"nonsense"))
+
+    turn(rig, bus)
+
+    assert taken[:3] == [61, 50, 25]
+    assert len(rig.rows(tables.microtrip)) == 60
+    assert bus.steps == ["letters 1", "done 61"]
+
+
+def test_slow_batch_is_logged_with_the_step_that_took_the_time(rig, monkeypatch):
+    monkeypatch.setattr(steps, "SLOW_S", 0.05)
+    write = rig.store.write
+
+    async def slow(work, **more):
+        await asyncio.sleep(0.1)
+        return await write(work, **more)
+
+    rig.store.write = slow
+
+    with capture_logs() as logged:
+        turn(rig, Bus(batch(microtrip())))
+
+    (line,) = [each for each in logged if each["event"] == "ingest.slow"]
+    assert (line["kind"], line["reason"], line["messages"]) == ("bus", "commit", 1)

@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, TOPIC, VEHICLE, FakeSource, Rig, microtrip
 
 from tripline import observe
 from tripline.config import Ingest
+from tripline.services.ingest import steps
 from tripline.services.ingest.intake import BACKLOG_BYTES, BATCH_BYTES, IngestDoor
 from tripline.store import rejected, tables
 
@@ -298,3 +300,33 @@ def test_door_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) ->
     rig.run(work())
 
     assert source.settlements == [[1]]
+
+
+@pytest.mark.parametrize(("slow", "reason"), [("read", "redelivery"), ("write", "commit")])
+def test_slow_batch_is_logged_once_with_the_step_that_took_the_time(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, slow: str, reason: str
+) -> None:
+    monkeypatch.setattr(steps, "SLOW_S", 0.1)
+    again = [body(NOW + at) for at in range(20)]
+    rig.send(*again)
+    source, as_it_is = FakeSource(), getattr(rig.store, slow)
+
+    async def slowly(work: Any, **more: Any) -> Any:
+        await asyncio.sleep(0.2)
+        return await as_it_is(work, **more)
+
+    async def talk(door: IngestDoor) -> None:
+        known = FakeSource()
+        door.offer(known, TOPIC, body(NOW + 1_000), NOW, 1)
+        await until(lambda: known.settlements != [])
+        setattr(rig.store, slow, slowly)
+        for number, each in enumerate(again, 1):
+            door.offer(source, TOPIC, each, NOW, number)
+        await until(lambda: source.settlements != [])
+
+    with capture_logs() as logged:
+        through(rig, talk)
+
+    (line,) = [each for each in logged if each["event"] == "ingest.slow"]
+    assert (line["kind"], line["reason"], line["messages"]) == ("devices", reason, 20)
+    assert line["bytes"] == sum(map(len, again))
