@@ -273,7 +273,15 @@ class Ingest(Section, frozen=True):
         float, Meta(ge=0, description="how long an equal microtrip counts as redelivery, minutes")
     ] = 10.0
     rejected_days: Annotated[float, Meta(gt=0, description="how long rejected messages are kept, days")] = 30.0
-    rejected_kept: Annotated[int, Meta(ge=1, description="how many rejected messages are kept, the newest")] = 100_000
+    rejected_kept: Annotated[
+        int, Meta(ge=100, description="rows of the rejected-message log at most, shared fairly by companies")
+    ] = 100_000
+    rejected_mib: Annotated[
+        int, Meta(ge=1, description="room for the rejected-message log, shared fairly by companies, MiB")
+    ] = 256
+    rejected_per_hour: Annotated[
+        int, Meta(ge=1, description="rejected messages of a sensor that are kept in an hour; more are only counted")
+    ] = 100
 
 
 class Scoring(Section, frozen=True):

@@ -309,6 +309,7 @@ def _bus_door(config: Config, ground: Ground, others: Others, pipeline: IngestDo
             grace_s=config.bus.grace_s,
             max_items=config.devices.max_items,
             devices=pipeline,
+            log=pipeline.rejected,
         ),
         topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
         dead_letters=config.bus.dead_letters,

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.sqlite("schemas of database files")
 
 FIRST = "0001"
 BEFORE_DELIVERIES = "0004"
+BEFORE_FAIR_REJECTIONS = "0006"
 
 
 def schema(path: Path) -> set[tuple[str, str, str]]:
@@ -245,3 +246,27 @@ def carried_back(path: Path, before: Path) -> None:
     for each in path.parent.glob(f"{path.name}*"):
         each.unlink()
     before.rename(path)
+
+
+def test_rejected_messages_of_before_have_an_owner_and_a_size(tmp_path):
+    path = tmp_path / "steps.db"
+    migrate.upgrade(path, to=BEFORE_FAIR_REJECTIONS)
+    with closing(sqlite3.connect(path)) as connection:
+        for no, sensor_id in enumerate((ingest_rig.SENSOR, None), 1):
+            connection.execute(
+                "INSERT INTO rejected_message (no, source, sensor_id, topic, reason, detail, body)"
+                " VALUES (?, 'device', ?, 'topic', 'not_json', NULL, ?)",
+                (no, sensor_id, b"x" * 100),
+            )
+        own = "id, created_ms, company_id, service_type, serial_no, type, activation_required, status"
+        connection.execute(
+            f"INSERT INTO sensor ({own}) VALUES (?, 0, ?, 's', '1', 'GPS', 0, 'ACTIVATED')",
+            (ingest_rig.SENSOR, ingest_rig.COMPANY),
+        )
+        connection.commit()
+
+    migrate.upgrade(path)
+
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT company_id, size, messages FROM rejected_message ORDER BY no").fetchall()
+    assert found == [(ingest_rig.COMPANY, 361, 1), (None, 361, 1)]

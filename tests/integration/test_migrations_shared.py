@@ -21,7 +21,7 @@ OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
 """What PostgreSQL has otherwise: an index with one column more, and no rule over the parts of a table."""
 BEFORE_SENSOR = "0003"
 """The next step changes the table `sensor`."""
-SERVES = {"0005": "0004"}
+SERVES = {"0005": "0004", "0007": "0006"}
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 

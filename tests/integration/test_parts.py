@@ -15,7 +15,7 @@ from tripline.config import Ingest
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.ports import Outage
-from tripline.services.ingest import closing as ingest_closing
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.services.parts_ahead import PartKeeper
 from tripline.store import partitions, rejected
 from tripline.store.partitions import WEEK_MS, Part
@@ -44,7 +44,7 @@ def keeping(database: Database, now_ms: int, **settings) -> Iterator[tuple[Postg
 
 
 def row(no: int) -> list:
-    return [no, "device", None, "topic", "not_json", None, b"{"]
+    return [no, "device", None, None, "topic", "not_json", None, b"{", 300, 1, None, None]
 
 
 def reject(database: Database, *numbers: int) -> None:
@@ -211,7 +211,8 @@ def test_rejected_messages_of_no_part_are_deleted_by_age_and_the_others_left_to_
     now_ms = week + 31 * 86_400_000
 
     with keeping(database, now_ms) as (store, _):
-        more = asyncio.run(ingest_closing.purge_rejected(store, Ingest(rejected_days=30), now_ms=now_ms))
+        log = RejectedLog(store=store, settings=Ingest(rejected_days=30), ids=ids.TimeIds(node=1))
+        more = asyncio.run(log.tend(now_ms=now_ms))
 
     assert more
     assert lying_in(database, "rejected_message") == [ids.first_no(week)]

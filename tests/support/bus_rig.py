@@ -42,6 +42,7 @@ def door_over(rig: Rig, *, grace_s: float = 0.0) -> BusBatches:
         grace_s=grace_s,
         max_items=1000,
         devices=_Devices(rig),
+        log=rig.rejected,
     )
 
 

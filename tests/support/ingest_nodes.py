@@ -9,6 +9,7 @@ from tests.support import databases, stores
 from tests.support.ingest_rig import BrokenStore, Rig, seed_rows
 from tripline.domain.ids import TimeIds
 from tripline.services.ingest.pipeline import Pipeline
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.store.postgres import PostgresStore
 
 NOWHERE = stores.Database(None)  # type: ignore[arg-type]
@@ -26,6 +27,7 @@ class Node(Rig):
         """Connect, and know nothing."""
         self.ids = TimeIds(node=1, slot=self.slot)
         self.store = BrokenStore(PostgresStore(self.url, readers=1, writers=2))
+        self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,
@@ -33,6 +35,7 @@ class Node(Rig):
             max_items=1000,
             ids=self.ids,
             signals=self.signals,
+            log=self.rejected,
         )
 
     def meanwhile(self, does: Callable[[], Any], *, times: int = 1) -> None:

@@ -16,6 +16,7 @@ from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Outage
 from tripline.services.ingest.intake import IngestDoor
 from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.store import tables
 from tripline.store.transactions import Store
 
@@ -183,6 +184,7 @@ class Rig:
         """Open the store and make a pipeline that knows nothing: what a new process does."""
         # No test pulls the plug; the waiting is most of their time.
         self.store = BrokenStore(self.database.open(readers=1, quick=True))
+        self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,
@@ -190,6 +192,7 @@ class Rig:
             max_items=1000,
             ids=self.ids,
             signals=self.signals,
+            log=self.rejected,
         )
 
     def restart(self, *, clock_set_back: bool = False) -> None:

@@ -232,7 +232,7 @@ def commands(place: str) -> list[str]:
     where = ["--store", place] if place.startswith("postgresql:") else ["--data", place]
     listed, doctor = servers.run("push", "list", *where, "--body"), servers.run("doctor", *where)
     assert (listed.returncode, doctor.returncode) == (0, 0), doctor.stdout
-    _, mark, rejected = doctor.stdout.partition("rejected messages kept: ")
+    _, mark, rejected = doctor.stdout.partition("rejected messages: ")
     return [listed.stdout, mark + rejected]
 
 

@@ -64,6 +64,15 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     async with installation.store_of(config) as store, installation.numbering(store) as maker:
         # Servers look for themselves every few seconds: nobody here has anything to be told.
         signals = signals_local.LocalSignals()
+        devices = IngestDoor(
+            store=store,
+            settings=config.ingest,
+            scoring_grace_s=config.scoring.grace_s,
+            max_items=config.devices.max_items,
+            ids=maker,
+            signals=signals,
+            clock=app.now_ms,
+        )
         yield BusBatches(
             store=store,
             ids=maker,
@@ -71,16 +80,10 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
             zone=zoneinfo.ZoneInfo(config.time_zone),
             grace_s=config.bus.grace_s,
             max_items=config.devices.max_items,
-            devices=IngestDoor(
-                store=store,
-                settings=config.ingest,
-                scoring_grace_s=config.scoring.grace_s,
-                max_items=config.devices.max_items,
-                ids=maker,
-                signals=signals,
-                clock=app.now_ms,
-            ),
+            devices=devices,
+            log=devices.rejected,
         )
+        await devices.settle_rejected()
 
 
 def _messages(config: Config, file: IO[bytes], topic: str | None) -> Iterator[Message]:

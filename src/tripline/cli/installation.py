@@ -37,7 +37,7 @@ def doctor(*, place: base.Place | None = None) -> int:
 def _print_rejected(report: doctors.Report) -> None:
     if report.rejected is None:
         return
-    base.line(f"rejected messages kept: {sum(report.rejected.values())}")
+    base.line(f"rejected messages: {sum(report.rejected.values())}")
     for reason, count in report.rejected.items():
         base.line(f"  {count:>9} {reason}")
     if report.newest:

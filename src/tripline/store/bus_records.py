@@ -1,4 +1,4 @@
-"""Microtrips and device events from the bus: which are there already, and writing them; the log of what was rejected.
+"""Microtrips and device events from the bus: which are there already, and writing them
 
 Not here: their trips (`bus_trips.py`).
 """
@@ -11,7 +11,7 @@ from sqlalchemy import Table, bindparam, select, update
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import UserId
 from tripline.store.bulk import Bulk
-from tripline.store.tables import device_event, driving_score, gps_event, microtrip, rejected_message
+from tripline.store.tables import device_event, driving_score, gps_event, microtrip
 from tripline.store.transactions import ReadTx, WriteTx
 
 AT_ONCE: Final = 500
@@ -21,10 +21,6 @@ EVENTS: Final = Bulk(
     device_event,
     *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "trip_id", "device_type"),
     *("ty", "sent_ty", "ts", "event_ms", "lat", "lon", "payload", "bus_key", "envelope"),
-)
-LOG: Final = Bulk(
-    rejected_message,
-    *("no", "source", "sensor_id", "topic", "reason", "detail", "body", "bus_partition", "bus_offset"),
 )
 
 

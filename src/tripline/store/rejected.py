@@ -1,37 +1,46 @@
-"""The rejected-message log: what devices and customers sent that could not be used, with the reason.
+"""The rejected-message log: messages of devices and customers that could not be used, with the reason.
 
-It is bounded three ways, because a box gone wrong fills it by the thousand a second: by age, by number, and by how much
-of a body is kept.
+A row holds one message, or stands for many that were only counted. Each row says whose it is and how much room it
+takes, so that the log can be shared fairly.
 
-Not here: who reads it (`services/doctor.py`), how long it is kept (`services/ingest/closing.py`).
+Not here: who reads it (`services/doctor.py`), which messages are kept and for how long
+(`services/ingest/rejecting.py`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, select
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
-from tripline.domain.ids import SensorId
+from tripline.domain.ids import CompanyId, SensorId
 from tripline.store import scopes
 from tripline.store.bulk import Bulk
 from tripline.store.tables import rejected_message, sensor
 from tripline.store.transactions import ReadTx, WriteTx
 
-LOG: Final = Bulk(rejected_message, "no", "source", "sensor_id", "topic", "reason", "detail", "body")
+LOG: Final = Bulk(
+    rejected_message,
+    *("no", "source", "sensor_id", "company_id", "topic", "reason", "detail", "body", "size", "messages"),
+    *("bus_partition", "bus_offset"),
+)
 TEXT_LIMIT: Final = 255
 """Longest topic and detail that are kept, characters."""
 BODY_LIMIT: Final = 4_096
 """Most bytes of a body that are kept: enough to see what a box does."""
+ROW_BYTES: Final = 256
+"""What a row takes beside its texts and body: ids, numbers, and its place in three indexes."""
 PURGED_AT_ONCE: Final = 2_500
 """Some 50 ms of the writer; more than a batch of the pipeline can bring."""
+EVICTED_AT_ONCE: Final = 500
+"""As long: rows of one company lie scattered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One rejected message."""
+    """One rejected message, or several that are counted."""
 
     received_ms: int
     source: str
@@ -40,6 +49,20 @@ class Refused:
     reason: str
     detail: str | None
     body: bytes
+    messages: int = 1
+    """How many messages the row stands for."""
+
+
+class Holding(NamedTuple):
+    """What somebody has in the log."""
+
+    rows: int
+    size: int
+    """Bytes."""
+
+    def and_also(self, rows: int, size: int) -> "Holding":
+        """With some more, or less."""
+        return Holding(max(0, self.rows + rows), max(0, self.size + size))
 
 
 def shortened(detail: str, body: bytes) -> tuple[str, bytes]:
@@ -51,7 +74,7 @@ def shortened(detail: str, body: bytes) -> tuple[str, bytes]:
 
 
 def newest(tx: ReadTx, scope: Scope, *, limit: int, sensor_id: SensorId | None = None) -> list[Refused]:
-    """The newest rejected messages within the scope, newest first; of one sensor when given."""
+    """The newest rows within the scope, newest first; of one sensor when given."""
     statement = (
         select(rejected_message)
         .where(_inside(scope))
@@ -63,14 +86,16 @@ def newest(tx: ReadTx, scope: Scope, *, limit: int, sensor_id: SensorId | None =
         statement = statement.where(rejected_message.c.sensor_id == bindparam("sensor_key"))
         parameters["sensor_key"] = sensor_id
     return [
-        Refused(ids.ms_of_no(row.no), row.source, row.sensor_id, row.topic, row.reason, row.detail, row.body)
+        Refused(
+            ids.ms_of_no(row.no), row.source, row.sensor_id, row.topic, row.reason, row.detail, row.body, row.messages
+        )
         for row in tx.all(statement, parameters)
     ]
 
 
 def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
     """How many messages were rejected since the instant, by reason, most frequent first."""
-    number = func.count()
+    number = func.sum(rejected_message.c.messages)
     statement = (
         select(rejected_message.c.reason, number)
         .where(_inside(scope), rejected_message.c.no >= bindparam("since_no"))
@@ -78,13 +103,43 @@ def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
         .order_by(number.desc(), rejected_message.c.reason)
     )
     rows: Sequence[Any] = tx.all(statement, {"since_no": ids.first_no(since_ms), **scopes.values(scope)})
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: int(row[1]) for row in rows}
 
 
-def kept(tx: ReadTx, scope: Scope) -> int:
-    """How many messages there are."""
-    rows = tx.all(select(func.count()).select_from(rejected_message).where(_inside(scope)), scopes.values(scope))
-    return int(rows[0][0])
+def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
+    """What each company has in the log; None: what is nobody's. Reads an index from end to end."""
+    company_id, size = rejected_message.c.company_id, rejected_message.c.size
+    statement = select(company_id, func.count(), func.sum(size)).where(_inside(scope)).group_by(company_id)
+    rows: Sequence[Any] = tx.all(statement, scopes.values(scope))
+    return {row[0]: Holding(int(row[1]), int(row[2])) for row in rows}
+
+
+def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
+    """Delete the oldest of a company's rows until so many rows and bytes are gone, at most `EVICTED_AT_ONCE` of them;
+    what was deleted."""
+    its = rejected_message.c.company_id
+    oldest = (
+        select(rejected_message.c.no, rejected_message.c.size)
+        .where(_inside(scope), its.is_(None) if company_id is None else its == bindparam("of_company"))
+        .order_by(rejected_message.c.no)
+        .limit(bindparam("row_limit"))
+        .with_for_update(skip_locked=True)
+    )
+    parameters = {"row_limit": EVICTED_AT_ONCE, **scopes.values(scope)}
+    found: Sequence[Any] = tx.all(
+        oldest, parameters if company_id is None else {**parameters, "of_company": company_id}
+    )
+    gone: list[int] = []
+    freed = 0
+    for no, of_row in found:
+        if len(gone) >= rows and freed >= size:
+            break
+        gone.append(no)
+        freed += of_row
+    if gone:
+        these = rejected_message.c.no.in_(bindparam("gone", expanding=True))
+        tx.run(delete(rejected_message).where(these), {"gone": gone})
+    return Holding(len(gone), freed)
 
 
 def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:

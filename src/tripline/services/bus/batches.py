@@ -32,9 +32,10 @@ from tripline.services.ingest import pushing, steps
 from tripline.services.ingest.intake import BUS
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.services.ingest.pushing import Wanted, Wishes
+from tripline.services.ingest.rejecting import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.push import notices
-from tripline.store import bus_facts, bus_records, bus_trips, driving, rejected
+from tripline.store import bus_facts, bus_records, bus_trips, driving
 from tripline.store.bus_facts import Sensor
 from tripline.store.bus_trips import BusTrip
 from tripline.store.transactions import Store, WriteTx
@@ -61,6 +62,7 @@ class _Kept:
     counts: Counter[str]
     refused: list[Refused]
     hints: list[Hint]
+    unusable: Plan
 
 
 class BusBatches:
@@ -76,9 +78,10 @@ class BusBatches:
         grace_s: float,
         max_items: int,
         devices: TakesFrames,
+        log: RejectedLog,
     ) -> None:
         """`zone` is that of times as text; `grace_s` the wait between a trip message and its scoring; `devices` takes
-        in messages that are a device's own."""
+        in messages that are a device's own; `log` is where messages go that cannot be used."""
         self._store = store
         self._ids = ids
         self._signals = signals
@@ -87,6 +90,7 @@ class BusBatches:
         self._max_items = max_items
         self._wishes = Wishes(store, signals)
         self._devices = devices
+        self._rejected = log
         self.steps = Steps()
         """What the batch under way is at."""
 
@@ -134,7 +138,9 @@ class BusBatches:
             exc_info=error,
         )
         outcome.refused.append(Refused(message, bus_reasons.rejected(bus_reasons.INTERNAL, message.body)))
-        await self._store.write(lambda tx: self._log_refused(tx, outcome.refused, now_ms), locked=True)
+        await self._rejected.know(now_ms=now_ms)
+        plan = await self._store.write(lambda tx: self._log_refused(tx, outcome.refused, {}, now_ms), locked=True)
+        self._rejected.done(plan)
         self._report(outcome)
         return outcome
 
@@ -152,7 +158,9 @@ class BusBatches:
         outcome.headed += [each for each in reads if isinstance(each, Headed)]
         usable = [each for each in reads if isinstance(each, Read)]
         if usable or outcome.refused:
+            await self._rejected.know(now_ms=now_ms)
             kept = await self._kept(usable, outcome.refused, sensors, now_ms)
+            self._rejected.done(kept.unusable)
             outcome.counts += kept.counts
             outcome.refused += kept.refused
             hints.tell(self._signals, kept.hints)
@@ -225,11 +233,11 @@ class BusBatches:
         placer.place(messages)
         refused += placer.refused
         _write(tx, placer, ground.trips)
-        self._log_refused(tx, [*before, *refused], now_ms)
+        unusable = self._log_refused(tx, [*before, *refused], sensors, now_ms)
         told = [*notices.put(tx, _notices(placer, wanted, now_ms), ids=self._ids, now_ms=now_ms)]
         if placer.rows.jobs:
             told.append((observe.SIGNAL_SCORING_DUE, ""))
-        return _Kept(placer.counts, refused, told)
+        return _Kept(placer.counts, refused, told, unusable)
 
     def _ground(self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int) -> Ground:
         """What the messages are placed by, locked: trips, jobs, sensors, vehicles, people."""
@@ -257,17 +265,18 @@ class BusBatches:
         microtrips, events = _stored(tx, messages, trips)
         return Ground(facts, trips, jobs, microtrips, events, lambda no: bus_trips.bounds(tx, SCOPE, no))
 
-    def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], now_ms: int) -> None:
+    def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int) -> Plan:
         """Into the rejected-message log, where it came from with it."""
-        if not refused:
-            return
-        values: list[Any] = []
-        for each, no in zip(refused, self._ids.numbers(len(refused), now_ms=now_ms), strict=True):
-            message, limit = each.message, rejected.TEXT_LIMIT
-            detail, body = rejected.shortened(each.rejected.detail, message.body)
-            values += (no, "bus", each.sensor_id, message.topic[:limit], each.rejected.reason, detail[:limit], body)
-            values += (message.partition, message.offset)
-        bus_records.LOG.insert(tx, values)
+        entries: list[Entry] = []
+        for each in refused:
+            message, why = each.message, each.rejected
+            owner = sensors.get(each.sensor_id) if each.sensor_id is not None else None
+            company_id = message.company_id if owner is None else owner.company_id
+            about = ("bus", each.sensor_id, company_id, message.topic, why.reason, why.detail, message.body)
+            entries.append(Entry(*about, message.partition, message.offset))
+        plan = self._rejected.plan(entries, now_ms=now_ms)
+        plan.write(tx, self._ids)
+        return plan
 
     def _report(self, outcome: Outcome, *, counted: bool = False) -> None:
         """Metrics; one log line for each reason of refusal, with the place of the first such message. `counted`: the

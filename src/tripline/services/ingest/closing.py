@@ -1,4 +1,4 @@
-"""What time does by itself: trips end by silence, the rejected-message log stays bounded.
+"""Trips that end by silence.
 
 Which trips are silent is asked of the rows, not of the tracks, so it is the same after a restart. On a shared store any
 process may end them: first the one that keeps track of the sensor, and when that one is gone another.
@@ -12,21 +12,16 @@ from typing import Final
 from tripline.config import Ingest
 from tripline.domain.ids import RowNo, SensorId
 from tripline.services.ingest.tracks import SCOPE
-from tripline.store import partitions, rejected, tracks
+from tripline.store import tracks
 from tripline.store.transactions import ReadTx, Store
 
 SWEEP_S: Final = 5.0
 """Pause between two sweeps."""
-COUNTED_S: Final = 60.0
-COUNTED_EVERY: Final = 5_000
-"""A shared store is asked how many rejected messages it keeps only so often, or after this process added so many:
-counting takes PostgreSQL tens of milliseconds."""
 _ENDED_AT_ONCE: Final = 500
 """Trips ended in one sweep; the rest follow in the next."""
 _PATIENCE_MS: Final = 15_000
 """How much longer a sensor is left to the process that keeps track of it."""
 _MINUTE_MS: Final = 60_000
-_DAY_MS: Final = 86_400_000
 
 
 async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms: int) -> list[SensorId]:
@@ -53,19 +48,3 @@ async def still_silent(
 
 def _silent_since(settings: Ingest, now_ms: int) -> int:
     return int(now_ms - settings.trip_gap_minutes * _MINUTE_MS)
-
-
-async def purge_rejected(store: Store, settings: Ingest, *, now_ms: int) -> bool:
-    """Delete some of the rejected messages that are older than `rejected_days`, or the oldest of those that are more
-    than `rejected_kept`; whether there may be more to delete."""
-    before_ms = int(now_ms - settings.rejected_days * _DAY_MS)
-    if store.shared:  # whole weeks are dropped by the keeper of parts; what they leave lay in no part of its own
-        before_ms = partitions.week_of(before_ms) - _DAY_MS
-    spare = rejected.PURGED_AT_ONCE
-    if not await store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
-        before_ms = now_ms + _DAY_MS
-        spare = min(spare, await store.read(lambda tx: rejected.kept(tx, SCOPE)) - settings.rejected_kept)
-    if spare <= 0:
-        return False
-    purged = await store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms, limit=spare), locked=True)
-    return purged > 0

@@ -17,6 +17,7 @@ from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services.ingest import closing, cutting, letting_go, watching
 from tripline.services.ingest.pipeline import Begin, Frame, Pipeline, Taken
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
@@ -64,6 +65,8 @@ class IngestDoor:
         self._clock = clock
         self._stored_until = stored_until or _everything_is
         self._commit_s = settings.commit_ms / 1000
+        self.rejected = RejectedLog(store=store, settings=settings, ids=ids)
+        """Where messages go that cannot be used."""
         self._pipeline = Pipeline(
             store=store,
             settings=settings,
@@ -71,6 +74,7 @@ class IngestDoor:
             max_items=max_items,
             ids=ids,
             signals=signals,
+            log=self.rejected,
             node_id=node_id,
         )
         self._loop = asyncio.get_running_loop()
@@ -85,8 +89,6 @@ class IngestDoor:
         self._stop = asyncio.Event()
         self._sweep_due = True
         self._sweep_timer: asyncio.TimerHandle | None = None
-        self._counted = (0, 0)
-        """When the rejected-message log was last found short enough, and how many were refused until then."""
         self._outages = 0
         self._shut = False
         self.swept = False
@@ -163,6 +165,12 @@ class IngestDoor:
                 await self._pause()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
+        await self.settle_rejected()
+
+    async def settle_rejected(self) -> None:
+        """Write how many messages were only counted; where the store is away the log lines have to do."""
+        with contextlib.suppress(Outage):
+            await self.rejected.tend(now_ms=self._clock(), everything=True)
 
     def stop(self) -> None:
         """Let `run` take in what was offered, then end. Offer nothing afterwards."""
@@ -236,7 +244,7 @@ class IngestDoor:
             silent = await self._silent(now_ms)
             if silent:
                 await self._turn(silent)
-            more = self._is_purge_due(now_ms) and await self._purge(now_ms)
+            more = await self.rejected.tend(now_ms=now_ms)
             if await watching.purge(self._store, now_ms=now_ms) or more:
                 pause_s = 0
         except Outage as outage:
@@ -255,22 +263,6 @@ class IngestDoor:
         return await closing.silent_sensors(
             self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
         )
-
-    def _is_purge_due(self, now_ms: int) -> bool:
-        counted_ms, refused = self._counted
-        passed_ms = abs(now_ms - counted_ms)
-        return (
-            not self._store.shared
-            or passed_ms >= closing.COUNTED_S * 1000
-            or self._pipeline.refused - refused >= closing.COUNTED_EVERY
-        )
-
-    async def _purge(self, now_ms: int) -> bool:
-        refused = self._pipeline.refused
-        more = await closing.purge_rejected(self._store, self._settings, now_ms=now_ms)
-        if not more:
-            self._counted = (now_ms, refused)
-        return more
 
     def _time_to_sweep(self) -> None:
         self._sweep_due = True

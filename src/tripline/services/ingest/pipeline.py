@@ -14,7 +14,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from tripline import observe
 from tripline.config import Ingest
@@ -26,13 +26,14 @@ from tripline.services.hints import Hint
 from tripline.services.ingest import checking, closing, pushing, steps, watching
 from tripline.services.ingest.placing import Checked, Item, Placer
 from tripline.services.ingest.pushing import Wishes
+from tripline.services.ingest.rejecting import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Stale, Track, Tracks
 from tripline.services.push import notices
 from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
 from tripline.services.rpc.answers import Answered
-from tripline.store import driving, rejected
+from tripline.store import driving
 from tripline.store.deliveries import ENTRIES, Outlived
 from tripline.store.driving import Rows
 from tripline.store.transactions import Store, WriteTx
@@ -91,17 +92,17 @@ class Pipeline:
         max_items: int,
         ids: TimeIds,
         signals: Signals,
+        log: RejectedLog,
         node_id: str | None = None,
     ) -> None:
-        """`node_id`: under which sensors are claimed on a shared store, of no other pipeline and none before; default:
-        a new one."""
+        """`log`: where messages go that cannot be used. `node_id`: under which sensors are claimed on a shared store,
+        of no other pipeline and none before; default: a new one."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
         self._max_items = max_items
         self.node_id = node_id or str(uuid.uuid4())
-        self.refused = 0
-        """Messages that went to the rejected-message log."""
+        self._rejected = log
         self._ids = ids
         self._signals = signals
         self.steps = Steps()
@@ -284,9 +285,11 @@ class Pipeline:
         now_ms: int,
     ) -> None:
         """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
-        log = self._log_rows(refusals, now_ms)
+        if refusals or answers:
+            await self._rejected.know(now_ms=now_ms)
+        unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
-        def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal]]:
+        def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal], Plan]:
             self.steps.at(steps.LOCKS)
             begin(tx)
             self.tracks.check(tx, concerned)
@@ -297,17 +300,20 @@ class Pipeline:
             if rows.entries and not tx.shared:
                 added = len(rows.entries) // ENTRIES.width
                 self._outlived.drop_some(tx, SCOPE, added=added, before_ms=int(now_ms - self._memory_ms))
-            rejected.LOG.insert(tx, log)
+            unusable.write(tx, self._ids)
             told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()
-            rejected.LOG.insert(tx, self._log_rows(taken.refused, now_ms))
+            uncalled = self._rejected.plan(self._entries(taken.refused), now_ms=now_ms)
+            uncalled.write(tx, self._ids)
             if traces:
                 watching.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return told + taken.hints, taken.refused
+            return told + taken.hints, taken.refused, uncalled
 
         self.steps.at(steps.COMMIT)
         with observe.COMMIT_SECONDS.time():
-            told, unknown = await self._store.write(write, locked=True)
+            told, unknown, uncalled = await self._store.write(write, locked=True)
+        self._rejected.done(unusable)
+        self._rejected.done(uncalled)
         refusals += unknown
         hints.tell(self._signals, told)
 
@@ -328,27 +334,28 @@ class Pipeline:
         source, topic, body, received_ms, _, _ = frames[0]
         _log.exception("ingest.failed", sensor=source.sensor_id)
         refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
-        log = self._log_rows(refusals, now_ms)
+        await self._rejected.know(now_ms=now_ms)
+        unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> None:
             begin(tx, frames)
-            rejected.LOG.insert(tx, log)
+            unusable.write(tx, self._ids)
 
         await self._store.write(write, locked=True)
+        self._rejected.done(unusable)
         acknowledge(frames)
         taken = Taken(refusals=refusals)
         self._tell(Rows(), taken)
         return taken
 
-    def _log_rows(self, refusals: Sequence[Refusal], now_ms: int) -> list[Any]:
-        log: list[Any] = []
-        if refusals:
-            numbers = self._ids.numbers(len(refusals), now_ms=now_ms)
-            for (sensor_id, topic, _, refused), no in zip(refusals, numbers, strict=True):
-                limit = rejected.TEXT_LIMIT
-                detail, body = rejected.shortened(refused.detail, refused.body)
-                log += (no, "device", sensor_id, topic[:limit], refused.reason, detail[:limit], body)
-        return log
+    def _entries(self, refusals: Sequence[Refusal]) -> list[Entry]:
+        """What the rejected-message log is told."""
+        entries: list[Entry] = []
+        for sensor_id, topic, _, refused in refusals:
+            track = self.tracks.get(sensor_id)
+            company_id = None if track is None else track.company_id
+            entries.append(Entry("device", sensor_id, company_id, topic, refused.reason, refused.detail, refused.body))
+        return entries
 
     def _tell(self, rows: Rows, taken: Taken) -> None:
         """Who waits for scoring jobs; metrics; one log line for each reason of refusal."""
@@ -357,7 +364,6 @@ class Pipeline:
         for kind, count in taken.counts.items():
             observe.FRAMES.labels(kind).inc(count)
         refusals = taken.refusals
-        self.refused += len(refusals)
         if not refusals:
             return
         sensor_of = {refused.reason: sensor_id for sensor_id, _, _, refused in refusals}

@@ -166,9 +166,13 @@ rejected_message = Table(
     Column("body", LargeBinary, nullable=False),
     Column("bus_partition", Integer, comment="of a message from the bus: where it stood"),
     Column("bus_offset", BigInteger),
+    Column("company_id", Uuid, comment="whose it was when it came; null: nobody's"),
+    Column("size", Integer, nullable=False, server_default="4096", comment="room that it takes, bytes"),
+    Column("messages", Integer, nullable=False, server_default="1", comment="how many messages the row stands for"),
     postgresql_partition_by=BY_TIME,
 )
 Index("ix_rejected_message_sensor", rejected_message.c.sensor_id, rejected_message.c.no)
+Index("ix_rejected_message_company", rejected_message.c.company_id, rejected_message.c.no, rejected_message.c.size)
 
 
 scoring_job = Table(

@@ -259,22 +259,24 @@ def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
     assert rig.rows(tables.rejected_message, "body") == [b"new"]
 
 
-@pytest.mark.parametrize("sent", [2, 3, 4, rejected.PURGED_AT_ONCE + 5])
-def test_rejected_messages_beyond_the_number_kept_are_dropped_oldest_first(tmp_path: Path, sent: int) -> None:
-    with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=3)) as rig:
+def test_sweep_brings_a_log_that_is_too_long_down_to_three_quarters_oldest_first(tmp_path: Path) -> None:
+    settings = Ingest(rejected_kept=100_000, rejected_per_hour=100_000)
+    sent = rejected.PURGED_AT_ONCE + 500
+    with Rig.fresh(tmp_path, settings=settings) as rig:
         rig.send(*(b"no json %d" % number for number in range(sent)))
+        rig.settings = Ingest(rejected_kept=400)
 
         async def talk(door: IngestDoor) -> None:
             await until(lambda: door.swept)
 
         through(rig, talk)
 
-        assert rig.rows(tables.rejected_message, "body") == [b"no json %d" % number for number in range(sent)][-3:]
+        assert rig.rows(tables.rejected_message, "body") == [b"no json %d" % number for number in range(sent)][-300:]
 
 
 def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sweep_busy(tmp_path: Path) -> None:
-    with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=1)) as rig:
-        rig.send(b"first", b"second", at=NOW + 3 * 24 * 60 * MINUTE)
+    with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=100)) as rig:
+        rig.send(*[b"no json"] * 90, at=NOW + 3 * 24 * 60 * MINUTE)
         rig.now_ms = NOW
 
         async def talk(door: IngestDoor) -> None:
@@ -282,7 +284,21 @@ def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sw
 
         through(rig, talk)
 
-        assert rig.rows(tables.rejected_message, "body") == [b"first", b"second"]
+        assert len(rig.rows(tables.rejected_message, "body")) == 75
+
+
+def test_door_that_stops_writes_how_many_messages_were_only_counted(tmp_path: Path) -> None:
+    with Rig.fresh(tmp_path, settings=Ingest(rejected_per_hour=2)) as rig:
+        source = FakeSource()
+
+        async def talk(door: IngestDoor) -> None:
+            for token in range(1, 6):
+                door.offer(source, TOPIC, b"no json", NOW, token)
+            await until(lambda: sum(map(len, source.settlements)) == 5)
+
+        through(rig, talk)
+
+        assert rig.rows(tables.rejected_message, "messages") == [1, 1, 3]
 
 
 def test_door_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) -> None:
