@@ -250,7 +250,7 @@ def versions() -> dict[str, str]:
         "amqtt": AMQTT_VERSION,
         "postgresql": first_line(str((postgres.programs() or Path()) / "postgres"), "--version"),
         "psycopg": psycopg.__version__,
-        "kafka": next((path.stem for path in brokers.LIBS.glob("kafka_2.13-*.jar")), "missing"),
+        "kafka": next((path.stem for path in Path(brokers.jars()).parent.glob("kafka_2.13-*.jar")), "missing"),
         "librdkafka": confluent_kafka.libversion()[0],
         "kernel": os.uname().release,
     }

@@ -224,7 +224,7 @@ class Sender:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Leases of a second and a half rather than fifteen."""
+    """Leases of two seconds rather than twenty."""
     monkeypatch.setattr(claims, "SPARE_S", 1.5)
     monkeypatch.setattr(claims, "MARGIN_S", 0.2)
     monkeypatch.setattr(claims, "RENEW_S", 0.2)

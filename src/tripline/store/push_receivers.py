@@ -61,9 +61,9 @@ def mute(tx: ReadTx, company_id: CompanyId | None = None) -> list[Mute]:
         select(_ROW.company_id, company.c.name, _ROW.channel, _ROW.mute_ms, kept.label("kept"))
         .select_from(push_receiver.outerjoin(company, company.c.id == _ROW.company_id))
         .where(_ROW.mute_ms.is_not(None), of_company)
-        .order_by(_ROW.mute_ms, _ROW.company_id, _ROW.channel)
     )
-    return [Mute(row.company_id, row.name, Channel(row.channel), row.mute_ms, row.kept) for row in found]
+    receivers = [Mute(row.company_id, row.name, Channel(row.channel), row.mute_ms, row.kept) for row in found]
+    return sorted(receivers, key=lambda each: (each.since_ms, each.company_id, each.channel))
 
 
 def mute_count(tx: ReadTx) -> int:
