@@ -20,13 +20,18 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+
 from tripline import config_files, observe, outside, parts
 from tripline.adapters import data_folder, doors, http_uvicorn, tls_local
+from tripline.adapters.http_bounds import Bounds
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.domain import ids
 from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import DeviceListener
+from tripline.gateway.tls import TlsDoor, TlsShell
+from tripline.gateway.turns import Turns
 from tripline.outside import Doors
 from tripline.parts import Parts
 from tripline.ports import Outage, Signals
@@ -45,6 +50,9 @@ TROUBLES: Final = (
     Refusal,
 )
 """What can stand in the way of a command; each says so in one line."""
+HTTPS_HANDSHAKE_S: Final = 15.0
+GOODBYE_S: Final = 0.5
+"""An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
 DRAIN_S: Final = 5.0
 """How long devices' frames under way may take to be committed and acknowledged after a stop was asked for."""
 _log = observe.logger("app")
@@ -59,8 +67,7 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `TROUBLES`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
-    if config_files.does(config, "gateway"):
-        doors.allow(config.devices.max_connections)
+    config, bounds = _within_files(config)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
         ways_in = Doors(config, opened)
@@ -90,13 +97,14 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             readiness=readiness,
         )
         make_topics = partial(outside.topics_made, config)
-        await _run(made, ways_in, certificates, signals, readiness, make_topics=make_topics, announce=announce)
+        await _run(made, ways_in, bounds, certificates, signals, readiness, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
 
 async def _run(
     made: Parts,
     ways_in: Doors,
+    bounds: Bounds,
     certificates: ServedCertificates,
     signals: Signals,
     readiness: Readiness,
@@ -108,7 +116,13 @@ async def _run(
     tls = certificates.context
     renew: parts.Worker = partial(certificates.run, now_ms)
     stop = _stop_signal()
-    http = http_uvicorn.HttpDoors(made.http, ways_in.http, tls=tls if ways_in.uses_https else None, clock=now_ms)
+    http = http_uvicorn.HttpDoors(
+        made.http,
+        ways_in.http,
+        tls=partial(_inside_tls, tls) if ways_in.uses_https else None,
+        clock=now_ms,
+        bounds=bounds,
+    )
     if made.presence is not None:
         await made.presence.begin()
     async with asyncio.TaskGroup() as tasks:
@@ -148,6 +162,36 @@ async def _run(
         carrying.cancel()
     if made.rim is not None:
         made.rim.passwords.close()
+
+
+def _within_files(config: Config) -> tuple[Config, Bounds]:
+    """The settings with as many connections of devices as the system permits, and the bounds of the HTTP doors."""
+    takes_devices = config_files.does(config, "gateway")
+    wanted = doors.Shares(
+        devices=config.devices.max_connections if takes_devices else 0,
+        http_door=config.rest.connections,
+        http_doors=3 if config_files.does(config, "api") else 1,
+    )
+    shares = doors.allow(wanted)
+    if shares != wanted:
+        _log.warning("serve.few_files", devices=shares.devices, http_door=shares.http_door)
+    bounds = Bounds(
+        connections=shares.http_door,
+        address_connections=config.rest.address_connections,
+        behind_proxy=config.behind_proxy,
+    )
+    if takes_devices:
+        config = msgspec.structs.replace(
+            config, devices=msgspec.structs.replace(config.devices, max_connections=shares.devices)
+        )
+    return config, bounds
+
+
+def _inside_tls(context: ssl.SSLContext, make: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
+    """What makes the protocols of an HTTPS door's sockets, given what makes those inside of TLS."""
+    turns = Turns(asyncio.get_running_loop())
+    door = TlsDoor(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)
+    return partial(TlsShell, door)
 
 
 async def _open(listener: DeviceListener, ways_in: Doors, tls: ssl.SSLContext) -> None:

@@ -187,6 +187,8 @@ class Rest(Section, frozen=True):
     requests_per_minute: Annotated[
         int, Meta(ge=0, description="requests of one account in a minute, more are answered 429; 0: no limit")
     ] = 0
+    connections: Annotated[int, Meta(ge=16, le=100_000, description="open connections of each HTTP door")] = 2_048
+    address_connections: Annotated[int, Meta(ge=1, description="those of one address (docs/limits.md)")] = 512
     import_mib: Annotated[int, Meta(ge=1, description="largest CSV file of a bulk registration, MiB")] = 64
     import_rows: Annotated[int, Meta(ge=1, description="most rows of a bulk registration")] = 200_000
     cors_origins: Annotated[

@@ -116,6 +116,8 @@ EVENTS: Final[dict[str, str]] = {
     "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
     "signal.failed": "a listener of a hint failed; the others were told; a bug",
     "request.outage": "a request was answered 503, and why: something that it needs is away or damaged",
+    "http.limit": "a peer of an HTTP door met a bound (docs/limits.md); which, how often, the address",
+    "serve.few_files": "the system permits fewer open files than the settings ask for; who gets how many",
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""

@@ -157,7 +157,7 @@ def test_connections_that_never_say_connect_are_closed(world: World) -> None:
 def test_open_files_are_bounded_by_the_most_connections(world: World) -> None:
     limits = Path(f"/proc/{world.server.process.pid}/limits").read_text()
 
-    assert re.search(r"Max open files\s+(\d+)", limits)[1] == str(MAX_CONNECTIONS + 4_096)
+    assert re.search(r"Max open files\s+(\d+)", limits)[1] == str(MAX_CONNECTIONS + 3 * 2_048 + 2_048)
 
 
 def test_log_of_a_busy_server_holds_no_token_and_no_position(world: World) -> None:

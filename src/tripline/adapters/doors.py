@@ -6,29 +6,61 @@ What connects early waits in the backlog until the part behind the door takes th
 import errno
 import resource
 import socket
+from dataclasses import dataclass
 from typing import Final
 
-BESIDES: Final = 4_096
-"""Files and connections besides admitted devices: the database, REST, and those that have not finished TLS."""
+BESIDES: Final = 2_048
+"""Files and connections that nobody outside can use up: the database, pushes, mails, the bus, those turned away."""
+LEAST_HTTP: Final = 16
+"""Connections of an HTTP door, however few files there are."""
 
 EVERY_ADDRESS: Final = ("0.0.0.0", "::", "")  # noqa: S104  compared with, never the default
 """Hosts that mean all of this machine's addresses, and none that one could connect to or certify."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Connections that devices may have together, and each of the HTTP doors."""
+
+    devices: int
+    http_door: int
+    http_doors: int
+
+    @property
+    def files(self) -> int:
+        """Open files that this takes, with those beside them."""
+        return self.devices + self.http_door * self.http_doors + BESIDES
 
 
 class DoorError(Exception):
     """An address cannot be listened on; the text is the one line to show."""
 
 
-def allow(connections: int) -> None:
-    """Let this process have so many connections, as far as the system permits, and not without bound more.
+def allow(wanted: Shares) -> Shares:
+    """Let this process have so many connections, or as many as the system permits.
 
-    Each is an open file. The usual soft limit of 1024 would end a fleet early; without any limit, connections to
-    REST, which nothing counts, could fill the memory.
+    Each is an open file. The usual soft limit of 1,024 would end a fleet early. Every door stays within its share, so
+    whoever fills an HTTP door takes no file from a device.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + BESIDES
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    files = wanted.files if hard == resource.RLIM_INFINITY else min(wanted.files, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    return split(wanted, files)
+
+
+def split(wanted: Shares, files: int) -> Shares:
+    """The shares when there are so many files.
+
+    A quarter of the files, at most `BESIDES`, is for none of the doors. Of what is missing then, the HTTP doors give
+    first, down to a quarter of the rest; then devices.
+    """
+    if wanted.files <= files:
+        return wanted
+    left = files - min(BESIDES, files // 4)
+    for_http = max(left - wanted.devices, left // 4 if wanted.devices else left)
+    http_door = max(LEAST_HTTP, min(wanted.http_door, for_http // wanted.http_doors))
+    devices = min(wanted.devices, max(1, left - http_door * wanted.http_doors)) if wanted.devices else 0
+    return Shares(devices, http_door, wanted.http_doors)
 
 
 def bind(host: str, port: int, *, purpose: str) -> socket.socket:

@@ -1,8 +1,8 @@
 """HTTP doors: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
 
-uvicorn with httptools bounds neither the bytes of a request's head nor how slowly a request may arrive, so that one
-stranger could fill the memory or hold connections for ever. Both are bounded here.
-A body is bounded by the application.
+uvicorn with httptools bounds neither the bytes around a body, nor connections, nor what is left unread: one stranger
+could fill the memory or hold connections for ever. Here the parts that bound all this are put together:
+the entrance (`http_entrance.py`), the connection (`http_connection.py`) and the way out (`http_outlet.py`).
 """
 
 import asyncio
@@ -10,134 +10,50 @@ import contextlib
 import functools
 import logging
 import socket
-import ssl
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-import msgspec
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tripline import observe
-from tripline.wire.rest import CAME_WHOLE, ErrorBody
+from tripline.adapters import http_connection
+from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_connection import Connection, Shared
+from tripline.adapters.http_entrance import Door, Entrance
+from tripline.adapters.http_outlet import Outlet
 
 DRAIN_S: Final = 5
 """How long requests under way may take after a stop was asked for."""
-HANDSHAKE_S: Final = 15
-GOODBYE_S: Final = 0.5
-"""An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
+SENT_AHEAD: Final = 262_144
+"""Bytes of an answer that the system may take before its peer reads them."""
+_MANY: Final = 1 << 62
+_BOUNDS: Final = Bounds()
 
-BAD_REQUEST: Final = 31
-"""errorCode of what is no HTTP (client-surface 3.3: malformed)."""
-NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
-"""What a person most often does wrong is a vehicle's number in the address as it is written."""
-TOO_LONG: Final = "The request line and headers are too long."
-_WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a peer may take before it has said who it is."""
-
-    head_bytes: int = 65_536
-    """Of a request line and its headers; counted in whole chunks, so a single read may go beyond it."""
-    request_s: float = 60
-    """From the first byte of a request, or from the connection, to the last byte of the body."""
-
-
-class _Connection(HttpToolsProtocol):
-    """One peer. A request that comes whole in one chunk, as nearly all do, costs no timer."""
-
-    def __init__(self, *args: Any, door: str, bounds: Bounds, clock: Callable[[], int], **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._open = observe.CONNECTIONS.labels(door)
-        self._bounds = bounds
-        self._clock = clock
-        self._head_bytes = 0
-        self._in_head = False
-        self._head_came = False
-        """Whether the head of the latest request ended in the piece that is read now."""
-        self._waiting = True
-        self._deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A peer connected; its first request is awaited."""
-        super().connection_made(transport)
-        self._open.inc()
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The peer is gone."""
-        self._open.dec()
-        self._waiting = False
-        self._watch()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Feed the parser, then see what is still missing of the request."""
-        self._head_came = False
-        super().data_received(data)
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > self._bounds.head_bytes:
-                self._refuse(TOO_LONG)
-        if self._waiting is (self._deadline is None):
-            self._watch()
-
-    def on_message_begin(self) -> None:
-        """The first byte of a request."""
-        self._waiting = self._in_head = True
-        self._head_bytes = 0
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """The head is there."""
-        self._in_head = False
-        self._head_came = True
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """The whole request is there."""
-        self._waiting = False
-        if self._head_came:
-            self.scope["extensions"] = _WHOLE
-        super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """What the parser cannot read; its own words say less than ours."""
-        self._refuse(NOT_HTTP)
-
-    def _refuse(self, message: str) -> None:
-        """Answer what never reaches the application with the body that every error has, and close."""
-        self._waiting = self._in_head = False
-        body = msgspec.json.encode(ErrorBody(400, message, BAD_REQUEST, self._clock()))
-        self.transport.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json;charset=UTF-8\r\n"
-            b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
-        )
-        self.transport.close()
-
-    def _watch(self) -> None:
-        """Start or end the deadline, as a request is awaited or not."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-        if self._waiting:
-            self._deadline = self.loop.call_later(self._bounds.request_s, self.transport.close)
+Shell: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Callable[[], asyncio.Protocol]]
+"""Given what makes the protocols inside TLS, what makes those that speak TLS."""
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that leaves the process's signals to the program and says when it is open."""
+    """A uvicorn server with entrances of ours, which leaves the process's signals to the program and says when it is
+    open."""
 
     def __init__(
-        self, config: uvicorn.Config, doors: Mapping[str, socket.socket], *, bounds: Bounds, clock: Callable[[], int]
+        self,
+        config: uvicorn.Config,
+        doors: Mapping[str, socket.socket],
+        *,
+        bounds: Bounds,
+        clock: Callable[[], int],
+        tls: Shell | None,
     ) -> None:
         super().__init__(config)
-        self._doors = doors
+        self.servers = []
+        self._sockets = doors
+        self._bounds = bounds
+        self._clock = clock
+        self._tls = tls
+        self._doors: list[Door] = []
+        self._unread: dict[Outlet, None] = {}
         self.opened = asyncio.Event()
-        self._connection = functools.partial(_Connection, bounds=bounds, clock=clock)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -145,25 +61,65 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the doors, as uvicorn does, but with bounds on how long a TLS peer may keep us waiting."""
+        """Listen on the doors."""
         await self.lifespan.startup()
-        protocol = functools.partial(
-            self._connection,
+        loop, bounds = asyncio.get_running_loop(), self._bounds
+        self._causes = Causes(loop.time)
+        shared = Shared(
+            bounds=bounds,
+            clock=self._clock,
+            causes=self._causes,
+            bodies=Places(bounds.bodies, bounds.address_bodies),
+            answers=Places(bounds.answers, bounds.address_answers),
+            requests=Places(_MANY, bounds.address_connections),
+            unread=self._unread,
+            scheme="http" if self._tls is None else "https",
+        )
+        make: Callable[[], asyncio.Protocol] = functools.partial(
+            Connection,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
+            shared=shared,
         )
-        bounds: dict[str, Any] = {}
-        if self.config.ssl:
-            bounds = {"ssl_handshake_timeout": HANDSHAKE_S, "ssl_shutdown_timeout": GOODBYE_S}
-        loop = asyncio.get_running_loop()
-        bounds |= {"ssl": self.config.ssl, "backlog": self.config.backlog}
-        self.servers = [
-            await loop.create_server(functools.partial(protocol, door=name), sock=door, **bounds)
-            for name, door in self._doors.items()
-        ]
+        of_address = Places(_MANY, bounds.address_connections)
+        busy = self._busy if self._tls is None else None
+        for name, listening in self._sockets.items():
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
+            door = Door(
+                name=name,
+                bounds=bounds,
+                causes=self._causes,
+                of_address=of_address,
+                make=make if self._tls is None else self._tls(make),
+                turned_away=busy,
+            )
+            self._doors.append(door)
+            entrances = functools.partial(Entrance, door)
+            self.servers.append(await loop.create_server(entrances, sock=listening, backlog=self.config.backlog))
+        self._looking = loop.call_later(bounds.look_s, self._look)
         self.started = True
         self.opened.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is under way, then hang up on everybody."""
+        await super().shutdown(sockets)
+        self._looking.cancel()
+        for door in self._doors:
+            for entrance in list(door.open):
+                entrance.abort()
+
+    def _look(self) -> None:
+        """End answers that make no progress."""
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_later(self._bounds.look_s, self._look)
+        for outlet in list(self._unread):
+            if outlet.look(loop.time(), self._bounds):
+                self._causes.tell("stalled_answer", limit=int(self._bounds.stall_s), address=outlet.address)
+                outlet.abort()
+
+    def _busy(self) -> bytes:
+        return b"".join(http_connection.refusal(503, http_connection.BUSY, self._clock(), code=http_connection.GENERAL))
 
 
 class HttpDoors:
@@ -177,9 +133,9 @@ class HttpDoors:
         app: Any,
         doors: Mapping[str, socket.socket],
         *,
-        tls: ssl.SSLContext | None,
+        tls: Shell | None,
         clock: Callable[[], int],
-        bounds: Bounds = Bounds(),
+        bounds: Bounds = _BOUNDS,
     ) -> None:
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
@@ -193,12 +149,10 @@ class HttpDoors:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=DRAIN_S,
-            timeout_keep_alive=75,
             backlog=1024,
         )
         config.load()
-        config.ssl = tls
-        self._server = _Server(config, doors, bounds=bounds, clock=clock)
+        self._server = _Server(config, doors, bounds=bounds, clock=clock, tls=tls)
         self._sockets = list(doors.values())
 
     async def run(self) -> None:

@@ -150,7 +150,7 @@ class DeviceListener:
 
         made: Callable[[], asyncio.Protocol] = plain
         if ssl_context is not None:
-            times = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
+            times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
             self._doors.append(TlsDoor(ssl_context, plain, self._turns, has_room=self._has_room, **times))
             made = functools.partial(TlsShell, self._doors[-1])
         server = await self._loop.create_server(made, backlog=BACKLOG, **where)

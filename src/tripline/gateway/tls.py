@@ -41,6 +41,7 @@ class TlsDoor:
         handshake_s: float,
         shutdown_s: float,
         has_room: Callable[[], bool] = lambda: True,
+        of_devices: bool = True,
     ) -> None:
         self.make = make
         self.handshake_s = handshake_s
@@ -52,6 +53,8 @@ class TlsDoor:
         self.unfinished: dict[TlsShell, None] = {}
         """Sockets whose handshake is not done, oldest first."""
         self.has_room = has_room
+        self.of_devices = of_devices
+        """Whether failed handshakes are told of: those of HTTP clients are no matter of devices."""
         self._context = context
 
     def begin(self) -> ssl.SSLObject:
@@ -216,6 +219,8 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     def _say_failed(self, error: ssl.SSLError) -> None:
         """Nobody else can: which device it is was not said. A client that trusts nothing here says so in an alert."""
+        if not self._door.of_devices:
+            return
         observe.HANDSHAKES_FAILED.inc()
         peer = self.get_extra_info("peername")
         _log.info("device.no_tls", reason=error.reason or "", peer=peer[0] if peer else "")

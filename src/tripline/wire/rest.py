@@ -12,6 +12,8 @@ from tripline.domain import ids
 
 CAME_WHOLE: Final = "tripline.came_whole"
 """Extension in the ASGI scope of a request whose body came in the same piece as its head: it was not waited for."""
+KEPT_ELSEWHERE: Final = "tripline.kept_elsewhere"
+"""Extension of the others: its `tell` is called by who does not keep the body in memory."""
 
 
 class Id(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,110 @@
+"""What a peer of an HTTP door may send, hold and leave unread, and who holds how much of it (`docs/limits.md`).
+
+Counters and log lines only; no I/O. Not here: what a peer gets that goes beyond (`http_connection.py`,
+`http_entrance.py`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from tripline import observe
+
+MIB: Final = 1_048_576
+QUIET_S: Final = 10.0
+"""A cause is logged at most this often."""
+
+_log = observe.logger("http")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Bytes, numbers and times. What is counted for an address is counted over all doors of the process."""
+
+    connections: int = 2_048
+    """Open connections of one door."""
+    address_connections: int = 512
+    """Open connections of one address; behind a proxy: requests of one forwarded address at the same time."""
+    behind_proxy: bool = False
+    """Whether `X-Forwarded-For` says for whom a request is."""
+    head_bytes: int = 16_384
+    """Request line, headers, chunk sizes beyond 16 bytes a chunk, chunk extensions and trailers of one request."""
+    headers: int = 100
+    """Headers of one request."""
+    ahead: int = 16
+    """Requests that wait on a connection for the answer to an earlier one."""
+    request_s: float = 60.0
+    """From the first byte of a request, or from the connection, to the last byte of the body; a long body has a second
+    more for every `body_rate` bytes that came."""
+    body_rate: int = 8_192
+    idle_s: float = 75.0
+    """From an answer to the first byte of the next request."""
+    linger_s: float = 10.0
+    """How long the rest of a request is read and thrown away after its answer."""
+    linger_bytes: int = 64 * MIB
+    """How much of it."""
+    deaf_bytes: int = MIB
+    """Bytes that are thrown away behind the last request of a connection."""
+    bodies: int = 32 * MIB
+    """Bytes of requests' bodies in memory, until they are answered."""
+    address_bodies: int = 8 * MIB
+    answers: int = 48 * MIB
+    """Bytes of long answers that peers have not read."""
+    address_answers: int = 16 * MIB
+    short_answer: int = 65_536
+    """An answer of at most so many bytes is always sent."""
+    stall_s: float = 30.0
+    """How long an answer may make no progress."""
+    look_s: float = 1.0
+    """How often unread answers are looked at."""
+
+
+class Places:
+    """How many of something each address has, and all together."""
+
+    def __init__(self, total: int, share: int) -> None:
+        self.total = total
+        self.share = share
+        self.taken = 0
+        self._of: dict[str, int] = {}
+
+    def take(self, address: str, number: int = 1) -> bool:
+        """Count it for the address; False, and nothing is counted, when it or all would have too much."""
+        of = self._of.get(address, 0) + number
+        if of > self.share or self.taken + number > self.total:
+            return False
+        self.taken += number
+        self._of[address] = of
+        return True
+
+    def fits(self, address: str, number: int = 1) -> bool:
+        """Whether so many would not be too much for the address, whatever all have."""
+        return self._of.get(address, 0) + number <= self.share
+
+    def give(self, address: str, number: int = 1) -> None:
+        """It is not there any more."""
+        self.taken -= number
+        left = self._of[address] - number
+        if left:
+            self._of[address] = left
+        else:
+            del self._of[address]
+
+
+class Causes:
+    """Says in the log which bound was met: the first time at once, then at most every `QUIET_S` with how often."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._quiet: dict[str, tuple[float, int]] = {}
+        """Until when a cause is not told, and how often it was met since."""
+
+    def tell(self, cause: str, *, limit: int, address: str) -> None:
+        """A peer met the bound."""
+        until, times = self._quiet.get(cause, (0.0, 0))
+        now = self._now()
+        if now < until:
+            self._quiet[cause] = until, times + 1
+            return
+        self._quiet[cause] = now + QUIET_S, 0
+        _log.warning("http.limit", cause=cause, limit=limit, address=address, times=times + 1)

@@ -1,0 +1,371 @@
+"""One HTTP connection: uvicorn's over httptools, with bounds on what its peer may send, hold and leave unread.
+
+Of what comes before and around a body, httptools keeps all and tells only whole headers; so bytes are counted as they
+are read, less those of bodies. A request that comes whole in one piece, as nearly all do, costs no timer.
+
+Not here: the bounds (`http_bounds.py`), who may connect (`http_entrance.py`), what is unread (`http_outlet.py`).
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httptools
+import msgspec
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_outlet import Outlet
+from tripline.wire import addresses
+from tripline.wire.rest import CAME_WHOLE, KEPT_ELSEWHERE, ErrorBody
+
+BAD_REQUEST: Final = 31
+"""errorCode of what is no HTTP (client-surface 3.3: malformed)."""
+GENERAL: Final = 2
+NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
+"""What a person most often does wrong is a vehicle's number in the address as it is written."""
+TOO_LONG: Final = "The request line, headers and trailers are too long."
+MANY_HEADERS: Final = "The request has too many headers."
+BUSY: Final = "Too much is open from this address or in all; end connections and requests, or try again later."
+RETRY_S: Final = 1
+CHUNK_BYTES: Final = 16
+"""What a chunk may have around its bytes without being counted."""
+_PHRASES: Final = {400: b"Bad Request", 503: b"Service Unavailable"}
+_WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
+
+
+def refusal(status: int, message: str, now_ms: int, *, code: int) -> list[bytes]:
+    """Head and body of an answer for what never reaches the application, with the body that every error has."""
+    body = msgspec.json.encode(ErrorBody(status, message, code, now_ms))
+    retry = b"retry-after: %d\r\n" % RETRY_S if status == 503 else b""
+    head = (
+        b"HTTP/1.1 %d %b\r\ncontent-type: application/json;charset=UTF-8\r\n"
+        b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n%b"
+        b"content-length: %d\r\nconnection: close\r\n\r\n" % (status, _PHRASES[status], retry, len(body))
+    )
+    return [head, body]
+
+
+@dataclass(slots=True, kw_only=True)
+class Shared:
+    """What all connections of the HTTP doors share."""
+
+    bounds: Bounds
+    clock: Callable[[], int]
+    causes: Causes
+    bodies: Places
+    answers: Places
+    requests: Places
+    """Requests of forwarded addresses."""
+    unread: dict[Outlet, None]
+    scheme: str
+
+
+class _RefusedError(Exception):
+    """A bound was met while bytes were read."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        self.message = message
+
+
+class Connection(HttpToolsProtocol):
+    """One peer."""
+
+    def __init__(self, *args: Any, shared: Shared, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._shared = shared
+        self._bounds = shared.bounds
+        self._peer = self._address = addresses.UNKNOWN
+        """Who is connected, and for whom the latest request is."""
+        self._refusal: _RefusedError | None = None
+        self._deaf = False
+        """Whether what still comes is thrown away."""
+        self._around = 0
+        """Bytes of the latest request that are not its body's, and not `CHUNK_BYTES` of each chunk."""
+        self._trailers = 0
+        self._thrown = 0
+        self._behind = False
+        """Whether the latest request began behind another one in the same piece: what is around it is not all known."""
+        self._body = 0
+        """Bytes of bodies in memory."""
+        self._came = 0
+        """Bytes of the latest body."""
+        self._elsewhere = False
+        self._in_head = False
+        self._head_came = False
+        """Whether the head of the latest request ended in the piece that is read now."""
+        self._own = False
+        """Whether the latest cycle is that of the request that is read now."""
+        self._waiting = True
+        self._began = 0.0
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A peer connected; its first request is awaited."""
+        shared = self._shared
+        peer = transport.get_extra_info("peername")
+        self._peer = self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
+        self._outlet = Outlet(transport, self._peer, shared.answers, shared.unread, self.loop.time)
+        super().connection_made(self._outlet)
+        self.scheme = shared.scheme  # type: ignore[assignment]
+        self._began = self.loop.time()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer is gone."""
+        self._waiting = False
+        self._watch()
+        self._unset_keepalive_if_required()
+        self._forget_bodies()
+        self._outlet.lost()
+        super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        """Everything is sent."""
+        self._outlet.drained()
+        super().resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser, then see what is still missing of the request."""
+        if self._deaf:
+            self._throw_away(len(data))
+            return
+        self._head_came = self._behind = False
+        self._around = max(self._around, 0) + len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._last(self.cycle)
+        except httptools.HttpParserError:
+            self._refuse(self._refusal or _RefusedError(400, NOT_HTTP))
+        else:
+            if self._waiting and not self._behind and self._around > self._bounds.head_bytes:
+                self._refuse(_RefusedError(400, TOO_LONG))
+        if self._head_came and self._waiting:
+            self.scope["extensions"] = {KEPT_ELSEWHERE: {"tell": self._kept_elsewhere}}
+        if self._waiting is (self._deadline is None):
+            self._watch()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._unset_keepalive_if_required()
+        self._behind = not self._waiting and self._head_came
+        if self._behind:
+            self._around = 0
+        self._waiting = self._in_head = True
+        self._own = self._elsewhere = False
+        self._trailers = self._came = 0
+        self._began = self.loop.time()
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer: of those nothing is wanted."""
+        if self._in_head:
+            super().on_header(name, value)
+            if len(self.headers) > self._bounds.headers:
+                self._stop(400, MANY_HEADERS)
+            return
+        self._trailers += len(name) + len(value) + 4
+        if self._trailers > self._bounds.head_bytes:
+            self._stop(400, TOO_LONG)
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        bounds = self._bounds
+        if (self._around > bounds.head_bytes or self._behind) and self._head() > bounds.head_bytes:
+            self._stop(400, TOO_LONG)
+        if len(self.pipeline) >= bounds.ahead:
+            self._shared.causes.tell("requests_ahead", limit=bounds.ahead, address=self._address)
+            self._stop(503, BUSY)
+        if bounds.behind_proxy:
+            self._forget_bodies()
+            self._address = self._forwarded(self.headers)
+        self._in_head = False
+        self._head_came = self._own = True
+        super().on_headers_complete()
+
+    def on_chunk_header(self) -> None:
+        """The size of a chunk was read."""
+        self._around -= CHUNK_BYTES
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body."""
+        size = len(body)
+        self._around -= size
+        self._came += size
+        if self.cycle.response_complete:
+            self._thrown += size
+            if self._thrown > self._bounds.linger_bytes:
+                self._stop(503, BUSY)
+            return
+        if not self._elsewhere:
+            if not self._shared.bodies.take(self._address, size):
+                self._tell("bodies", self._shared.bodies, size)
+                self._stop(503, BUSY)
+            self._body += size
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The whole request is there."""
+        self._waiting = False
+        if not self._behind and self._trailers and self._around > self._bounds.head_bytes:
+            self._stop(400, TOO_LONG)
+        self._around = 0
+        if self._head_came:
+            self.scope["extensions"] = _WHOLE
+        super().on_message_complete()
+        if not self.cycle.keep_alive:
+            self._deaf = True
+        elif self.cycle.response_complete:
+            self._rest()
+
+    def on_response_complete(self) -> None:
+        """An answer is written; what it answered is not needed any more."""
+        self._outlet.sent()
+        if not self.pipeline:
+            self._forget_bodies()
+        super().on_response_complete()
+        if self.timeout_keep_alive_task is not None:
+            self._rest()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn's own refusals, in our words."""
+        self._refuse(_RefusedError(400, NOT_HTTP))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        super()._start_asgi_task(cycle, functools.partial(self._serve, app, cycle))
+
+    def _rest(self) -> None:
+        """Wait for the next request, or for the end of one that is answered already."""
+        self._unset_keepalive_if_required()
+        later = self._bounds.linger_s if self._waiting else self._bounds.idle_s
+        self.timeout_keep_alive_task = self.loop.call_later(later, self.timeout_keep_alive_handler)
+
+    def _tell(self, what: str, places: Places, size: int) -> None:
+        """Log which of two bounds was met: that of the address, or that of all."""
+        own = not places.fits(self._address, size)
+        limit = places.share if own else places.total
+        self._shared.causes.tell(f"address_{what}" if own else what, limit=limit, address=self._address)
+
+    async def _serve(self, app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, send: Any) -> None:
+        """Call the application, unless the request was refused meanwhile or its sender has too many under way."""
+        if cycle.disconnected:
+            return
+        address = self._peer
+        if self._bounds.behind_proxy:
+            address = self._forwarded(scope["headers"])
+            if not self._shared.requests.take(address):
+                self._shared.causes.tell("address_connections", limit=self._shared.requests.share, address=address)
+                await self._send_busy(send)
+                return
+        try:
+            await app(scope, receive, functools.partial(self._send, [True], address, send))
+        finally:
+            if self._bounds.behind_proxy:
+                self._shared.requests.give(address)
+
+    async def _send(self, sends: list[bool], address: str, send: Any, message: Any) -> None:
+        """Send, if there is room for the answer until its peer has read it; if not, 503 instead."""
+        if message["type"] == "http.response.start":
+            size = _length(message["headers"])
+            if size > self._bounds.short_answer and not self._outlet.hold(address, size):
+                self._tell("answers", self._shared.answers, size)
+                sends[0] = False
+                await self._send_busy(send)
+        if sends[0]:
+            await send(message)
+
+    async def _send_busy(self, send: Any) -> None:
+        head, body = refusal(503, BUSY, self._shared.clock(), code=GENERAL)
+        lines = (line.partition(b": ") for line in head.split(b"\r\n")[1:-2])
+        headers = [(name, value) for name, _, value in lines if name != b"connection"]
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _forwarded(self, headers: list[tuple[bytes, bytes]]) -> str:
+        """For whom the request is: whom the proxy names, else who is connected."""
+        for name, value in reversed(headers):
+            if name == addresses.FORWARDED.encode():
+                return addresses.forwarded(value.decode("latin-1"))
+        return self._peer
+
+    def _head(self) -> int:
+        """Bytes of the head that was read: request line and headers."""
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        line = len(method) + len(self.url) + len(version) + 11
+        return line + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def _kept_elsewhere(self) -> None:
+        """What comes of the body from now on does not stay in memory."""
+        self._elsewhere = True
+        self._forget_bodies()
+
+    def _forget_bodies(self) -> None:
+        if self._body:
+            self._shared.bodies.give(self._address, self._body)
+            self._body = 0
+
+    def _stop(self, status: int, message: str) -> None:
+        """End the reading from within the parser, which turns any exception into one of its own."""
+        self._refusal = _RefusedError(status, message)
+        raise self._refusal
+
+    def _refuse(self, refused: _RefusedError) -> None:
+        """Answer what never reaches the application, and close; an answer that is under way comes first."""
+        self._waiting = self._in_head = False
+        self._deaf = True
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if not self._own:
+                self._last(cycle)
+                return
+            if self.pipeline or cycle.response_started:
+                self.transport.close()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        code = BAD_REQUEST if refused.status == 400 else GENERAL
+        self.transport.write(b"".join(refusal(refused.status, refused.message, self._shared.clock(), code=code)))
+        self.transport.close()
+
+    def _last(self, cycle: RequestResponseCycle | None) -> None:
+        """Close after this answer, and hear nothing more."""
+        self._deaf = True
+        self._waiting = False
+        if cycle is None or cycle.response_complete:
+            self.transport.close()
+        else:
+            cycle.keep_alive = False
+
+    def _throw_away(self, size: int) -> None:
+        self._thrown += size
+        if self._thrown > self._bounds.deaf_bytes:
+            self._outlet.abort()
+
+    def _watch(self) -> None:
+        """Start or end the deadline, as a request is awaited or not."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if self._waiting:
+            self._deadline = self.loop.call_later(self._bounds.request_s, self._late)
+
+    def _late(self) -> None:
+        """Close, unless a long body came fast enough, or waits for us."""
+        left = self._began + self._bounds.request_s + self._came / self._bounds.body_rate - self.loop.time()
+        if self.flow.read_paused:
+            left = max(left, 1.0)
+        if left > 0:
+            self._deadline = self.loop.call_later(left, self._late)
+        else:
+            self.transport.close()
+
+
+def _length(headers: Any) -> int:
+    for name, value in headers:
+        if name == b"content-length":
+            return int(value)
+    return 0

@@ -1,0 +1,161 @@
+"""The way out of an HTTP connection: what its peer has not read yet, whether that gets less, and a close that waits.
+
+A transport for uvicorn, over the one of the socket. The system's own queue counts: a peer that reads slowly makes
+progress there long before the event loop may write again.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import socket
+import struct
+import termios
+from collections.abc import Callable
+from typing import Any, Final
+
+from tripline.adapters.http_bounds import Bounds, Places
+
+MAKES_ROOM_S: Final = 1.0
+"""Who took something within this time is left alone."""
+_INT: Final = struct.Struct("i")
+
+
+class Outlet(asyncio.Transport):
+    """Writes at once, closes when everything is sent."""
+
+    __slots__ = (
+        "_answers",
+        "_closing",
+        "_held",
+        "_key",
+        "_now",
+        "_socket",
+        "_transport",
+        "_unread",
+        "address",
+        "since",
+    )
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        address: str,
+        answers: Places,
+        unread: "dict[Outlet, None]",
+        now: Callable[[], float],
+    ) -> None:
+        self._transport = transport
+        self.address = address
+        self._answers = answers
+        self._unread = unread
+        self._socket: socket.socket | None = transport.get_extra_info("socket")
+        self._held: list[tuple[str, int]] = []
+        self._key = 0
+        self._closing = False
+        self._now = now
+        self.since = 0.0
+        """When the peer last took something of what is unsent."""
+        transport.set_write_buffer_limits(high=65_536, low=0)
+
+    def hold(self, address: str, size: int) -> bool:
+        """Have room for a long answer until its peer has read it. False: there is none.
+
+        Where all together hold too much, the peer that has taken nothing for the longest time makes room.
+        """
+        answers = self._answers
+        if answers.fits(address, size) and answers.taken + size > answers.total:
+            slowest = min(self._unread, key=lambda each: each.since, default=None)
+            if slowest is not None and slowest is not self and self._now() - slowest.since > MAKES_ROOM_S:
+                slowest.abort()
+        if not answers.take(address, size):
+            return False
+        self._held.append((address, size))
+        return True
+
+    def look(self, now: float, bounds: Bounds) -> bool:
+        """Note progress; whether there was none for too long."""
+        size = self._transport.get_write_buffer_size()
+        if not size:
+            self.drained()
+            return False
+        key = size + self._queued()
+        if key != self._key:
+            self._key, self.since = key, now
+        return now - self.since > bounds.stall_s
+
+    def drained(self) -> None:
+        """Everything is sent."""
+        self._unread.pop(self, None)
+        self._release()
+        if self._closing:
+            self._transport.close()
+
+    def lost(self) -> None:
+        """The connection is over."""
+        self._closing = False
+        self.drained()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send."""
+        if not data or self._closing:
+            return
+        self._transport.write(data)
+        if not self._transport.get_write_buffer_size():
+            return
+        if self not in self._unread:
+            self._unread[self] = None
+            self._key = 0
+            self.since = self._now()
+
+    def sent(self) -> None:
+        """An answer was written to its end."""
+        if self._held and not self._transport.get_write_buffer_size():
+            self.drained()
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+        self._closing = True
+        if self._transport.get_write_buffer_size():
+            self._transport.set_write_buffer_limits(high=0, low=0)  # so that we hear when all is sent
+        else:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._closing = True
+        self._release()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is to be written."""
+        return self._closing or self._transport.is_closing()
+
+    def pause_reading(self) -> None:
+        """Leave what arrives in the socket."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Go on."""
+        self._transport.resume_reading()
+
+    def get_write_buffer_size(self) -> int:
+        """How many bytes are unsent."""
+        return self._transport.get_write_buffer_size()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """What the socket's transport knows."""
+        return self._transport.get_extra_info(name, default)
+
+    def _release(self) -> None:
+        for address, size in self._held:
+            self._answers.give(address, size)
+        self._held.clear()
+
+    def _queued(self) -> int:
+        """Bytes that the system has and the peer has not confirmed."""
+        if self._socket is None:
+            return 0
+        with contextlib.suppress(OSError):
+            answer = fcntl.ioctl(self._socket.fileno(), termios.TIOCOUTQ, _INT.pack(0))
+            return int(_INT.unpack(answer)[0])
+        return 0

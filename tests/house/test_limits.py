@@ -1,0 +1,54 @@
+"""`docs/limits.md`: every row has its test, numbers are those of the program, settings exist."""
+
+import re
+
+import pytest
+from tests.support import reference
+
+from tripline import config_files
+from tripline.adapters.http_bounds import MIB, Bounds
+
+PAGE = (reference.ROOT / "docs" / "limits.md").read_text("utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and not line.startswith("| What ")
+]
+
+
+def test_every_row_names_what_is_bounded_and_how():
+    assert len(ROWS) > 15
+    assert [row for row in ROWS if len(row) != 6 or not row[0] or not (row[1] or row[2]) or not row[3]] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_every_row_has_a_test(row):
+    path, _, name = row[5].strip("`").partition("::")
+
+    assert re.search(rf"^(async )?def {name}\(", (reference.ROOT / path).read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_settings_exist(row):
+    for setting in re.findall(r"`([a-z]+\.[a-z_]+)`", row[4]):
+        section, _, name = setting.partition(".")
+        content = config_files.default_file().partition(f"[{section}]\n")[2].partition("\n[")[0]
+        assert re.search(rf"^#? ?{name} = ", content, re.MULTILINE), setting
+
+
+@pytest.mark.parametrize(
+    ("what", "most"),
+    [
+        ("Open connections of a door", f"{Bounds().connections:,}"),
+        ("Open connections of an address", f"{Bounds().address_connections:,}"),
+        ("Request line and headers", f"{Bounds().head_bytes:,} bytes"),
+        ("Headers of a request", f"{Bounds().headers}"),
+        ("Requests sent ahead of an answer", f"{Bounds().ahead}"),
+        ("Bodies of an address until they are answered", f"{Bounds().address_bodies // MIB} MiB"),
+        ("Bodies of all", f"{Bounds().bodies // MIB} MiB"),
+        ("Long answers (over 64 KiB) of an address that are not read", f"{Bounds().address_answers // MIB} MiB"),
+        ("Long answers of all", f"{Bounds().answers // MIB} MiB"),
+    ],
+)
+def test_numbers_are_those_of_the_program(what, most):
+    assert [row[1] for row in ROWS if row[0] == what] == [most]

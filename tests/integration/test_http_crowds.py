@@ -1,0 +1,289 @@
+"""Who finds no place at an HTTP door, and what becomes of answers that nobody reads."""
+
+import asyncio
+import socket
+import time
+
+import pytest
+from tests.support.http_doors import HEAD, NOW_MS, echo, error_of, with_door
+
+from tripline.adapters.http_bounds import Bounds, Places
+
+GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+BUSY = {
+    "status": 503,
+    "message": "Too much is open from this address or in all; end connections and requests, or try again later.",
+    "errorCode": 2,
+    "timestamp": NOW_MS,
+}
+
+
+def _logged(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    lines: list[dict[str, object]] = []
+
+    class Log:
+        def warning(self, event: str, **values: object) -> None:
+            lines.append({"event": event, **values})
+
+    monkeypatch.setattr("tripline.adapters.http_bounds._log", Log())
+    return lines
+
+
+async def _ask(address: tuple[str, int], source: str = "127.0.0.1", request: bytes = GET) -> bytes:
+    """The beginning of the answer on a new connection, which is closed."""
+    reader, writer = await asyncio.open_connection(*address, local_addr=(source, 0))
+    writer.write(request)
+    try:
+        return await reader.read(65_536)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "other_answered", "cause"),
+    [
+        (Bounds(connections=9, address_connections=3), True, "address_connections"),
+        (Bounds(connections=3, address_connections=9), False, "connections"),
+    ],
+    ids=["address", "door"],
+)
+def test_connection_beyond_the_bound_is_answered_503(
+    bounds: Bounds, other_answered: bool, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = _logged(monkeypatch)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("peername")
+        held = [await asyncio.open_connection(*address) for _ in range(2)]  # with this one: at the bound
+        for each in (writer, *(other for _, other in held)):
+            each.write(GET)
+        answers = [await each.readuntil(b"\r\n\r\n") for each in (reader, *(other for other, _ in held))]
+        assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+        refused = await _ask(address)
+        assert error_of(refused, 503) == BUSY
+        assert b"retry-after: 1\r\n" in refused
+        assert (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 ") is other_answered
+        held[0][1].close()
+        while not (await _ask(address)).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for _, other in held:
+            other.close()
+
+    with_door(bounds, talk)
+
+    assert [(line["event"], line["cause"]) for line in lines] == [("http.limit", cause)]
+    assert lines[0]["limit"] == 3
+    assert lines[0]["address"] == "127.0.0.1"
+
+
+def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("peername")
+        silent = [await asyncio.open_connection(*address) for _ in range(70)]
+        ended = [asyncio.ensure_future(each.read()) for each, _ in silent]
+        done, waiting = await asyncio.wait(ended, timeout=10, return_when=asyncio.ALL_COMPLETED)
+        assert len(done) == 70, len(waiting)
+        for _, each in silent:
+            each.close()
+
+    with_door(Bounds(address_connections=1), talk)
+
+
+def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
+    release = asyncio.Event()
+    begun: list[bytes] = []
+
+    async def waiting(scope, receive, send):
+        begun.append(scope["path"])
+        if scope["path"] == "/wait":
+            await release.wait()
+        await echo(scope, receive, send)
+
+    def of(path: str, address: str) -> bytes:
+        return f"GET {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.9, {address}\r\n\r\n".encode()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("peername")
+        held = [await asyncio.open_connection(*address) for _ in range(2)]
+        for _, each in held:
+            each.write(of("/wait", "198.51.100.1"))
+        while len(begun) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        writer.write(of("/x", "198.51.100.1"))
+        refused = await reader.readuntil(b"}")
+        assert error_of(refused, 503) == BUSY
+        writer.write(of("/x", "198.51.100.2"))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        release.set()
+        for each, _ in held:
+            assert (await each.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        writer.write(of("/x", "198.51.100.1"))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        for _, each in held:
+            each.close()
+
+    with_door(Bounds(address_connections=2, behind_proxy=True), talk, waiting)
+
+
+@pytest.mark.parametrize(("size", "status"), [(1_999, 200), (2_000, 200), (2_001, 503)])
+def test_bodies_of_an_address_are_bounded_together(size: int, status: int) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        address = writer.get_extra_info("peername")
+        half, other = await asyncio.open_connection(*address)
+        other.write(HEAD + b"Content-Length: 1001\r\n\r\n" + b"a" * 1_000)
+        await asyncio.sleep(0.05)
+        answer = await _ask(
+            address, request=HEAD + b"Content-Length: %d\r\n\r\n" % (size - 1_000) + b"b" * (size - 1_000)
+        )
+        other.write(b"a")
+        assert (await half.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        other.close()
+        assert (await _ask(address, request=HEAD + b"Content-Length: 1500\r\n\r\n" + b"c" * 1_500)).startswith(
+            b"HTTP/1.1 200 "
+        )
+        return answer
+
+    answer = with_door(Bounds(address_bodies=2_000), talk)
+
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+
+
+def _answering(size: int, pieces: int = 1):
+    async def app(scope, receive, send):
+        headers = [(b"content-length", b"%d" % (size * pieces))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for number in range(pieces):
+            more = number < pieces - 1
+            await send({"type": "http.response.body", "body": b"x" * size, "more_body": more})
+
+    return app
+
+
+def _narrow() -> socket.socket:
+    """A listening socket whose system takes little that is unread."""
+    door = socket.socket()
+    door.bind(("127.0.0.1", 0))
+    door.listen()
+    return door
+
+
+async def _narrow_reader(address: tuple[str, int]) -> socket.socket:
+    """A connection that takes little beyond what it reads."""
+    peer = socket.socket()
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    peer.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(peer, address)
+    return peer
+
+
+async def _read_to_end(peer: socket.socket, pause_s: float = 0.0) -> int:
+    loop, got = asyncio.get_running_loop(), 0
+    while True:
+        try:
+            piece = await loop.sock_recv(peer, 65_536)
+        except ConnectionError:
+            return got
+        if not piece:
+            return got
+        got += len(piece)
+        await asyncio.sleep(pause_s)
+
+
+def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = _logged(monkeypatch)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+        address = writer.get_extra_info("peername")
+        with await _narrow_reader(address) as peer:
+            await asyncio.get_running_loop().sock_sendall(peer, GET)
+            while not lines:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            return await _read_to_end(peer)
+
+    got = with_door(Bounds(stall_s=0.3, look_s=0.05), talk, _answering(8_000_000))
+
+    assert got < 8_000_000
+    assert [line["cause"] for line in lines] == ["stalled_answer"]
+
+
+def test_answer_that_makes_progress_may_take_long() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, float]:
+        address = writer.get_extra_info("peername")
+        began = time.monotonic()
+        with await _narrow_reader(address) as peer:
+            loop, got = asyncio.get_running_loop(), 0
+            await loop.sock_sendall(peer, GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            while piece := await loop.sock_recv(peer, 8_192):
+                got += len(piece)
+                if time.monotonic() - began < 2.0:
+                    await asyncio.sleep(0.05)
+            return got, time.monotonic() - began
+
+    got, took = with_door(Bounds(stall_s=0.5, look_s=0.05), talk, _answering(4_000_000))
+
+    assert got > 4_000_000
+    assert took > 4 * 0.5
+
+
+def test_stream_of_events_that_is_silent_is_not_ended() -> None:
+    async def events(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b"data: 1\n\n", "more_body": True})
+        await asyncio.sleep(1.0)
+        await send({"type": "http.response.body", "body": b"data: 2\n\n", "more_body": False})
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(GET)
+        first = await reader.readuntil(b"data: 1\n\n")
+        return first + await reader.readuntil(b"data: 2\n\n")
+
+    bounds = Bounds(stall_s=0.2, look_s=0.05, idle_s=0.2, request_s=0.2)
+    assert with_door(bounds, talk, events).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(("readers", "refused"), [(1, 0), (2, 0), (3, 1)])
+def test_long_answers_of_an_address_are_bounded_until_they_are_read(readers: int, refused: int) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+        address = writer.get_extra_info("peername")
+        loop = asyncio.get_running_loop()
+        peers, turned_away = [], 0
+        for _ in range(readers):
+            peers.append(await _narrow_reader(address))
+            await loop.sock_sendall(peers[-1], GET)
+            turned_away += (await loop.sock_recv(peers[-1], 13)).startswith(b"HTTP/1.1 503 ")
+        other = await _ask(address, "127.0.0.2")
+        assert other.startswith(b"HTTP/1.1 200 ")
+        for peer in peers:
+            peer.close()
+        while not (await _ask(address)).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return turned_away
+
+    bounds = Bounds(address_answers=8_000_000, answers=100_000_000, look_s=0.05)
+    assert with_door(bounds, talk, _answering(4_000_000)) == refused
+
+
+def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tripline.adapters.http_outlet.MAKES_ROOM_S", 0.2)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+        address = writer.get_extra_info("peername")
+        with await _narrow_reader(address) as idle:
+            await asyncio.get_running_loop().sock_sendall(idle, GET)
+            while not (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            return await _read_to_end(idle)
+
+    bounds = Bounds(address_answers=8_000_000, answers=8_000_000, look_s=0.05)
+    assert with_door(bounds, talk, _answering(4_100_000)) < 4_100_000
+
+
+def test_places_are_given_back() -> None:
+    places = Places(total=5, share=3)
+
+    taken = [places.take("a", 3), places.take("a"), places.take("b", 2), places.take("c")]
+    places.give("a", 3)
+
+    assert taken == [True, False, True, False]
+    assert places.taken == 2
+    assert places.take("c", 3)
