@@ -7,11 +7,12 @@ import hmac
 import ssl
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
-from tests.support.receivers import OK, SILENT, Receiver
+from tests.support.receivers import OK, SILENT, Receiver, Reply, status
 from tests.support.receiving import receiving
 
 START_MS = 1_735_689_600_000
@@ -74,6 +75,58 @@ def test_stop_does_not_wait_for_a_receiver_that_hangs_and_the_next_start_sends_a
 
     assert took_s < 12
     assert slow.requests[0].id == slow.requests[1].id
+
+
+def counts(made: Company, **expected: object) -> dict[str, Any]:
+    """What administrators see of the sending, once it is as expected."""
+    until = time.monotonic() + 30
+    while True:
+        found: dict[str, Any] = made.get(f"/api/tre/v1/company/{made.record['id']['id']}/push")
+        if expected.items() <= found.items():
+            return found
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+
+
+def test_m3_server_that_never_answers_is_named_and_gets_everything_again_when_it_does(tmp_path: Path) -> None:
+    silent = Receiver(lambda _: SILENT)
+    with (
+        receiving(silent) as receiver,
+        servers.serving(tmp_path / "data", variables={"TRIPLINE_PUSH_TIMEOUT_S": "0.5"}) as server,
+        company(server, receiver.url) as made,
+    ):
+        sensors = [made.vehicle_with_sensor(number) for number in (1, 2)]
+        drive(server, sensors[0], samples=6)
+        mute = counts(made, waiting=0, unconfirmed=6)["mute"]
+        came = [request.id for request in silent.requests]
+        silent.answer = lambda _: OK
+        drive(server, sensors[1], samples=1)
+        counts(made, waiting=0, unconfirmed=0, mute=[])
+        again = [request.id for request in silent.requests[len(came) + 1 :]]
+
+    assert [(each["channel"], each["state"]) for each in mute] == [("notify", "takes messages and never answers")]
+    assert came == [again[0], *again]
+
+
+def test_changed_address_reaches_what_waits_at_once(tmp_path: Path) -> None:
+    refused = Receiver(lambda _: Reply(status(503)))
+    with (
+        receiving(refused) as broken,
+        receiving() as good,
+        servers.serving(tmp_path / "data") as server,
+        company(server, broken.url) as made,
+    ):
+        drive(server, made.vehicle_with_sensor(1), samples=3)
+        broken.arrived(3)  # the next attempt is 30 s away
+        changed = {"notifyHost": good.url}
+        assert made.http.put(f"/api/tre/v1/company/{made.record['id']['id']}", json=changed).status_code == 200
+        began_s = time.monotonic()
+        counts(made, waiting=0)
+        took_s = time.monotonic() - began_s
+
+    assert [body["pld"]["clt"] for body in good.bodies] == sorted(body["pld"]["clt"] for body in good.bodies)
+    assert len(good.bodies) == 3
+    assert took_s < 20
 
 
 def test_message_is_signed_with_the_secret_that_administrators_see(tmp_path: Path) -> None:
