@@ -242,7 +242,7 @@ class BusReader(Protocol):
 
     Whoever cannot store (the store is away) keeps the batch and tries again: a reader that is not read pauses, stays in
     its group, and drops nothing. A partition that moves to another member is let go only when the batches with
-    messages of it are done, or after ten seconds; then it is theirs, and `kept` says so.
+    messages of it are done, or after five seconds; then it is theirs, and `kept` says so.
     """
 
     async def read(self, most: int | None = None) -> BusBatch:

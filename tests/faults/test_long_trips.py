@@ -15,7 +15,7 @@ from tests.support.clusters import Deployment
 
 pytestmark = pytest.mark.slow
 DEVICES = 8
-LENGTH = 15_000
+LENGTH = 8_000
 """Messages of each trip that are stored before."""
 RATE = 300.0
 """Messages of a device a second."""
