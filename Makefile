@@ -70,7 +70,7 @@ bench-quick: $(STAMP)
 	$(BIN)/python -m bench --quick
 
 bench-scaled: $(STAMP)
-	$(BIN)/python -m bench postgres buffered burst bus big_pages
+	$(BIN)/python -m bench postgres buffered burst bus big_pages late_shared
 
 format: $(STAMP)
 	$(BIN)/ruff format .

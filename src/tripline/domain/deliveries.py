@@ -13,7 +13,7 @@ from tripline.domain.ids import SensorId
 
 
 def key_of(sensor_id: SensorId) -> int:
-    """The mark of a microtrip whose instant is larger than of all others stored lately of the sensor."""
+    """The mark of a microtrip whose header time is larger than all others stored lately of the sensor."""
     return _number(sensor_id.encode())
 
 

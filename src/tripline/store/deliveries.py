@@ -8,37 +8,24 @@ Not here: instant and mark (`domain/deliveries.py`), who asks (`services/ingest/
 before, which have no entries (`delivery_gaps.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Select,
-    Table,
-    bindparam,
-    column,
-    delete,
-    func,
-    literal_column,
-    null,
-    select,
-    true,
-    tuple_,
-    values,
-)
+from sqlalchemy import BigInteger, Table, bindparam, delete, select, text, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import SensorId
 from tripline.store.bulk import Bulk
-from tripline.store.tables import delivery, device_event, microtrip, trip
+from tripline.store.tables import delivery, device_event, microtrip
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 ENTRIES: Final = Bulk(delivery, "instant", "mark", "no")
-_SIZES: Final = (256, 32, 4, 1)
-"""Keys in one statement of SQLite."""
+_SIZES: Final = (128, 16, 2, 1)
+"""Messages in one statement of SQLite."""
+_AHEAD_MS: Final = 3_600_000
+"""No row number is further ahead of the clock."""
 _MOST: Final = 16
 """Entries with one key that are looked at. Whatever a device sends, no more than three of them can be its own."""
 
@@ -66,32 +53,27 @@ _DROP: Final = Hot(
 class Sent(NamedTuple):
     """A message that may have come before."""
 
+    place: int
+    """In its batch."""
     sensor_id: SensorId
     instant: int
-    marks: tuple[int, ...]
-    """One of these is its entry's, if there is one."""
+    mark: int
+    key: int
+    """Of the sensor; its entry has this mark or the other."""
     ty: int | None
     """Number of an event; None: a microtrip."""
     ts: int | None
     payload: bytes
 
 
-def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> set[int]:
-    """Positions of the messages of which an equal one was stored since the instant (O3)."""
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    since_no = ids.first_no(since_ms)
-    wanted: dict[tuple[int, int], list[int]] = {}
-    for position, message in enumerate(sent):
-        for mark in message.marks:
-            wanted.setdefault((message.instant, mark), []).append(position)
-    tables = {microtrip if message.ty is None else device_event for message in sent}
-    return {
-        position
-        for table in tables
-        for *found, instant, mark in _found(tx, table, list(wanted), since_no)
-        for position in wanted[instant, mark]
-        if _is(sent[position], *found)
-    }
+def stored_microtrips(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int) -> set[int]:
+    """Places of the microtrips of which an equal one was stored since the instant (O3)."""
+    return _stored(tx, scope, microtrip, sent, since_ms, now_ms)
+
+
+def stored_events(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int) -> set[int]:
+    """Places of the events of which an equal one was stored since the instant."""
+    return _stored(tx, scope, device_event, sent, since_ms, now_ms)
 
 
 class Outlived:
@@ -115,55 +97,93 @@ class Outlived:
         self._behind = until if last else _START
 
 
-def _is(message: Sent, sensor_id: str | None, ty: int | None, ts: int | None, payload: bytes) -> bool:
-    known = (message.sensor_id, message.ty, message.ts)
-    return known == (sensor_id, ty, ts) and message.payload == payload
+def _stored(tx: ReadTx, scope: Scope, table: Table, sent: Sequence[Sent], since_ms: int, now_ms: int) -> set[int]:
+    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    found: set[int] = set()
+    for start, number, sensor_id, ty, ts, payload in _rows(tx, table, sent, ids.first_no(since_ms), now_ms):
+        # Two messages may have the same entry by chance.
+        message = sent[start + number]
+        if (sensor_id, ty, ts, payload) == (message.sensor_id, message.ty, message.ts, message.payload):
+            found.add(message.place)
+    return found
 
 
-def _found(tx: ReadTx, table: Table, keys: Sequence[tuple[int, int]], since_no: int) -> list[tuple[Any, ...]]:
-    """The rows of these keys: what `_is` compares, and the key."""
+def _rows(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: int, now_ms: int) -> Iterator[tuple[Any, ...]]:
+    """The rows with one of the keys: where the statement's part begins, the message within it, what is compared."""
+    if not sent:
+        return
     if tx.shared:
-        return tx.hot(_of_all(table), [key[0] for key in keys], [key[1] for key in keys], since_no)
-    rows: list[tuple[Any, ...]] = []
+        bounds = (since_no, ids.first_no(now_ms + _AHEAD_MS))
+        columns = (_array(each.instant for each in sent), _array(each.mark for each in sent))
+        found = tx.hot(_ENTRIES, *columns, _array(each.key for each in sent), *bounds)
+        rows = {no: row for no, *row in tx.hot(_of_all(table), _array(no for _, no in found), *bounds)} if found else {}
+        for number, no in found:
+            if no in rows:
+                yield 0, number - 1, *rows[no]
+        return
     start = 0
     for size in _SIZES:
-        while len(keys) - start >= size:
-            flat = [number for key in keys[start : start + size] for number in key]
-            rows += tx.hot(_of_some(table, size), *flat, since_no)
+        while len(sent) - start >= size:
+            keys = [key for each in sent[start : start + size] for key in (each.instant, each.mark, each.key)]
+            for row in tx.hot(_of_some(table, size), *keys, since_no):
+                yield start, *row
             start += size
-    return rows
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """An array as PostgreSQL reads it: the driver takes ten times as long over a list."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 @cache
 def _of_some(table: Table, size: int) -> Hot:
-    """Look-up of so many keys in a database file."""
-    rows = [tuple(bindparam(f"{name}{n}", type_=BigInteger) for name in ("instant", "mark")) for n in range(size)]
-    keys = values(column("instant", BigInteger), column("mark", BigInteger)).data(rows).cte("wanted")
-    of_key = tuple_(delivery.c.instant, delivery.c.mark).in_(select(keys))
-    names = [name for n in range(size) for name in (f"instant{n}", f"mark{n}")]
-    statement = _compared(table).add_columns(delivery.c.instant, delivery.c.mark)
-    kept = delivery.c.no >= bindparam("since_no")
-    return Hot(statement.where(table.c.no == delivery.c.no, of_key, kept), *names, "since_no")
+    """Look-up of so many messages in a database file."""
+    keys = ", ".join(f"({n}, :instant{n}, :mark{n}), ({n}, :instant{n}, :key{n})" for n in range(size))
+    names = [f"{name}{n}" for n in range(size) for name in ("instant", "mark", "key")]
+    # CROSS JOIN keeps the order: the keys first, then one descent for each.
+    statement = (
+        f"WITH wanted (number, instant, mark) AS (VALUES {keys})"
+        " SELECT wanted.number, {compared} FROM wanted CROSS JOIN delivery"
+        " ON delivery.instant = wanted.instant AND delivery.mark = wanted.mark AND delivery.no >= :since_no"
+        " CROSS JOIN {rows}"
+    )
+    return Hot(text(statement.format(**_COMPARED[table.name])), *names, "since_no")
+
+
+_ENTRIES: Final = Hot(
+    text(
+        "SELECT wanted.number, delivery.no FROM unnest(CAST(:instants AS BIGINT[]), CAST(:marks AS BIGINT[]),"
+        " CAST(:keys AS BIGINT[])) WITH ORDINALITY AS wanted (instant, mark, key, number) CROSS JOIN LATERAL"
+        " (SELECT no FROM delivery WHERE instant = wanted.instant AND mark IN (wanted.mark, wanted.key)"
+        f" AND no >= CAST(:since_no AS BIGINT) AND no < CAST(:until_no AS BIGINT) LIMIT {_MOST}) AS delivery"
+    ),
+    *("instants", "marks", "keys", "since_no", "until_no"),
+)
+"""Look-up of any number of messages in a shared database. The limit keeps it to descents of one index, whatever the
+server believes of the table's size; the bounds leave it one week's part or two."""
 
 
 @cache
 def _of_all(table: Table) -> Hot:
-    """Look-up of any number of keys in a shared database. The limits keep it to descents of indexes, whatever the
-    server believes of the tables' sizes."""
-    arrays = [bindparam(name, type_=ARRAY(BigInteger)) for name in ("instants", "marks")]
-    keys = func.unnest(*arrays).table_valued("instant", "mark").render_derived(name="wanted")
-    since_no = bindparam("since_no", type_=BigInteger)
-    of_key = (delivery.c.instant == keys.c.instant, delivery.c.mark == keys.c.mark, delivery.c.no >= since_no)
-    entry = select(delivery.c.no).where(*of_key).limit(literal_column(str(_MOST))).lateral("entry")
-    own = _compared(table).where(table.c.no == entry.c.no, table.c.no >= since_no)
-    row = own.limit(literal_column("1")).lateral("row")
-    statement = select(row, keys).select_from(keys.join(entry, true()).join(row, true()))
-    return Hot(statement, "instants", "marks", "since_no")
+    """The rows with these numbers in a shared database."""
+    statement = (
+        "SELECT delivery.no, {compared} FROM {rows} AND delivery.no >= CAST(:since_no AS BIGINT)"
+        " AND delivery.no < CAST(:until_no AS BIGINT)"
+    )
+    of_rows = _COMPARED[table.name]["rows"].replace("= delivery.no", "= ANY(CAST(:nos AS BIGINT[]))")
+    compared = _COMPARED[table.name]["compared"]
+    statement = statement.replace("delivery.no", f"{table.name}.no").format(compared=compared, rows=of_rows)
+    return Hot(text(statement), "nos", "since_no", "until_no")
 
 
-def _compared(table: Table) -> Select[Any]:
-    """What is compared with a message."""
-    if table is microtrip:
-        compared = select(trip.c.sensor_id, null().label("ty"), microtrip.c.ts, microtrip.c.payload)
-        return compared.where(trip.c.no == microtrip.c.trip_no)
-    return select(*(device_event.c[name] for name in ("sensor_id", "ty", "ts", "payload")))
+_COMPARED: Final = {
+    microtrip.name: {
+        "compared": "trip.sensor_id, NULL AS ty, microtrip.ts, microtrip.payload",
+        "rows": "microtrip CROSS JOIN trip WHERE microtrip.no = delivery.no AND trip.no = microtrip.trip_no",
+    },
+    device_event.name: {
+        "compared": "device_event.sensor_id, device_event.ty, device_event.ts, device_event.payload",
+        "rows": "device_event WHERE device_event.no = delivery.no",
+    },
+}
+"""What is compared with a message, and the rows that an entry names."""

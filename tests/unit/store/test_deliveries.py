@@ -44,11 +44,11 @@ def test_any_number_of_keys_is_looked_up_at_once(rig: Rig) -> None:
     rig.send(*(microtrip(at) for at in times[::2]), at=NOW + MINUTE)
     key = marks.key_of(SENSOR)
     payloads = dict(rig.rows(tables.microtrip, "ts", "payload"))
-    sent = [Sent(SENSOR, at, (key,), None, at, payloads.get(at, b"{}")) for at in times]
+    sent = [Sent(at, SENSOR, at, -at, key, None, at, payloads.get(at, b"{}")) for at in times]
 
-    found = rig.run(rig.store.read(lambda tx: deliveries.stored(tx, SCOPE, sent, since_ms=NOW)))
+    found = rig.run(rig.store.read(lambda tx: deliveries.stored_microtrips(tx, SCOPE, sent, since_ms=NOW, now_ms=NOW)))
 
-    assert found == {position for position, at in enumerate(times) if at in payloads}
+    assert found == payloads.keys()
 
 
 @pytest.mark.sqlite("on PostgreSQL whole weeks go")

@@ -12,7 +12,7 @@ from tripline.store.tables import device_event, microtrip
 from tripline.store.transactions import Hot
 
 DELIVERY = "PRIMARY KEY (instant=? AND mark=? AND no>?)"
-BOUNDED = re.compile(r"SCAN (lately|wanted|4 CONSTANT ROWS)")
+BOUNDED = re.compile(r"SCAN (lately|wanted|8 CONSTANT ROWS)")
 """At most `MOST_LATELY` rows; the keys that are asked for."""
 EVERYTHING = Scope.everything("test")
 

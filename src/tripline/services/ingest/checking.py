@@ -11,7 +11,7 @@ ones may be two facts.
 Not here: what makes a body unusable (`wire/device.py`).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,48 +30,40 @@ _MINUTE_MS: Final = 60_000
 _INLINE: Final = 8
 """Look-ups done on the event loop itself; more are done in a thread."""
 
-Mark = tuple[SensorId, Hashable]
-"""What two deliveries of one message share."""
-
 
 @dataclass(slots=True)
 class _Sorted:
     """A batch's readings, told apart by whether they may have come before."""
 
     entries: list[Entry | None]
-    """Of each reading, how it is found again; None: not by an entry."""
-    doubtful: set[int]
-    """Positions of those that may have come before."""
+    """Of each microtrip and event, how it is found again."""
+    microtrips: list[Sent]
+    """Those that may have come before, with their positions; likewise the others."""
+    events: list[Sent]
+    messages: list[int]
 
 
 async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Checked:
     """The items that are new, in their order. Raises `Outage`."""
     told = _sorted(items)
-    doubtful = told.doubtful
+    doubtful = len(told.microtrips) + len(told.events) + len(told.messages)
     if not doubtful:
         return Checked(items, told.entries)
     since_ms = int(now_ms - settings.redelivery_minutes * _MINUTE_MS)
 
     def look(tx: ReadTx) -> set[int]:
-        return _stored(tx, items, told, since_ms)
+        return _stored(tx, items, told, since_ms, now_ms)
 
-    stored = await (store.read_short if len(doubtful) <= _INLINE else store.read)(look)
-    seen: set[Mark] = set()
-    new: list[int] = []
-    for index, item in enumerate(items):
-        mark = _mark(item)
-        if index in stored or (mark is not None and index in doubtful and mark in seen):
-            continue
-        if mark is not None:
-            seen.add(mark)
-        new.append(index)
+    again = await (store.read_short if doubtful <= _INLINE else store.read)(look)
+    again |= _twice(items, told, again)
+    new = [index for index in range(len(items)) if index not in again]
     return Checked([items[index] for index in new], [told.entries[index] for index in new])
 
 
 def _sorted(items: Sequence[Item]) -> _Sorted:
     """Which may have come before; each entry."""
-    told = _Sorted([], set())
-    keep, doubt = told.entries.append, told.doubtful.add
+    told = _Sorted([], [], [], [])
+    keep, mark_of = told.entries.append, deliveries.mark_of
     for index, (track, reading, received_ms) in enumerate(items):
         if type(reading) is Microtrip:
             ts = reading.ts
@@ -82,67 +74,75 @@ def _sorted(items: Sequence[Item]) -> _Sorted:
                 if last_ms > track.newest_ms:
                     track.newest_ms = last_ms
                 keep((ts, track.key))
-            elif last_ms > track.newest_ms and last_ms != received_ms:
-                track.newest_ms = last_ms
-                keep((last_ms, track.key) if ts is None else (ts, deliveries.mark_of(track.key, reading.payload)))
-            elif ts is not None or last_ms != received_ms:
-                doubt(index)
-                keep((last_ms if ts is None else ts, deliveries.mark_of(track.key, reading.payload)))
-            else:
+                continue
+            if ts is None and last_ms == received_ms:
                 keep((last_ms, deliveries.untimed(track.key)))
+                continue
+            payload = reading.payload
+            entry = (last_ms if ts is None else ts, mark_of(track.key, payload))
+            keep(entry)
+            if last_ms > track.newest_ms and last_ms != received_ms:
+                track.newest_ms = last_ms
+            else:
+                told.microtrips.append(Sent(index, track.sensor_id, *entry, track.key, None, ts, payload))
         elif type(reading) is Event:
             ts = reading.ts
             if ts is None and reading.event_ms == received_ms:
                 keep((received_ms, deliveries.untimed(track.key)))
-            else:
-                doubt(index)
-                mark = deliveries.mark_of(track.key, reading.payload, reading.ty)
-                keep((reading.event_ms if ts is None else ts, mark))
+                continue
+            payload, ty = reading.payload, reading.ty
+            entry = (reading.event_ms if ts is None else ts, mark_of(track.key, payload, ty))
+            keep(entry)
+            told.events.append(Sent(index, track.sensor_id, *entry, track.key, ty, ts, payload))
         else:
             if type(reading) is Trip:
-                doubt(index)
+                told.messages.append(index)
             keep(None)
     return told
 
 
-def _mark(item: Item) -> Mark | None:
-    """What two deliveries of this message share; None when it carries no time and is always new."""
-    track, reading, received_ms = item
-    if type(reading) is Microtrip:
-        timed = reading.ts is not None or reading.last_ms != received_ms
-        return (track.sensor_id, (reading.ts, reading.payload)) if timed else None
-    if type(reading) is Event:
-        timed = reading.ts is not None or reading.event_ms != received_ms
-        return (track.sensor_id, (reading.ty, reading.ts, reading.payload)) if timed else None
-    if type(reading) is Trip:
-        return track.sensor_id, message_key(reading)
-    return None
-
-
-def _stored(tx: ReadTx, items: Sequence[Item], told: _Sorted, since_ms: int) -> set[int]:
+def _stored(tx: ReadTx, items: Sequence[Item], told: _Sorted, since_ms: int, now_ms: int) -> set[int]:
     """Positions of the doubtful readings of which an equal one is stored."""
-    stored: set[int] = set()
-    places: list[int] = []
-    sent: list[Sent] = []
-    for index in told.doubtful:
-        track, reading, _ = items[index]
-        entry = told.entries[index]
-        if entry is None:
-            assert type(reading) is Trip
-            if _message_stored(tx, track.sensor_id, reading, since_ms):
-                stored.add(index)
-            continue
-        assert type(reading) is Microtrip or type(reading) is Event
-        instant, mark = entry
-        is_event = type(reading) is Event
-        marks = (mark,) if is_event else (mark, track.key)
-        ty = reading.ty if is_event else None
-        places.append(index)
-        sent.append(Sent(track.sensor_id, instant, marks, ty, reading.ts, reading.payload))
-    stored.update(places[position] for position in entries.stored(tx, SCOPE, sent, since_ms=since_ms))
-    return stored
+    found = entries.stored_microtrips(tx, SCOPE, told.microtrips, since_ms=since_ms, now_ms=now_ms)
+    found |= entries.stored_events(tx, SCOPE, told.events, since_ms=since_ms, now_ms=now_ms)
+    for index in told.messages:
+        track, message, _ = items[index]
+        assert type(message) is Trip
+        key, for_ever = message_key(message)
+        if rows.message_stored(tx, SCOPE, track.sensor_id, message_key=key, since_ms=0 if for_ever else since_ms):
+            found.add(index)
+    return found
 
 
-def _message_stored(tx: ReadTx, sensor_id: SensorId, message: Trip, since_ms: int) -> bool:
-    key, for_ever = message_key(message)
-    return rows.message_stored(tx, SCOPE, sensor_id, message_key=key, since_ms=0 if for_ever else since_ms)
+def _twice(items: Sequence[Item], told: _Sorted, stored: Collection[int]) -> set[int]:
+    """Positions of the doubtful readings to which an earlier one of the batch is equal."""
+    twice: set[int] = set()
+    first: dict[Entry, int] = {}
+    left = [sent for sent in (*told.microtrips, *told.events) if sent.place not in stored]
+    if left:
+        for index, entry in enumerate(told.entries):
+            if entry is not None:
+                first.setdefault(entry, index)
+    for sent in left:
+        index = sent.place
+        for mark in (sent.mark, sent.key):
+            earlier = first.get((sent.instant, mark), index)
+            if earlier < index and _is(items[earlier], sent):
+                twice.add(index)
+    keys: set[tuple[SensorId, str]] = set()
+    for index in told.messages:
+        track, message, _ = items[index]
+        assert type(message) is Trip
+        key = (track.sensor_id, message_key(message)[0])
+        if key in keys:
+            twice.add(index)
+        keys.add(key)
+    return twice
+
+
+def _is(item: Item, sent: Sent) -> bool:
+    """Whether the item is what was sent: two messages may have the same entry by chance."""
+    track, reading, _ = item
+    ty = reading.ty if type(reading) is Event else None
+    known = (track.sensor_id, ty, reading.ts, reading.payload)  # type: ignore[union-attr]  # it has an entry
+    return known == (sent.sensor_id, sent.ty, sent.ts, sent.payload)
