@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from tests.support import databases, postgres, servers
 
-from tripline.store import migrate, tables
+from tripline.store import indexes_ahead, migrate, tables
 from tripline.store import postgres as store
 from tripline.store.migrate import DatabaseError
 
@@ -21,7 +21,7 @@ OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
 """What PostgreSQL has otherwise: an index with one column more, and no rule over the parts of a table."""
 BEFORE_SENSOR = "0003"
 """The next step changes the table `sensor`."""
-SERVES = {"0005": "0004", "0007": "0006"}
+SERVES = {"0005": "0004", "0007": "0006", "0008": "0006"}
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 
@@ -138,6 +138,54 @@ def test_rows_of_every_earlier_step_are_kept():
             assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
 
 
+def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:
+    """Build what an upgrade builds before its transaction begins."""
+    with store.open_engine(url).connect() as connection:
+        indexes_ahead.build(connection, migrate._between(since, migrate.newest()))
+
+
+def indexes(url: str) -> set[str]:
+    """The names of the valid indexes."""
+    return {name for (name,) in rows(url, "SELECT indexrelid::regclass::text FROM pg_index WHERE indisvalid")}
+
+
+def test_indexes_of_a_step_are_built_beforehand_and_found_by_it(url):
+    before_step = migrate.steps()[migrate.steps().index("0008") - 1]
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=before_step)
+    part = "gps_event_w20200106"
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        connection.execute(f"CREATE TABLE {part} PARTITION OF gps_event FOR VALUES FROM (1) TO (2)")
+    build_ahead(url, since=before_step)
+    ahead = indexes(url)
+    files = "SELECT relfilenode FROM pg_class WHERE relname = ANY (ARRAY['ix_trip_vehicle_start', :part])"
+    asked = files.replace(":part", f"'{part}_vehicle_id_event_ms_no_idx'") + " ORDER BY 1"
+    built = rows(url, asked)
+
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to="0008")
+
+    assert {"ix_trip_vehicle_start", "ix_trip_user_start", f"{part}_user_id_event_ms_no_idx"} <= ahead
+    assert len(built) == 2
+    assert rows(url, asked) == built
+    assert {"ix_gps_event_vehicle_time", "ix_gps_event_user_time"} <= indexes(url)
+    assert not rows(url, "SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid")
+
+
+def test_index_that_an_interrupted_build_left_behind_is_built_anew(url):
+    before_step = migrate.steps()[migrate.steps().index("0008") - 1]
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=before_step)
+    rows_of = "INSERT INTO trip (no, id, created_ms, company_id, service_type, device_type, parking, state) VALUES"
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        for number in (1, 2):
+            connection.execute(f"{rows_of} ({number}, '{number}', 1, 'c', 't', 'GPS', false, 'OPEN')")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("CREATE UNIQUE INDEX CONCURRENTLY ix_trip_vehicle_start ON trip (company_id)")
+    assert "ix_trip_vehicle_start" not in indexes(url)
+
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    assert "ix_trip_vehicle_start" in indexes(url)
+
+
 def test_two_processes_at_once_both_end_well(url):
     both = [started(url), started(url)]
 
@@ -168,6 +216,7 @@ def test_second_process_waits_for_the_first_however_long_that_takes(url):
 
 def test_process_killed_in_the_middle_leaves_the_schema_before(url):
     migrate.upgrade_shared(url, now_ms=NOW_MS, to=BEFORE_SENSOR)
+    build_ahead(url)
     before = schema(url)
     with closing(psycopg.connect(url)) as other:
         other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")
@@ -188,6 +237,7 @@ def test_process_killed_in_the_middle_leaves_the_schema_before(url):
 def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(url, monkeypatch):
     monkeypatch.setattr(migrate, "LONGEST_LOCK_S", 1)
     migrate.upgrade_shared(url, now_ms=NOW_MS, to=BEFORE_SENSOR)
+    build_ahead(url)
     before = schema(url)
     with closing(psycopg.connect(url)) as other:
         other.execute("LOCK TABLE sensor IN ACCESS SHARE MODE")

@@ -102,6 +102,10 @@ def queries(operation, ids, first):
             yield {**required, each.name: value}
             if operation.name.endswith(".count") and each.name != "serviceType":
                 yield {**required, "serviceType": "ace", each.name: value}
+    if first is not None and "by" in {each.name for each in operation.query}:
+        for ascending in FLAGS:
+            bounds = {"startTime": "1", "endTime": "253402300799999"}
+            yield {**required, **bounds, "by": "event", "idOffset": first, "ascOrder": ascending}
     if first is not None and "textOffset" in {each.name for each in operation.query}:
         yield {**required, "idOffset": first, "textOffset": "A", "textSearch": "ab1"}
 

@@ -19,7 +19,7 @@ from tests.support import databases, rest, stores
 from tests.support.access_world import World
 
 from tripline.domain import ids
-from tripline.store import deliveries, imports, partitions, push_queue, tables
+from tripline.store import analytics, deliveries, imports, partitions, push_queue, tables
 from tripline.store.postgres import PostgresStore
 from tripline.store.postgres_statements import Statements
 
@@ -132,6 +132,45 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
     assert f"using {part}_pkey" in steps
     assert part not in WHOLE.findall(steps)
     assert set(re.findall(rf"{table}_(?:w\d+|other)", steps)) == {part}
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("owner", analytics.Owner)
+@pytest.mark.parametrize("walk", [analytics._SCORES, analytics._EVENTS], ids=["scores", "events"])
+def test_page_by_event_walks_the_index_of_its_owner_among_many(walk, owner, ascending):
+    """With statistics: a page deep in the list, and its offset."""
+    walk = walk[analytics.By.EVENT]
+    statements = (analytics._page(walk, owner, ascending), analytics._offset(walk, owner))
+    values = (("7", 5_000, 5_000, 9_000_000 if ascending else 0, 21), ("5007", "7"))
+    steps = ""
+    with databases.fresh() as database:
+        database.rows(
+            "INSERT INTO trip (no, id, created_ms, company_id, vehicle_id, user_id, service_type, device_type, parking,"
+            " state, start_ms) SELECT i, i::text, i, 'c', (i % 50)::text, (i % 50)::text, 't', 'GPS', false, 'ENDED', i"
+            " FROM generate_series(1, 40000) i"
+        )
+        database.rows(
+            "INSERT INTO driving_score (trip_no, trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel,"
+            " over_speed, over_speed_s, distance_m) SELECT i, i::text, i, (i % 50)::text, (i % 50)::text, 9, 0, 0, 0,"
+            " 0, 4 FROM generate_series(1, 40000) i"
+        )
+        database.rows(
+            "INSERT INTO gps_event (no, id, trip_no, trip_id, created_ms, vehicle_id, user_id, device_type, event_ms,"
+            " event_type, speed_mh, lat, lon, info) SELECT i, i::text, i, i::text, i, (i % 50)::text, (i % 50)::text,"
+            " 'GPS', i, 5, 1, 1, 1, '' FROM generate_series(1, 40000) i"
+        )
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            connection.execute("ANALYZE trip, driving_score, gps_event, erasure")
+            for statement, given in zip(statements, values, strict=True):
+                text, order, constants = statement.compiled(postgresql.dialect())
+                every = (*given, *constants)
+                plan = psycopg.RawCursor(connection).execute(f"EXPLAIN {text}", [every[i] for i in order]).fetchall()
+                steps += " ".join(step for (step,) in plan)
+
+    filled = set(WHOLE.findall(steps)) & {"trip", "driving_score", "gps_event", "gps_event_other"}
+    assert not filled
+    assert "Sort  (" not in steps
+    assert "Hash" not in steps
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):

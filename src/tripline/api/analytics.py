@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from litestar.types import ASGIApp
+from msgspec import UNSET
 
 from tripline.api import answers, guards, pages, parameters, reading
 from tripline.api.operations import PageOf, operation
@@ -14,7 +15,7 @@ from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action, Actor
 from tripline.services import analytics as service
 from tripline.store import analytics
-from tripline.store.analytics import Owner
+from tripline.store.analytics import By, Owner
 from tripline.store.journeys import Span
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import Id, Page, id_or_unset
@@ -33,7 +34,7 @@ class _Find(Protocol[R_co]):
 class _Read(Protocol[R_co]):
     """Reads the rows of a page."""
 
-    def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, /) -> Sequence[R_co]: ...
+    def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By, /) -> Sequence[R_co]: ...
 
 
 _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
@@ -48,7 +49,7 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
     "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore",
     access=Action.DRIVING_READ,
     answer=PageOf(record=DrivingScore, timed=True),
-    query=pages.TIME_PAGE,
+    query=(*pages.TIME_PAGE, pages.BY),
 )
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
@@ -60,7 +61,7 @@ async def vehicle_scores(request: Call) -> ASGIApp:
     "/api/tre/v1_2/driver/{driverId}/analytics/drivingScore",
     access=Action.DRIVING_READ,
     answer=PageOf(record=DrivingScore, timed=True),
-    query=pages.TIME_PAGE,
+    query=(*pages.TIME_PAGE, pages.BY),
 )
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
@@ -72,7 +73,7 @@ async def driver_scores(request: Call) -> ASGIApp:
     "/api/tre/v1_3/vehicle/{vehicleId}/analytics/gpsEvent",
     access=Action.DRIVING_READ,
     answer=PageOf(record=GpsEvent, timed=True),
-    query=pages.TIME_PAGE,
+    query=(*pages.TIME_PAGE, pages.BY),
 )
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
@@ -84,7 +85,7 @@ async def vehicle_events(request: Call) -> ASGIApp:
     "/api/tre/v1_2/driver/{driverId}/analytics/gpsEvent",
     access=Action.DRIVING_READ,
     answer=PageOf(record=GpsEvent, timed=True),
-    query=pages.TIME_PAGE,
+    query=(*pages.TIME_PAGE, pages.BY),
 )
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""
@@ -142,7 +143,15 @@ async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R
         actor = guards.permitted_in(tx, request)
         owner_id = parameters.path_id(request, name)
         admit(tx, actor=actor, of=owner_id)
-        return reading.by_time(request, lambda span: read(tx, owner, owner_id, span), record=record, id_of=_first_field)
+        by_event = pages.by_event(request)
+        by = By.EVENT if by_event else By.ANALYSIS
+        return reading.by_time(
+            request,
+            lambda span: read(tx, owner, owner_id, span, by),
+            record=record,
+            id_of=_first_field,
+            by=pages.BY_EVENT if by_event else UNSET,
+        )
 
     return await (reading.of_person if owner is Owner.DRIVER else reading.page)(request, work)
 

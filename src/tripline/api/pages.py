@@ -7,15 +7,16 @@ Unknown query parameters are ignored.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tripline.api import parameters
 from tripline.api.operations import Value
 from tripline.api.parameters import Query
 from tripline.api.rim import Call
+from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
 from tripline.wire.rest import Page, TextLink, TimeLink
 
@@ -45,6 +46,15 @@ TIME_PAGE: Final = (
     Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
 )
 """Values of the query of a list ordered by time."""
+BY_EVENT: Final = "event"
+BY: Final = Value(
+    name="by",
+    type=Literal["event"],
+    meaning="`event`: order, bounds and pages go by when it happened (GPS events: `eventTs`; scores: the start of the"
+    " trip); else by when it was judged (`createdTime`)",
+    example=BY_EVENT,
+)
+"""In the query of an analytics page, beside those of `TIME_PAGE`."""
 TEXT_PAGE: Final = (
     LIMIT,
     ID_OFFSET,
@@ -100,6 +110,12 @@ def time_page(request: Call) -> TimePage:
     )
 
 
+def by_event(request: Call) -> bool:
+    """Whether a page of analytics goes by when it happened. Raises `BadParameter`."""
+    asked = parameters.query_text(request.query_params, BY.name)
+    return fields.one_of(BY.name, asked, (BY_EVENT,)) is not None
+
+
 def text_page(request: Call) -> TextPage:
     """What the query asks of a list ordered by a name. Raises `BadParameter`."""
     query = request.query_params
@@ -112,14 +128,20 @@ def text_page(request: Call) -> TextPage:
 
 
 def time_answer(
-    page: TimePage, rows: Sequence[R], *, record: Callable[[R], Any], id_of: Callable[[R], str], cut: bool = False
+    page: TimePage,
+    rows: Sequence[R],
+    *,
+    record: Callable[[R], Any],
+    id_of: Callable[[R], str],
+    cut: bool = False,
+    by: str | UnsetType = UNSET,
 ) -> Page:
     """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for; `cut`: there are more than
-    these rows, although they are fewer."""
+    these rows, although they are fewer. `by`: what the page goes by, when the next one has to be told."""
     shown = rows[: page.limit]
     link = None
     if cut or len(rows) > page.limit:
-        link = TimeLink(page.limit, page.start_ms, page.end_ms, page.ascending, id_of(shown[-1]))
+        link = TimeLink(page.limit, page.start_ms, page.end_ms, page.ascending, id_of(shown[-1]), by)
     return Page([record(row) for row in shown], link, link is not None)
 
 

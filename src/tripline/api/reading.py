@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
+from msgspec import UNSET, UnsetType
+
 from tripline.api import pages
 from tripline.api.rim import Call, rim_of
 from tripline.store import erasures
@@ -96,10 +98,11 @@ def by_time(
     record: Callable[[R], Any],
     id_of: Callable[[R], str],
     weight: Callable[[R], int] | None = None,
+    by: str | UnsetType = UNSET,
 ) -> Page:
     """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`.
 
-    With the `weight` of a row, its bytes, the page ends early when it becomes a burden.
+    With the `weight` of a row, its bytes, the page ends early when it becomes a burden. `by` is for the link.
     """
     asked = pages.time_page(request)
     span = Span(
@@ -110,7 +113,7 @@ def by_time(
         after=asked.after_id,
     )
     if weight is None:
-        return pages.time_answer(asked, rows(span), record=record, id_of=id_of)
+        return pages.time_answer(asked, rows(span), record=record, id_of=id_of, by=by)
     found = _weighed(request, rows, span, weight=weight, id_of=id_of)
     return pages.time_answer(asked, found[0], record=record, id_of=id_of, cut=found[1])
 

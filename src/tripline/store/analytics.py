@@ -1,13 +1,15 @@
 """Scores, GPS events and accumulated scores as they are read: pages by key, compiled once, one statement a page.
 
 A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
-costs what the first costs. The caller has asked before whether the owner is inside the scope (`vehicles.inside`,
-`accounts.inside`, `journeys.trip_inside`).
+costs what the first costs. The time is that of the analysis, or that of the event: of a score the start of its trip.
+The caller has asked before whether the owner is inside the scope (`vehicles.inside`, `accounts.inside`,
+`journeys.trip_inside`).
 
 Not here: writing them (`store/scores.py`).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -28,6 +30,13 @@ class Owner(Enum):
 
     VEHICLE = "vehicle_id"
     DRIVER = "user_id"
+
+
+class By(Enum):
+    """What a page goes by."""
+
+    ANALYSIS = "analysis"
+    EVENT = "event"
 
 
 class Score(NamedTuple):
@@ -77,17 +86,14 @@ class Total(NamedTuple):
     distance_m: float
 
 
-def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[ScoreRow]:
-    """Scores of the owner by time of analysis, then trip. Raises `UnknownOffset`."""
-    place = _place(tx, driving_score, owner, owner_id, span)
-    return tx.hot(_page(driving_score, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
+def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANALYSIS) -> Sequence[ScoreRow]:
+    """Scores of the owner by time of analysis or start of the trip, then trip. Raises `UnknownOffset`."""
+    return _rows(tx, _SCORES[by], owner, owner_id, span)
 
 
-def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span) -> Sequence[Event]:
-    """GPS events of the owner by time of analysis, then time of the event. Raises `UnknownOffset`."""
-    place = _place(tx, gps_event, owner, owner_id, span)
-    rows = tx.hot(_page(gps_event, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
-    return [Event._make(row) for row in rows]
+def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANALYSIS) -> Sequence[Event]:
+    """GPS events of the owner by time of analysis, then of the event; or by the latter. Raises `UnknownOffset`."""
+    return [Event._make(row) for row in _rows(tx, _EVENTS[by], owner, owner_id, span)]
 
 
 def score_of_trip(tx: ReadTx, trip_id: str) -> Score | None:
@@ -108,10 +114,6 @@ def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
     return state, reason
 
 
-_ORDER: Final = {driving_score: ("created_ms", "trip_no"), gps_event: ("created_ms", "event_ms", "no")}
-"""What a list is ordered by, after its owner: the rest of the index."""
-_KEY: Final = {driving_score: driving_score.c.trip_id, gps_event: gps_event.c.id}
-"""What an offset names."""
 _FIELDS: Final = {driving_score: Score._fields, gps_event: Event._fields}
 _PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
 
@@ -136,16 +138,59 @@ _TOTAL: Final = Hot(
 _TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
 
 
-def _place(tx: ReadTx, table: Table, owner: Owner, owner_id: str, span: Span) -> Sequence[int]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """How a list is walked: what it shows, and the rest of an index that begins with the owner."""
+
+    shown: Table
+    key: ColumnElement[str]
+    """What an offset names."""
+    order: tuple[ColumnElement[int], ...]
+    """Columns of one table, the time first."""
+
+    @property
+    def walked(self) -> Table:
+        """The table whose index is walked."""
+        table = self.order[0].table
+        assert isinstance(table, Table)
+        return table
+
+    def of(self, owner: Owner) -> list[ColumnElement[bool]]:
+        """The rows of the owner; of a driver without those that a deleted vehicle left behind."""
+        walked = self.walked
+        found = [walked.c[owner.value] == bindparam("owner")]
+        if owner is Owner.DRIVER:
+            found.append(erasures.kept(walked.c.vehicle_id))
+        if walked is not self.shown:
+            found += [self.shown.c.trip_no == walked.c.no, walked.c.not_scored.is_(None)]
+        return found
+
+
+_SCORES: Final = {
+    By.ANALYSIS: _Walk(driving_score, driving_score.c.trip_id, (driving_score.c.created_ms, driving_score.c.trip_no)),
+    By.EVENT: _Walk(driving_score, driving_score.c.trip_id, (trip.c.start_ms, trip.c.no)),
+}
+_EVENTS: Final = {
+    By.ANALYSIS: _Walk(gps_event, gps_event.c.id, (gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)),
+    By.EVENT: _Walk(gps_event, gps_event.c.id, (gps_event.c.event_ms, gps_event.c.no)),
+}
+
+
+def _rows(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> Sequence[tuple[Any, ...]]:
+    place = _place(tx, walk, owner, owner_id, span)
+    return tx.hot(_page(walk, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
+
+
+def _place(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> Sequence[int]:
     """The place right before the page's first row, in the order of the list: of the offset, or of the nearer bound."""
-    width = len(_ORDER[table])
+    width = len(walk.order)
     if span.ascending:
         bound = (span.first_ms - 1, *[_NO_MAX] * (width - 1))
     else:
         bound = (span.last_ms + 1, *[-1] * (width - 1))
     if span.after is None:
         return bound
-    rows = tx.hot(_offset(table, owner), span.after, owner_id)
+    rows = tx.hot(_offset(walk, owner), span.after, owner_id)
     if not rows:
         raise UnknownOffset.of_list()
     return max(bound, rows[0]) if span.ascending else min(bound, rows[0])
@@ -155,33 +200,24 @@ def _far_end(span: Span) -> int:
     return span.last_ms if span.ascending else span.first_ms
 
 
-def _of(table: Table, owner: Owner) -> list[ColumnElement[bool]]:
-    """The rows of the owner; of a driver without those that a deleted vehicle left behind."""
-    owned = table.c[owner.value] == bindparam("owner")
-    return [owned] if owner is Owner.VEHICLE else [owned, erasures.kept(table.c.vehicle_id)]
+@cache
+def _offset(walk: _Walk, owner: Owner) -> Hot:
+    return Hot(select(*walk.order).where(walk.key == bindparam("id"), *walk.of(owner)), "id", "owner")
 
 
 @cache
-def _offset(table: Table, owner: Owner) -> Hot:
-    place = [table.c[name] for name in _ORDER[table]]
-    statement = select(*place).where(_KEY[table] == bindparam("id"), *_of(table, owner))
-    return Hot(statement, "id", "owner")
-
-
-@cache
-def _page(table: Table, owner: Owner, ascending: bool) -> Hot:
-    order: list[ColumnElement[int]] = [table.c[name] for name in _ORDER[table]]
-    names = _PLACE_NAMES[: len(order)]
-    here, place = tuple_(*order), tuple_(*(bindparam(name, type_=BigInteger) for name in names))
-    created = table.c.created_ms
+def _page(walk: _Walk, owner: Owner, ascending: bool) -> Hot:
+    names = _PLACE_NAMES[: len(walk.order)]
+    here, place = tuple_(*walk.order), tuple_(*(bindparam(name, type_=BigInteger) for name in names))
+    time = walk.order[0]
     statement = (
-        select(*_columns(table))
+        select(*_columns(walk.shown))
         .where(
-            *_of(table, owner),
+            *walk.of(owner),
             here > place if ascending else here < place,
-            created <= bindparam("far") if ascending else created >= bindparam("far"),
+            time <= bindparam("far") if ascending else time >= bindparam("far"),
         )
-        .order_by(*(order if ascending else [column.desc() for column in order]))
+        .order_by(*(walk.order if ascending else [column.desc() for column in walk.order]))
         .limit(bindparam("limit"))
     )
     return Hot(statement, "owner", *names, "far", "limit")

@@ -15,6 +15,7 @@ import functools
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import psycopg
@@ -25,7 +26,7 @@ from alembic.script import ScriptDirectory
 from psycopg import errors
 from sqlalchemy import Connection, exc, text
 
-from tripline.store import files, partitions, postgres, requirements, sqlite
+from tripline.store import files, indexes_ahead, partitions, postgres, requirements, sqlite
 from tripline.store.postgres import PostgresTx
 from tripline.store.transactions import ReadTx
 
@@ -64,6 +65,8 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
     `DatabaseError` when it cannot be reached or changed, is unfit, or is newer than this program."""
     target = to or newest()
     with _shared(url) as connection:
+        if (found := _version(connection)) in steps():
+            indexes_ahead.build(connection, _between(found, target))
         connection.execute(text("BEGIN"))
         connection.execute(text("SET LOCAL lock_timeout = 0"))  # another one that migrates may take its time
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
@@ -76,6 +79,13 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
             partitions.ensure(PostgresTx(connection), now_ms=now_ms)
         connection.execute(text("COMMIT"))
     return target
+
+
+def _between(found: str, target: str) -> list[ModuleType]:
+    """The steps from one schema, which has been done, to another, the oldest first."""
+    known = steps()
+    coming = known[known.index(found) + 1 : known.index(target) + 1]
+    return [ScriptDirectory(FOLDER).get_revision(step).module for step in coming]
 
 
 def _serves(step: str) -> str:

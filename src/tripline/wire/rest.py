@@ -66,6 +66,10 @@ class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
             examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
         ),
     ]
+    by: Annotated[
+        str | msgspec.UnsetType,
+        Meta(description="as asked for: `event`; only in analytics pages that go by it", examples=["event"]),
+    ] = msgspec.UNSET
 
 
 class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
 from tests.support import rest as support
 from tests.support import scores
 from tests.support.rest import Login, Rest
@@ -332,3 +332,98 @@ def test_g34_page_holds_1000_at_most_and_its_link_says_so(tmp_path: Path, rows: 
     assert (len(page["data"]), page["hasNext"]) == (shown, more)
     link = {"limit": 1000, "startTime": None, "endTime": None, "ascOrder": False, "idOffset": scores.trip_id(1)}
     assert page["nextPageLink"] == (link if more else None)
+
+
+HOUR_MS = 3_600_000
+DAY_MS = 1_700_000_000_000
+ANALYTICS = [
+    f"/api/tre/{family}/analytics/{kind}"
+    for family in (f"v1_3/vehicle/{VEHICLE}", f"v1_2/driver/{DRIVER}")
+    for kind in ("drivingScore", "gpsEvent")
+]
+
+
+async def _late_data(rest: Rest) -> tuple[Login, list[str], list[str]]:
+    """The owner, and ids of scores and events in the order in which they happened; they were judged in another one."""
+    owner = await _owner(rest)
+    happened = [5, 1, 9, 3, 3, 7]
+    """Hours, in the order of analysis; two of them share an instant."""
+
+    def work(tx: WriteTx) -> tuple[list[str], list[str]]:
+        tx.run(delete(gps_event))
+        tx.run(delete(driving_score))
+        tx.run(delete(trip))
+        trips, events = [], []
+        for number, hour in enumerate(happened):
+            at = {"start_ms": DAY_MS + hour * HOUR_MS}
+            scores.add_trip(tx, number, VEHICLE, company_id=str(owner.company_id), user_id=DRIVER, **at)
+            scored = scores.add_score(tx, number, VEHICLE, created_ms=support.NOW_MS + number, user_id=DRIVER)
+            trips.append((hour, ids.no_of(scored), scored))
+            made = scores.add_event(
+                tx,
+                number,
+                VEHICLE,
+                created_ms=support.NOW_MS + number,
+                event_ms=DAY_MS + hour * HOUR_MS,
+                user_id=DRIVER,
+            )
+            events.append((hour, ids.no_of(made), made))
+        # Trips that are not scored stand between them and are not shown.
+        for number in (20, 21):
+            scores.add_trip(
+                tx, number, VEHICLE, company_id=str(owner.company_id), user_id=DRIVER, start_ms=DAY_MS + 4 * HOUR_MS,
+                not_scored="too_short",
+            )  # fmt: skip
+        return [name for *_, name in sorted(trips)], [name for *_, name in sorted(events)]
+
+    return owner, *await rest.store.write(work)
+
+
+@pytest.mark.parametrize("path", ANALYTICS)
+def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(tmp_path: Path, path: str) -> None:
+    async def scenario(rest: Rest) -> dict[str, Any]:
+        owner, trips, events = await _late_data(rest)
+        seen: dict[str, Any] = {"wanted": trips if path.endswith("drivingScore") else events}
+        for ascending in ("true", "false"):
+            walked, query = [], {"limit": "2", "ascOrder": ascending, "by": "event"}
+            while query:
+                page = await rest.get(owner, path, **query)
+                walked.append([record["id"]["id"] for record in page["data"]])
+                link = page["nextPageLink"] or {}
+                assert link.get("by", "event") == "event"
+                query = {name: "null" if value is None else str(value) for name, value in link.items()}
+            seen[ascending] = walked
+        bounds = {"startTime": (DAY_MS + 3 * HOUR_MS) / 1000, "endTime": DAY_MS + 7 * HOUR_MS, "by": "event"}
+        within = await rest.get(owner, path, limit=9, **bounds)
+        seen["within"] = [record["id"]["id"] for record in within["data"]]
+        return seen
+
+    seen = support.run(tmp_path, scenario)
+
+    wanted = seen["wanted"]
+    assert seen["true"] == [wanted[:2], wanted[2:4], wanted[4:]]
+    assert seen["false"] == [wanted[:3:-1], wanted[3:1:-1], wanted[1::-1]]
+    assert seen["within"] == wanted[4:0:-1]
+
+
+@pytest.mark.parametrize("path", ANALYTICS)
+def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothing(tmp_path: Path, path: str) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, list[Any], set[str]]:
+        owner, *_ = await _late_data(rest)
+        plain = [await rest.get(owner, path, limit=2, **by) for by in ({}, {"by": "null"}, {"by": ""})]
+        return await rest.refused(owner, "GET", path, limit=2, by="eventTs"), plain, plain[0]["nextPageLink"].keys()
+
+    refused, plain, link = support.run(tmp_path, scenario)
+
+    assert refused == (400, 31, "Parameter 'by' must be one of event.")
+    assert plain[0] == plain[1] == plain[2]
+    assert link == {"limit", "startTime", "endTime", "ascOrder", "idOffset"}
+
+
+@pytest.mark.parametrize("path", ANALYTICS)
+def test_offset_by_event_must_be_an_item_of_the_list(tmp_path: Path, path: str) -> None:
+    async def scenario(rest: Rest) -> Any:
+        owner, *_ = await _late_data(rest)
+        return await rest.refused(owner, "GET", path, limit=2, by="event", idOffset=UNKNOWN)
+
+    assert support.run(tmp_path, scenario)[:2] == (400, 31)

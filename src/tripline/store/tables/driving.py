@@ -50,6 +50,23 @@ trip = Table(
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
+# Scored trips by when they began. The few that wait to be judged are in it too; that they have a score is looked up.
+Index(
+    "ix_trip_vehicle_start",
+    trip.c.vehicle_id,
+    trip.c.start_ms,
+    trip.c.no,
+    sqlite_where=text("not_scored IS NULL"),
+    postgresql_where=text("not_scored IS NULL"),
+)
+Index(
+    "ix_trip_user_start",
+    trip.c.user_id,
+    trip.c.start_ms,
+    trip.c.no,
+    sqlite_where=text("not_scored IS NULL AND user_id IS NOT NULL"),
+    postgresql_where=text("not_scored IS NULL AND user_id IS NOT NULL"),
+)
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
 Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)
@@ -246,6 +263,15 @@ Index(
     gps_event.c.no,
 )
 Index("ix_gps_event_user", gps_event.c.user_id, gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)
+Index("ix_gps_event_vehicle_time", gps_event.c.vehicle_id, gps_event.c.event_ms, gps_event.c.no)
+Index(
+    "ix_gps_event_user_time",
+    gps_event.c.user_id,
+    gps_event.c.event_ms,
+    gps_event.c.no,
+    sqlite_where=text("user_id IS NOT NULL"),
+    postgresql_where=text("user_id IS NOT NULL"),
+)
 Index("ix_gps_event_trip", gps_event.c.trip_no)
 
 
