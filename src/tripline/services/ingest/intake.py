@@ -170,7 +170,7 @@ class IngestDoor:
     async def settle_rejected(self) -> None:
         """Write how many messages were only counted; where the store is away the log lines have to do."""
         with contextlib.suppress(Outage):
-            await self.rejected.tend(now_ms=self._clock(), everything=True)
+            await self.rejected.settle(now_ms=self._clock())
 
     def stop(self) -> None:
         """Let `run` take in what was offered, then end. Offer nothing afterwards."""

@@ -213,12 +213,19 @@ class RejectedLog:
             self._windows.popitem(last=False)
         self._add(plan.added)
 
-    async def tend(self, *, now_ms: int, everything: bool = False) -> bool:
-        """Write what was counted and is due, or `everything`; delete what is too old or too much, some of it at a time.
-        Whether there may be more to delete. Raises `Outage`."""
+    async def tend(self, *, now_ms: int) -> bool:
+        """Write what was counted and is due; delete what is too old or too much. Both some at a time: whether there may
+        be more to do. Raises `Outage`."""
         await self.know(now_ms=now_ms)
-        await self._write_counts(now_ms, everything)
+        if await self._write_counts(now_ms):
+            return True
         return await self._delete_old(now_ms) or await self._evict()
+
+    async def settle(self, *, now_ms: int) -> None:
+        """Write everything that was counted and for which there is room. Raises `Outage`."""
+        await self.know(now_ms=now_ms)
+        while await self._write_counts(now_ms, everything=True):
+            pass
 
     def _window(self, sender: str, now_ms: int) -> _Window | None:
         window = self._windows.get(sender)
@@ -257,8 +264,8 @@ class RejectedLog:
             self._total = self._total.and_also(*holding)
             self._added = self._added.and_also(*holding)
 
-    async def _write_counts(self, now_ms: int, everything: bool) -> None:
-        """Numbers for which there is no room wait until there is."""
+    async def _write_counts(self, now_ms: int, *, everything: bool = False) -> bool:
+        """Write some; whether there may be more. Numbers for which there is no room wait until there is."""
         plan = Plan(now_ms)
         written: list[tuple[_Counted, Entry]] = []
         for key, counted in list(self._counted.items()):
@@ -275,7 +282,7 @@ class RejectedLog:
                 if len(written) == rejected.PURGED_AT_ONCE:
                     break
         if not written:
-            return
+            return False
         numbers = self._ids.numbers(len(written), now_ms=now_ms)
         told = [(counted, counted.messages) for counted, _ in written]
         rows = [
@@ -288,6 +295,7 @@ class RejectedLog:
             counted.messages -= messages
             counted.since_ms, counted.is_told = now_ms, True
         self._add(plan.added)
+        return len(written) == rejected.PURGED_AT_ONCE
 
     async def _delete_old(self, now_ms: int) -> bool:
         if self._aged_ms is not None and abs(now_ms - self._aged_ms) < KNOWN_MS:

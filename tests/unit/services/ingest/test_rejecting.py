@@ -16,7 +16,7 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId
 from tripline.ports import Outage
 from tripline.services.ingest import rejecting
-from tripline.store import tables
+from tripline.store import rejected, tables
 
 HOUR = 60 * MINUTE
 MIB = 2**20
@@ -65,10 +65,12 @@ def flood(rig: Rig, sensors: list[SensorId], each: int, *, body: bytes = b"no js
     return most
 
 
-def tend(rig: Rig, **more: bool) -> None:
-    """What the sweep does, until nothing is left to do."""
-    while rig.run(rig.rejected.tend(now_ms=rig.now_ms, **more)):
+def tend(rig: Rig, *, at_the_end: bool = False) -> None:
+    """What the sweep does, until nothing is left to do; and what the end of the program does."""
+    while rig.run(rig.rejected.tend(now_ms=rig.now_ms)):
         pass
+    if at_the_end:
+        rig.run(rig.rejected.settle(now_ms=rig.now_ms))
 
 
 def held(rig: Rig) -> Counter[str | None]:
@@ -91,7 +93,7 @@ def test_flood_of_one_device_leaves_every_row_of_the_others(rig: Rig) -> None:
     rig.send(*[b"mine %d" % number for number in range(40)], sensor=NEIGHBOURS)
 
     flood(rig, [SENSOR], 440)
-    tend(rig, everything=True)
+    tend(rig, at_the_end=True)
 
     assert held(rig) == {NEIGHBOUR: 40, COMPANY: 101}
     assert counted(rig) == [(SENSOR, "not_json", 340)]
@@ -154,7 +156,7 @@ def test_first_hundred_of_an_hour_are_kept_and_the_others_counted(
     rig: Rig, sent: int, kept: int, more: list[int]
 ) -> None:
     flood(rig, [SENSOR], sent, batch=30)
-    tend(rig, everything=True)
+    tend(rig, at_the_end=True)
 
     assert rig.rows(tables.rejected_message, "body").count(b"no json") == kept
     assert counted(rig) == [(SENSOR, "not_json", number) for number in more]
@@ -274,13 +276,24 @@ def test_senders_remembered_are_bounded_and_every_message_is_counted(rig: Rig, m
     rig.restart()
 
     flood(rig, FLEET, 3, batch=180)
-    tend(rig, everything=True)
+    tend(rig, at_the_end=True)
 
     log = rig.rejected
     assert len(log._windows) == 5
     assert len(log._counted) == 6
     assert told(rig) == 180
     assert [row[0] for row in counted(rig)].count(None) == 1
+
+
+def test_end_of_the_program_writes_every_number_however_many(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rejected, "PURGED_AT_ONCE", 7)
+    rig.settings = Ingest(rejected_per_hour=1)
+    rig.restart()
+
+    flood(rig, FLEET, 3, batch=180)
+    tend(rig, at_the_end=True)
+
+    assert counted(rig) == [(sensor, "not_json", 2) for sensor in FLEET]
 
 
 def test_outage_uses_up_nobodys_budget(rig: Rig) -> None:
@@ -290,7 +303,7 @@ def test_outage_uses_up_nobodys_budget(rig: Rig) -> None:
     rig.store.away = False
 
     flood(rig, [SENSOR], 150)
-    tend(rig, everything=True)
+    tend(rig, at_the_end=True)
 
     assert told(rig) == 150
     assert rig.rows(tables.rejected_message, "body").count(b"no json") == 100
@@ -313,7 +326,7 @@ def test_customers_on_the_bus_share_too(tmp_path: Path) -> None:
         for _ in range(11):
             rig.take([bus_rig.message(b"{", topic="acme.sf-trip", company=COMPANY) for _ in range(40)])
         rig.deliver(*({"msgType": "trip", "data": {"sensorId": THIRDS}} for _ in range(3)))
-        tend(rig, everything=True)
+        tend(rig, at_the_end=True)
 
         assert held(rig) == {NEIGHBOUR: 40, COMPANY: 101, None: 3}
         assert told(rig) == 40 + 440 + 3
