@@ -1,6 +1,7 @@
 """The local authorities: two kinds of keys, successors in time, and what crashes and wrong clocks leave."""
 
 import datetime
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,19 @@ from tripline.adapters import tls_authority, tls_local
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
 LIFE_DAYS = 3650
+
+
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a first start: RSA keys take a while to make."""
+    return made(tmp_path_factory.mktemp("first")).ca.parent
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, first_day: Path) -> Path:
+    """A folder in which the first start was at `NOW_MS`."""
+    shutil.copytree(first_day, tmp_path / "tls")
+    return tmp_path
 
 
 def made(folder: Path, *, days: float = 0) -> tls_local.Material:

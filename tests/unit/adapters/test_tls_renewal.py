@@ -45,6 +45,13 @@ class Session:
         return (heard, self.client.read()) == (b"ping", b"pong")
 
 
+@pytest.fixture
+def tmp_path(tmp_path, pairs):
+    """A folder in which the first start was at NOW_MS."""
+    shutil.copytree(pairs[0].ca.parent, tmp_path / "tls")
+    return tmp_path
+
+
 def own(folder):
     """Certificates of our own, made at NOW_MS."""
     return ServedCertificates(
