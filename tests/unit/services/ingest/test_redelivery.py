@@ -6,6 +6,7 @@ import pytest
 from tests.support.ingest_rig import MINUTE, NOW, UNMAPPED, Rig, aggregate, item, microtrip, trip_message
 
 from tripline.store import tables
+from tripline.store.tracks import MOST_LATELY
 
 NEAR = ["same batch", "next batch", "restarted"]
 
@@ -135,3 +136,17 @@ def test_every_redelivered_message_is_acknowledged(rig: Rig) -> None:
     source = rig.send(microtrip(NOW), microtrip(NOW), microtrip(NOW))
 
     assert source.settlements == [[1, 2, 3]]
+
+
+def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_more_than_is_read_again(
+    rig: Rig,
+) -> None:
+    """The largest header time is not among the rows that are read."""
+    first = microtrip(NOW + 9_000_000)
+    many = [microtrip(NOW + number) for number in range(MOST_LATELY)]
+    rig.send(first, *many, at=NOW + 9_000_000)
+    rig.restart()
+
+    rig.send(first, many[0], microtrip(NOW + 8_000_000), microtrip(NOW + 9_000_001))
+
+    assert len(rig.rows(tables.microtrip)) == 1 + MOST_LATELY + 2
