@@ -24,6 +24,7 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.ingest import pipeline as stages
 from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.store import tables
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
@@ -65,13 +66,15 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
         for number in range(1000 * (run + 1), 1000 * (run + 1) + SENSORS)
     ]
     await store.write(lambda tx: tx.run(insert(tables.sensor), [_sensor(sensor_id) for sensor_id in sensors]))
+    settings, ids = Ingest(), TimeIds(node=1, slot=run if url else None)
     pipeline = Pipeline(
         store=store,
-        settings=Ingest(),
+        settings=settings,
         scoring_grace_s=0,
         max_items=1000,
-        ids=TimeIds(node=1, slot=run if url else None),
+        ids=ids,
         signals=support.LocalSignals(),
+        log=RejectedLog(store=store, settings=settings, ids=ids),
     )
     spent: dict[str, list[float]] = defaultdict(list)
     _watch(pipeline, store, spent)

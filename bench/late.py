@@ -27,6 +27,7 @@ from tests.support import stores
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.ingest.pipeline import Frame, Pipeline
+from tripline.services.ingest.rejecting import RejectedLog
 from tripline.store import tables
 from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
@@ -103,18 +104,20 @@ class _Run:
         self._samples = samples
         settings = Ingest()
         self._batch = settings.batch
+        ids = TimeIds(node=1, slot=1 if store.shared else None)
         self._pipeline = Pipeline(
             store=store,
             settings=settings,
             scoring_grace_s=0,
             max_items=1000,
-            ids=TimeIds(node=1, slot=1 if store.shared else None),
+            ids=ids,
             signals=support.LocalSignals(),
+            log=RejectedLog(store=store, settings=settings, ids=ids),
         )
         # Live samples run ahead of the clock in this load: they begin days ago.
         begin_ms = _now_ms() // STEP_MS * STEP_MS - 30 * 86_400_000
-        ids = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(1000, 1000 + DEVICES)]
-        self._devices = [_Device(support.FakeSource(each), begin_ms, begin_ms + STEP_MS // 2) for each in ids]
+        sensors = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(1000, 1000 + DEVICES)]
+        self._devices = [_Device(support.FakeSource(each), begin_ms, begin_ms + STEP_MS // 2) for each in sensors]
         self._new = 0
 
     async def all(self, rounds: int) -> tuple[list[dict[str, float]], int]:
