@@ -31,7 +31,7 @@ from tripline.adapters import (
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Outage, Signals, WebhookSender
-from tripline.store import migrate
+from tripline.store import files, migrate
 from tripline.store.postgres import PostgresStore
 from tripline.store.sqlite import SqliteStore
 from tripline.store.transactions import Store
@@ -111,20 +111,29 @@ class Doors:
         return door
 
 
-def migrated(config: Config, folder: Path, *, now_ms: int) -> str:
-    """Bring the store to the present schema, making it when missing; the schema version. Raises `DatabaseError`."""
+def migrated(config: Config, folder: Path, *, now_ms: int, new: bool = False) -> str:
+    """Bring the store to the present schema, making it when missing; the schema version. `new`: also where an
+    installation has lost its file. Raises `DatabaseError`, `DataFolderError`."""
     if config.store.url:
         return migrate.upgrade_shared(config.store.url, now_ms=now_ms)
-    return migrate.upgrade(folder / data_folder.DATABASE)
+    return _upgraded(folder, new=new)
+
+
+def _upgraded(folder: Path, *, new: bool = False) -> str:
+    """Bring the folder's file to the present schema. Who lost a database must not begin anew without being asked."""
+    database = folder / data_folder.DATABASE
+    if not new and data_folder.is_left_behind(folder) and files.is_empty(database):
+        raise data_folder.lost(folder)
+    return migrate.upgrade(database)
 
 
 def store(config: Config, folder: Path) -> Store:
     """The store that the settings choose, at the present schema: a file is brought there, a shared database must have
-    been (`tripline migrate`). Raises `DatabaseError`."""
+    been (`tripline migrate`). Raises `DatabaseError`, `DataFolderError`."""
     if config.store.url:
         migrate.check_shared(config.store.url)
         return PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
-    migrate.upgrade(folder / data_folder.DATABASE)
+    _upgraded(folder)
     return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
 
 

@@ -38,6 +38,10 @@ class Disk:
         """Give back the room that `fill` took."""
         self._ballast.unlink()
 
+    def read_only(self) -> None:
+        """Let nothing be written to it any more; nobody has a file open for writing."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True, capture_output=True)
+
     @property
     def _ballast(self) -> Path:
         return self.folder / "ballast"

@@ -118,7 +118,7 @@ def test_database_damaged_under_a_server_is_told_and_takes_nothing_until_it_is_r
     assert (seen["doctor"].returncode, seen["doctor"].stderr) == (1, "")
     (wrong,) = [line for line in seen["doctor"].stdout.splitlines() if line.startswith("WRONG")]
     assert wrong.startswith(f"WRONG database: {database} is damaged: ")
-    assert "put back a copy" in wrong and ".recover" in wrong
+    assert "put back a copy" in wrong and ".dump" in wrong
     logged = [each["event"] for each in seen["log"]]
     assert logged.count("ingest.outage") <= 2, "once a minute for each reason"
     (refused,) = [each for each in seen["log"] if each["event"] == "request.outage"]

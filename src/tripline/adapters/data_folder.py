@@ -4,6 +4,7 @@ The lock is the kernel's (`flock`), so it ends with the process that held it, ho
 `serve` take no lock; the database lets them work beside a server.
 """
 
+import errno
 import fcntl
 import os
 import time
@@ -33,22 +34,52 @@ def prepare(folder: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise DataFolderError(f"The data folder {folder} cannot be written to: {error.strerror}.") from error
+        raise _unwritable(folder, error) from error
     return folder.resolve()
 
 
 def existing(folder: Path) -> Path:
-    """The absolute path of a folder some server has used. Raises `DataFolderError` when there is none, and for another
-    user's, which is closed."""
+    """The absolute path of a folder some server has used.
+
+    Raises `DataFolderError` when there is none, when its database is gone, and for another user's, which is closed.
+    """
     try:
-        is_there = (folder / DATABASE).exists()
+        is_there = (folder / DATABASE).exists() and (folder / DATABASE).stat().st_size > 0
+        is_left = is_left_behind(folder)
     except OSError as error:
         raise DataFolderError(f"The data folder {folder} cannot be read: {error.strerror}.") from error
+    if not is_there and is_left:
+        raise lost(folder)
     if not is_there:
         raise DataFolderError(
             f"There is no Tripline data in {folder}; `tripline serve` or `tripline migrate` makes it."
         )
     return folder.resolve()
+
+
+def is_left_behind(folder: Path) -> bool:
+    """Whether the folder has what an installation makes beside its database, and only after it."""
+    log = folder / f"{DATABASE}-wal"
+    return any(any((folder / name).glob("*")) for name in ("tls", "mail")) or (log.exists() and log.stat().st_size > 0)
+
+
+def lost(folder: Path) -> DataFolderError:
+    """What is to be said of an installation whose database is missing or empty."""
+    return DataFolderError(
+        f"The data folder {folder} is of an installation, but its database {folder / DATABASE} is missing or empty;"
+        " put it back from a copy, or begin with an empty one: `tripline migrate --new`."
+    )
+
+
+def is_read_only(folder: Path) -> bool:
+    """Whether the folder's file system is mounted read-only."""
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+def _unwritable(folder: Path, error: OSError) -> DataFolderError:
+    if error.errno == errno.EROFS:
+        return DataFolderError(f"The data folder {folder} is on a read-only file system; mount it for writing.")
+    return DataFolderError(f"The data folder {folder} cannot be written to: {error.strerror}.")
 
 
 def is_held(folder: Path) -> bool:
@@ -70,7 +101,10 @@ class Hold:
     """The exclusive hold of a running server on its data folder. Released by `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
         try:
             self._take()
         except BlockingIOError:

@@ -26,10 +26,11 @@ from tripline.store.postgres import PostgresStore
 from tripline.store.transactions import Store
 
 
-def migrated(config: Config) -> str:
-    """Bring the store to the present schema, making folder and file when missing; the schema version."""
+def migrated(config: Config, *, new: bool = False) -> str:
+    """Bring the store to the present schema, making folder and file when missing; the schema version. `new`: also where
+    an installation has lost its file."""
     folder = config.data if config.store.url else data_folder.prepare(config.data)
-    return outside.migrated(config, folder, now_ms=app.now_ms())
+    return outside.migrated(config, folder, now_ms=app.now_ms(), new=new)
 
 
 async def examined(config: Config) -> doctor.Report:
@@ -38,19 +39,23 @@ async def examined(config: Config) -> doctor.Report:
         return await _examined_shared(config)
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
-    damage = files.damage(database)
+    read_only = data_folder.is_read_only(folder)
+    # SQLite opens nothing there that a server has used.
+    damage = [] if read_only else files.damage(database)
+    blind = bool(damage) or read_only
     seen = doctor.Surroundings(
         database=str(database),
-        schema=None if damage else migrate.version_of(database),
+        schema=None if blind else migrate.version_of(database),
         newest_schema=migrate.newest(),
         damage=damage,
-        unwritable=None if damage else files.unwritable(database),
+        unwritable=None if blind else files.unwritable(database),
+        read_only=read_only,
         free_bytes=machine.free_bytes(folder),
         reserve_bytes=config.store.reserve_mib * 2**20,
         certificate_end_ms=_certificate_end(config, folder),
         authority_end_ms=_authority_end(config, folder),
     )
-    if damage or seen.schema != seen.newest_schema:
+    if blind or seen.schema != seen.newest_schema:
         return doctor.Report(doctor.about(seen, now_ms=app.now_ms()))
     store = sqlite.SqliteStore(database)
     try:

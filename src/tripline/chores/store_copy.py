@@ -112,7 +112,7 @@ def _file(folder: Path, which: str, *, read_only: bool) -> Iterator[SqliteSide]:
         finally:
             _close(connection)
     except (sqlite3.Error, exc.DBAPIError) as error:
-        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+        raise migrate.unusable(path, error) from error
 
 
 @contextlib.contextmanager

@@ -1,6 +1,9 @@
 """Commands on an installation's data folder: `config`, `migrate`, `doctor`."""
 
+from typing import Annotated
+
 import uvloop
+from cyclopts import Parameter
 
 from tripline import config_files
 from tripline.chores import installation as chores
@@ -16,9 +19,15 @@ def show_config() -> int:
 
 
 @base.commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
-def migrate(*, place: base.Place | None = None) -> int:
+def migrate(
+    *,
+    place: base.Place | None = None,
+    new: Annotated[
+        bool, Parameter(negative=(), help="make an empty database where an installation has lost its own (SQLite)")
+    ] = False,
+) -> int:
     """Bring the database to this version's schema. `serve` does the same when it starts, but never on PostgreSQL."""
-    base.line(f"schema {chores.migrated(base.settings(place, {}))}")
+    base.line(f"schema {chores.migrated(base.settings(place, {}), new=new)}")
     return base.OK
 
 

@@ -38,6 +38,8 @@ class Surroundings:
     damage: list[str]
     unwritable: str | None
     """Why nothing can be written to the database, after a wait; None: it can."""
+    read_only: bool
+    """Whether its file system is mounted read-only: then nothing could be looked at."""
     free_bytes: int
     reserve_bytes: int
     """How much should be free (`store.reserve_mib`)."""
@@ -76,8 +78,12 @@ class Report:
 def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
     """The findings that need no look into the tables."""
     return [
-        # Of a damaged file nobody can say which schema it has.
-        *([] if surroundings.damage else [schema(surroundings.schema, surroundings.newest_schema)]),
+        # Of a file that is damaged or cannot be opened nobody can say which schema it has.
+        *(
+            []
+            if surroundings.damage or surroundings.read_only
+            else [schema(surroundings.schema, surroundings.newest_schema)]
+        ),
         _damage(surroundings),
         _disk(surroundings),
         certificate(surroundings.certificate_end_ms, now_ms=now_ms),
@@ -112,11 +118,14 @@ def damaged(database: str, found: str) -> str:
     return (
         f"{database} is damaged: {found.splitlines()[0]}; stop the server, keep a copy of the file and of those beside"
         " it that end in -wal and -shm, then put back a copy from before, or save what can be read with"
-        " `sqlite3 ... .recover` (docs/operating.md, The database is damaged)"
+        " `sqlite3 ... .dump` (docs/operating.md, The database is damaged)"
     )
 
 
 def _damage(seen: Surroundings) -> Finding:
+    if seen.read_only:
+        text = f"{seen.database} is on a read-only file system; mount it for writing, then look again"
+        return Finding("database", False, text)
     if seen.damage:
         return Finding("database", False, damaged(seen.database, seen.damage[0]))
     if seen.unwritable:

@@ -26,7 +26,8 @@ from alembic.script import ScriptDirectory
 from psycopg import errors
 from sqlalchemy import Connection, exc, text
 
-from tripline.store import files, indexes_ahead, partitions, postgres, requirements, sqlite
+from tripline.ports import Fault
+from tripline.store import faults, files, indexes_ahead, partitions, postgres, requirements, sqlite
 from tripline.store.postgres import PostgresTx
 from tripline.store.transactions import ReadTx
 
@@ -48,7 +49,7 @@ def upgrade(path: Path, *, to: str | None = None) -> str:
     try:
         return _upgraded(path, to or newest())
     except (sqlite3.Error, exc.DBAPIError) as error:
-        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+        raise unusable(path, error) from error
 
 
 def version_of(path: Path) -> str | None:
@@ -57,7 +58,20 @@ def version_of(path: Path) -> str | None:
         with _opened(path, read_only=True) as (connection, _):
             return _version(connection)
     except (sqlite3.Error, exc.DBAPIError) as error:
-        raise DatabaseError(f"The database {path} cannot be used: {getattr(error, 'orig', error)}.") from error
+        raise unusable(path, error) from error
+
+
+def unusable(path: Path, error: Exception) -> DatabaseError:
+    """What is to be said of a file of which the driver says this."""
+    cause = getattr(error, "orig", None) or error
+    outage = faults.of_sqlite(cause)
+    if outage is not None and outage.fault is Fault.DAMAGED:
+        return _damaged(path, str(cause))
+    return DatabaseError(f"The database {path} cannot be used: {cause}.")
+
+
+def _damaged(path: Path, found: str) -> DatabaseError:
+    return DatabaseError(f"The database {path} is damaged: {found.splitlines()[0]}. Restore it from a backup.")
 
 
 def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
@@ -186,7 +200,7 @@ def steps() -> list[str]:
 
 def _upgraded(path: Path, target: str) -> str:
     if files.is_quick(path) and (found := files.damage(path)):
-        raise DatabaseError(f"The database {path} is damaged: {found[0].splitlines()[0]}. Restore it from a backup.")
+        raise _damaged(path, found[0])
     with _opened(path) as (connection, driver):
         driver.execute("BEGIN IMMEDIATE")
         if _known(connection, f"The database {path}") != target:

@@ -21,6 +21,7 @@ WELL = doctor.Surroundings(
     newest_schema="0001",
     damage=[],
     unwritable=None,
+    read_only=False,
     free_bytes=2**40,
     reserve_bytes=512 * 2**20,
     certificate_end_ms=NOW_MS + 100 * DAY_MS,

@@ -1,0 +1,174 @@
+"""Data folders that cannot be used: every command says why in one true sentence, and what to do."""
+
+import random
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support import faults_disk, servers
+
+from tripline import cli
+from tripline.adapters import data_folder
+from tripline.store import files, migrate
+
+pytestmark = pytest.mark.sqlite("data folders with a database file")
+COMMANDS = {
+    "serve": ["serve", "--api-port=0", "--analytics-port=0", "--device-port=0"],
+    "migrate": ["migrate"],
+    "push list": ["push", "list"],
+    "doctor": ["doctor"],
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("sound") / data_folder.DATABASE
+    migrate.upgrade(path)
+    return path.read_bytes()
+
+
+def said(command: str, data: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a command complains with; the doctor's is its only finding that is wrong."""
+    code = cli.run([*COMMANDS[command], "--data", str(data)])
+    printed = capsys.readouterr()
+    lines = printed.err.splitlines() or [line for line in printed.out.splitlines() if line.startswith("WRONG")]
+    assert (code, len(lines)) == (1, 1), printed
+    return lines[0]
+
+
+def installed(folder: Path, content: bytes | None) -> Path:
+    data = folder / "data"
+    (data / "tls").mkdir(parents=True)
+    (data / "tls" / "ca.key").touch()
+    if content is not None:
+        (data / data_folder.DATABASE).write_bytes(content)
+    return data
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
+def test_installation_that_lost_its_database_does_not_begin_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, content: bytes | None
+) -> None:
+    data = installed(tmp_path, content)
+
+    line = said(command, data, capsys)
+
+    database = data / data_folder.DATABASE
+    assert line == (
+        f"tripline: The data folder {data} is of an installation, but its database {database} is missing or empty;"
+        " put it back from a copy, or begin with an empty one: `tripline migrate --new`."
+    )
+    assert not database.exists() or database.read_bytes() == b""
+
+
+def test_file_without_tables_beside_certificates_is_a_lost_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = installed(tmp_path, None)
+    with closing(files.sqlite3.connect(data / data_folder.DATABASE)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+    assert "is missing or empty" in said("migrate", data, capsys)
+
+
+def test_database_is_begun_anew_when_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = installed(tmp_path, None)
+
+    code = cli.run(["migrate", "--new", "--data", str(data)])
+
+    assert (code, capsys.readouterr().out) == (0, f"schema {migrate.newest()}\n")
+    assert cli.run(["push", "list", "--data", str(data)]) == 0
+
+
+def test_migrate_new_keeps_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes) -> None:
+    data = installed(tmp_path, sound)
+
+    assert cli.run(["migrate", "--new", "--data", str(data)]) == 0
+    assert (data / data_folder.DATABASE).read_bytes() == sound
+
+
+def test_start_that_failed_at_a_port_can_be_repeated(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    failed = servers.run("serve", "--data", str(data), "--host=192.0.2.1")
+    with servers.serving(data) as server:
+        assert server.stop() == 0
+
+    assert failed.returncode == 1
+
+
+def _mess(content: bytes) -> bytes:
+    mixed = bytearray(content)
+    chance = random.Random(3)
+    for _ in range(30):
+        at = chance.randrange(100, len(mixed) - 5_000)
+        mixed[at : at + 3_000] = chance.randbytes(3_000)
+    return bytes(mixed)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "random bytes": lambda content: random.Random(1).randbytes(20_000),
+    "wrong magic": lambda content: b"X" * 16 + content[16:],
+    "head of zeros": lambda content: bytes(100) + content[100:],
+    "1 byte": lambda content: content[:1],
+    "99 bytes": lambda content: content[:99],
+    "head alone": lambda content: content[:100],
+    "first page alone": lambda content: content[:4_096],
+    "half": lambda content: content[: len(content) // 2],
+    "last page missing": lambda content: content[:-4_096],
+    "last byte missing": lambda content: content[:-1],
+    "random places": _mess,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("damaged", DAMAGES)
+def test_heavily_damaged_database_is_named_with_a_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, damaged: str, command: str
+) -> None:
+    content = DAMAGES[damaged](sound)
+    data = installed(tmp_path, content)
+    database = data / data_folder.DATABASE
+
+    line = said(command, data, capsys)
+
+    if command == "doctor":
+        assert line.startswith(f"WRONG database: {database} is damaged: ")
+        assert "then put back a copy from before" in line
+    else:
+        assert line.startswith(f"tripline: The database {database} is damaged: ")
+        assert line.endswith(". Restore it from a backup.")
+    assert database.read_bytes() == content
+
+
+def test_copy_of_a_damaged_store_is_refused_with_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes
+) -> None:
+    data = installed(tmp_path, DAMAGES["wrong magic"](sound))
+
+    code = cli.run(["store", "copy", "--from", str(data), "--to", str(tmp_path / "other")])
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert code == 1
+    assert line.startswith(f"tripline: The database {data / data_folder.DATABASE} is damaged: ")
+
+
+def test_read_only_file_system_is_named_by_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sound: bytes
+) -> None:
+    faults_disk.need("a file system that is mounted read-only")
+    monkeypatch.setenv("TRIPLINE_STORE_RESERVE_MIB", "0")
+    with faults_disk.disk(mib=16) as disk:
+        data = installed(disk.folder, sound)
+        disk.read_only()
+        lines = {command: said(command, data, capsys) for command in COMMANDS}
+        code = cli.run(["store", "copy", "--from", str(data), "--to", "postgresql://127.0.0.1:1/x"])
+        lines["store copy"] = capsys.readouterr().err.strip()
+
+    text = f"tripline: The data folder {data} is on a read-only file system; mount it for writing."
+    database = (
+        f"WRONG database: {data / data_folder.DATABASE} is on a read-only file system; mount it for writing, then"
+    )
+    assert code == 1
+    assert lines == dict.fromkeys([*COMMANDS, "store copy"], text) | {"doctor": f"{database} look again"}
