@@ -14,6 +14,7 @@ from tests.support.foreign import Door, mosquitto_command
 from tests.support.foreign_devices import PahoDevice
 from tests.support.gateways import USER, MemoryIntake
 
+from tripline import app
 from tripline.adapters import tls_local
 from tripline.adapters.http_uvicorn import HttpDoors
 from tripline.adapters.tls_renewal import ServedCertificates
@@ -77,7 +78,9 @@ def test_clients_of_one_kind_of_signature_verify_the_whole_chain_at_both_doors(t
 
     async def scenario():
         door = socket.create_server(("127.0.0.1", 0))
-        http = HttpDoors(_page, [door], tls=certificates.context, clock=now_ms)
+        http = HttpDoors(
+            _page, {"api": door}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
+        )
         serving = asyncio.ensure_future(http.run())
         await http.opened()
         async with gateways.listening(MemoryIntake()) as listener:
@@ -103,7 +106,9 @@ def test_renewal_keeps_connections_and_shows_the_new_certificate_to_new_ones(tmp
 
     async def scenario():
         door = socket.create_server(("127.0.0.1", 0))
-        http = HttpDoors(_page, [door], tls=certificates.context, clock=now_ms)
+        http = HttpDoors(
+            _page, {"api": door}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
+        )
         serving = asyncio.ensure_future(http.run())
         await http.opened()
         web_port = door.getsockname()[1]
