@@ -14,7 +14,6 @@ from tripline.store import files, migrate
 
 pytestmark = pytest.mark.sqlite("data folders with a database file")
 COMMANDS = {
-    "serve": ["serve", "--api-port=0", "--analytics-port=0", "--device-port=0"],
     "migrate": ["migrate"],
     "push list": ["push", "list"],
     "doctor": ["doctor"],
@@ -122,6 +121,30 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def served(data: Path) -> str:
+    """The last line of a server that does not start."""
+    doors = ("--api-port=0", "--analytics-port=0", "--device-port=0")
+    ended = servers.run("serve", "--data", str(data), *doors, variables={"TRIPLINE_LOG_LEVEL": "error"})
+    assert (ended.returncode, ended.stdout, "Traceback" in ended.stderr) == (1, "", False)
+    return ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(None, "is missing or empty; "), ("wrong magic", "is damaged: "), ("half", "is damaged: ")],
+    ids=["missing", "wrong magic", "half"],
+)
+def test_server_on_such_a_folder_does_not_start_and_says_why(
+    tmp_path: Path, sound: bytes, content: str | None, text: str
+) -> None:
+    data = installed(tmp_path, None if content is None else DAMAGES[content](sound))
+
+    line = served(data)
+
+    assert line.startswith("tripline: The ")
+    assert f"database {data / data_folder.DATABASE} {text}" in line
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("damaged", DAMAGES)
 def test_heavily_damaged_database_is_named_with_a_remedy(
@@ -162,7 +185,7 @@ def test_read_only_file_system_is_named_by_every_command(
     with faults_disk.disk(mib=16) as disk:
         data = installed(disk.folder, sound)
         disk.read_only()
-        lines = {command: said(command, data, capsys) for command in COMMANDS}
+        lines = {command: said(command, data, capsys) for command in COMMANDS} | {"serve": served(data)}
         code = cli.run(["store", "copy", "--from", str(data), "--to", "postgresql://127.0.0.1:1/x"])
         lines["store copy"] = capsys.readouterr().err.strip()
 
@@ -171,4 +194,4 @@ def test_read_only_file_system_is_named_by_every_command(
         f"WRONG database: {data / data_folder.DATABASE} is on a read-only file system; mount it for writing, then"
     )
     assert code == 1
-    assert lines == dict.fromkeys([*COMMANDS, "store copy"], text) | {"doctor": f"{database} look again"}
+    assert lines == dict.fromkeys([*COMMANDS, "serve", "store copy"], text) | {"doctor": f"{database} look again"}
