@@ -83,19 +83,22 @@ async def sensors_sample(request: Call) -> Response[bytes]:
 async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     rim = rim_of(request)
     actor = await guards.permitted(request)
-    access.company_of(actor)
+    company_id = access.company_of(actor)
     query = request.query_params
     order = imports.Order(
         dry_run=bool(parameters.query_flag(query, "dryRun")),
         skip_bad_rows=bool(parameters.query_flag(query, "skipBadRows")),
         most_rows=rim.imports.most_rows,
     )
-    async with rim.imports.place() as turn:
-        with await uploads.receive(request, most=rim.imports.most_bytes) as file:
-            async with turn:
-                report = await imports.run(
-                    rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
-                )
+    desk = rim.imports
+    with (
+        desk.arrival(account=actor.user_id, company=company_id) as take,
+        await uploads.receive(request, most=desk.most_bytes, take=take) as file,
+    ):
+        async with desk.place() as turn, turn:
+            report = await imports.run(
+                rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
+            )
     return answers.ok(_record(report))
 
 

@@ -7,25 +7,39 @@ has come.
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
-from typing import IO, Final
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
 import multipart
 from litestar.exceptions import InternalServerException
 
 from tripline.api.rim import Call
 from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.wire.rest import KEPT_ELSEWHERE
 
 IN_MEMORY: Final = 262_144
 """Bytes up to which a file is not put on disk."""
-PATIENCE_S: Final = 120.0
-"""How long a file may be on its way; until then it holds the place of another one."""
 FORM: Final = "multipart/form-data"
 
 _FORM_OVERHEAD: Final = 65_536
 """Bytes that a form may have beside its file."""
 _FORM_PARTS: Final = 16
 _MIB: Final = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a file must arrive."""
+
+    idle_s: float = 30.0
+    """Longest time without a byte."""
+    start_s: float = 60.0
+    """Time that every file has; a long one has a second more for every `bytes_s` bytes that came."""
+    bytes_s: int = 16_384
+
+
+PACE: Final = Pace()
 
 
 class FileTooLarge(Refusal):
@@ -48,25 +62,26 @@ class BadForm(BadParameter):
     code = "upload.bad_form"
 
 
-async def receive(request: Call, *, most: int, within_s: float = PATIENCE_S) -> IO[bytes]:
-    """The file, to be read from its beginning and closed by the caller.
+async def receive(request: Call, *, most: int, take: Callable[[int], None], pace: Pace = PACE) -> IO[bytes]:
+    """The file, to be read from its beginning and closed by the caller; `take` is told the size of each piece, and may
+    refuse it.
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`.
     """
+    extensions: dict[str, Any] = request.scope.get("extensions") or {}  # type: ignore[assignment]
+    if KEPT_ELSEWHERE in extensions:
+        extensions[KEPT_ELSEWHERE]["tell"]()
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "") if media_type.lower() == FORM else None
     _check_announced(request, most if boundary is None else most + _FORM_OVERHEAD, most)
-    received = _Received(most)
+    received = _Received(most, take)
+    body = _in_time(_body(request), pace)
     try:
-        async with asyncio.timeout(within_s):
-            if boundary is None:
-                async for piece in _body(request):
-                    received.take(piece)
-            else:
-                await _take_file_of_form(request, boundary, received)
-    except TimeoutError as error:
-        received.file.close()
-        raise TooSlow(f"The file did not arrive within {within_s:g} seconds.") from error
+        if boundary is None:
+            async for piece in body:
+                received.take(piece)
+        else:
+            await _take_file_of_form(body, boundary, received)
     except BaseException:
         received.file.close()
         raise
@@ -77,7 +92,8 @@ async def receive(request: Call, *, most: int, within_s: float = PATIENCE_S) -> 
 class _Received:
     """What has come of the file."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, count: Callable[[int], None]) -> None:
+        self._count = count
         self.file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  outlives this
         self._most = most
         self._size = 0
@@ -88,6 +104,7 @@ class _Received:
         self._size += len(piece)
         if self._size > self._most:
             raise _too_large(self._most)
+        self._count(len(piece))
         self.file.write(piece)
 
     def pass_over(self, piece: bytes) -> None:
@@ -113,13 +130,33 @@ async def _body(request: Call) -> AsyncIterator[bytes]:
         raise BadParameter("The connection ended before the body.") from error
 
 
-async def _take_file_of_form(request: Call, boundary: str, received: _Received) -> None:
+async def _in_time(body: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
+    """The pieces, as long as they come fast enough. Raises `TooSlow`."""
+    loop = asyncio.get_running_loop()
+    began, size = loop.time(), 0
+    while True:
+        left = began + pace.start_s + size / pace.bytes_s - loop.time()
+        try:
+            async with asyncio.timeout(min(left, pace.idle_s)):
+                piece = await anext(body, None)
+        except TimeoutError as error:
+            raise TooSlow(
+                f"The file comes too slowly: nothing for {pace.idle_s:g} s, or after {pace.start_s:g} s less than"
+                f" {pace.bytes_s:,} bytes a second."
+            ) from error
+        if piece is None:
+            return
+        size += len(piece)
+        yield piece
+
+
+async def _take_file_of_form(body: AsyncIterator[bytes], boundary: str, received: _Received) -> None:
     """Take the content of the form's one file; its other fields are passed over."""
     files = 0
     take = received.pass_over
     try:
         with multipart.PushMultipartParser(boundary, max_segment_count=_FORM_PARTS) as parser:
-            async for piece in _body(request):
+            async for piece in body:
                 for event in parser.parse(piece):
                     if isinstance(event, multipart.MultipartSegment):
                         is_file = event.filename is not None

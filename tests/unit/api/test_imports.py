@@ -317,22 +317,97 @@ def test_more_imports_than_may_wait_are_told_to_come_again(tmp_path):
     assert rest.run(tmp_path, scenario) == (429, "10", 2, report(rows=3, created=3))
 
 
-def test_file_that_does_not_arrive_in_time_is_refused_and_gives_its_place_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"within_s": 0.01})
+SLOW = uploads.Pace(idle_s=0.05, start_s=10.0, bytes_s=1_000)
+NOT_FAST_ENOUGH = uploads.Pace(idle_s=10.0, start_s=0.2, bytes_s=1_000_000)
+
+
+@pytest.mark.parametrize("pace", [SLOW, NOT_FAST_ENOUGH], ids=["no progress", "too little"])
+def test_file_that_does_not_arrive_in_time_is_refused_and_gives_its_place_up(tmp_path, monkeypatch, pace):
+    monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"pace": pace})
 
     async def scenario(app):
         _, admin = await app.operator("ace")
-        never = asyncio.Event()
 
         async def pieces():
             yield VEHICLES
-            await never.wait()
+            while True:
+                await asyncio.sleep(0.1)
+                yield b"\n"
 
         headers = {"X-Authorization": f"Bearer {admin.token}"}
         answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
         return answer.status_code, answer.json()["errorCode"], await sent(app, admin, VEHICLES)
 
     assert rest.run(tmp_path, scenario) == (408, 2, report(rows=3, created=3))
+
+
+def test_file_that_goes_on_arriving_may_take_longer_than_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"pace": uploads.Pace(idle_s=5, start_s=0.1, bytes_s=100)})
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+
+        async def pieces():
+            yield VEHICLES
+            for _ in range(3):
+                await asyncio.sleep(0.1)
+                yield b"\n" * 100
+
+        headers = {"X-Authorization": f"Bearer {admin.token}"}
+        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
+        return answer.status_code
+
+    assert rest.run(tmp_path, scenario) == 200
+
+
+async def slow_uploads(app, token, number):
+    """So many uploads that have begun, and what ends them."""
+    end = asyncio.Event()
+    begun = []
+
+    async def pieces():
+        yield VEHICLES
+        begun.append(True)
+        await end.wait()
+
+    headers = {"X-Authorization": f"Bearer {token}"}
+    asked = [
+        asyncio.ensure_future(app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces()))
+        for _ in range(number)
+    ]
+    while len(begun) < number:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    return asked, end
+
+
+@pytest.mark.parametrize(
+    ("number", "own", "other"), [(5, 200, 200), (7, 200, 200), (8, 429, 200)], ids=["five", "below", "at the bound"]
+)
+def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        _, others = await app.operator("bee")
+        asked, end = await slow_uploads(app, admin.token, number)
+        same = await send(app, admin, b"vehicleNo,mileage\nX,1\n")
+        else_ = await send(app, others, b"vehicleNo,mileage\nY,1\n")
+        end.set()
+        await asyncio.gather(*asked)
+        return same.status_code, else_.status_code, (await send(app, admin, b"vehicleNo,mileage\nZ,1\n")).status_code
+
+    assert rest.run(tmp_path, scenario) == (own, other, 200)
+
+
+@pytest.mark.parametrize(("size", "status"), [(2_999, 200), (3_000, 200), (3_001, 429)])
+def test_files_that_arrive_are_bounded_together_on_disk(tmp_path, size, status):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        desk = await with_limits(app)
+        desk.most_spooled = 3_000
+        content = b"vehicleNo,mileage\nX,1\n"
+        answer = await send(app, admin, content + b"\n" * (size - len(content)))
+        return answer.status_code, desk.spooled
+
+    assert rest.run(tmp_path, scenario) == (status, 0)
 
 
 @pytest.mark.parametrize("query", [{"dryRun": "x"}, {"skipBadRows": "1"}])

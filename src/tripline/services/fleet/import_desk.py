@@ -1,12 +1,14 @@
 """Whose turn it is to import: one file after the other, and how large a file may be.
 
 An import takes one core for some seconds and the memory of its rows; several at once would take them all from those who
-only want a page. So one runs and a few wait; more are asked to come again.
+only want a page. So one runs and a few wait; more are asked to come again. A file that is still on its way takes no
+such place, however slow it is: it counts among those that arrive, of its account, of its company and of all.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -17,6 +19,12 @@ from tripline.wire import csv_files
 WAITING: Final = 4
 """Imports that may wait for the one that runs."""
 COME_AGAIN_S: Final = 10
+OF_ACCOUNT: Final = 8
+OF_COMPANY: Final = 16
+OF_ALL: Final = 32
+"""Files that may arrive at the same time."""
+WHOLE_FILES: Final = 16
+"""As many of the largest files as these may be on disk together, arriving or waiting."""
 _MIB: Final = 1_048_576
 
 
@@ -34,6 +42,11 @@ class ImportDesk:
         self.most_rows = settings.import_rows
         self._turn = asyncio.Lock()
         self._here = 0
+        self.most_spooled = WHOLE_FILES * self.most_bytes
+        self.spooled = 0
+        """Bytes of files that arrive or wait."""
+        self._arriving: Counter[str] = Counter()
+        self._all = 0
 
     def opened(self, path: Path) -> IO[bytes]:
         """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""
@@ -46,9 +59,36 @@ class ImportDesk:
         except OSError as error:
             raise csv_files.BadFile(f"The file cannot be read: {error.strerror}.") from error
 
+    @contextmanager
+    def arrival(self, *, account: str, company: str) -> Iterator[Callable[[int], None]]:
+        """Let a file arrive, and be there until the end; to be called with the size of each piece.
+
+        Raises `ManyImports` when too many arrive, or too many bytes are there.
+        """
+        if self._arriving[account] >= OF_ACCOUNT or self._arriving[company] >= OF_COMPANY or self._all >= OF_ALL:
+            raise ManyImports("Too many files are on their way; send yours again later.", after_s=COME_AGAIN_S)
+        size = 0
+
+        def take(piece: int) -> None:
+            nonlocal size
+            if self.spooled + piece > self.most_spooled:
+                raise ManyImports("Too much is being imported; send your file again later.", after_s=COME_AGAIN_S)
+            self.spooled += piece
+            size += piece
+
+        self._arriving.update((account, company))
+        self._all += 1
+        try:
+            yield take
+        finally:
+            self._all -= 1
+            self._arriving.subtract((account, company))
+            self._arriving += Counter()
+            self.spooled -= size
+
     @asynccontextmanager
     async def place(self) -> AsyncIterator[asyncio.Lock]:
-        """A place in the queue, to be taken before a file is received; the lock is held while it is imported.
+        """A place in the queue, to be taken when the file is here; the lock is held while it is imported.
 
         Raises `ManyImports`.
         """
