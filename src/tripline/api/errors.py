@@ -17,6 +17,7 @@ from litestar.response import Response
 from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
 
 from tripline import observe
+from tripline.api import methods
 from tripline.api.rim import Call, vitals_of
 from tripline.domain.refusals import Kind, Refusal, TryLater
 from tripline.ports import Outage
@@ -63,7 +64,7 @@ def on_http(request: Call, trouble: HTTPException) -> Response[bytes]:
     if isinstance(trouble, NotFoundException):
         return _answer(request, 404, f"There is nothing at {request.scope['path']}.", NOT_FOUND)
     if isinstance(trouble, MethodNotAllowedException):
-        allowed = (trouble.headers or {}).get("allow", "")
+        allowed = methods.named((trouble.headers or {}).get("allow", "").split(", "))
         message = f"{request.method} is not possible here; use {allowed}."
         return _answer(request, 405, message, BAD_PARAMETER, {"allow": allowed})
     if trouble.status_code == HTTP_413_REQUEST_ENTITY_TOO_LARGE:

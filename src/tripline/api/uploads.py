@@ -68,7 +68,7 @@ async def receive(request: Call, *, most: int, take: Callable[[int], None], pace
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`.
     """
-    extensions: dict[str, Any] = request.scope.get("extensions") or {}  # type: ignore[assignment]
+    extensions: dict[str, Any] = request.scope.get("extensions") or {}
     if KEPT_ELSEWHERE in extensions:
         extensions[KEPT_ELSEWHERE]["tell"]()
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))

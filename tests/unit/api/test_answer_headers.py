@@ -1,5 +1,7 @@
 """Headers of every answer, whatever it says: nothing guessed, kept, framed or given to other sites' scripts."""
 
+import re
+
 import pytest
 from tests.support import rest
 
@@ -50,6 +52,32 @@ def test_pages_are_framed_by_nobody(tmp_path):
         return [(await app.http.get(page)).headers["content-security-policy"] for page in pages]
 
     assert ["frame-ancestors 'none'" in policy for policy in rest.run(tmp_path, scenario)] == [True] * 3
+
+
+def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
+    """Each names the methods that the path has, HEAD where GET is, and 405 repeats them in its sentence."""
+
+    async def scenario(app):
+        paths: dict[str, set[str]] = {}
+        for handler in (handler for family in api.FAMILIES for handler in family.handlers):
+            for path in handler.paths:
+                paths.setdefault(path, set()).update(handler.http_methods)
+        found = {}
+        for path, known in paths.items():
+            filled = re.sub(r"\{[^}]*\}", "11111111-1111-1111-8111-111111111111", path)
+            options = await app.http.request("OPTIONS", filled)
+            refused = await app.http.request("PATCH", filled)
+            allowed = options.headers["allow"].split(", ")
+            expected = {*known, "OPTIONS"} | ({"HEAD"} if "GET" in known else set())
+            agree = options.headers["allow"] == refused.headers["allow"] and (refused.status_code == 405)
+            told = f"use {options.headers['allow']}." in refused.json()["message"]
+            found[path] = (set(allowed) >= expected, len(allowed) == len(set(allowed)), agree, told)
+        return found
+
+    found = rest.run(tmp_path, scenario)
+
+    assert len(found) > 50
+    assert {path: seen for path, seen in found.items() if seen != (True, True, True, True)} == {}
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "GET", "POST"])
