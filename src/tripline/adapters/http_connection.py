@@ -122,6 +122,14 @@ class Connection(HttpToolsProtocol):
         self._forget_bodies()
         self._outlet.lost()
         super().connection_lost(exc)
+        # Connections end as cycles of references, which wait long for the garbage collector: let go of what is large.
+        for cycle, _ in self.pipeline:
+            cycle.body.clear()
+        self.pipeline.clear()
+        if self.cycle is not None:
+            self.cycle.body.clear()
+        self.headers = []
+        self.url = b""
 
     def resume_writing(self) -> None:
         """Everything is sent."""
