@@ -63,12 +63,16 @@ class Shared:
     scheme: str
 
 
-class _RefusedError(Exception):
-    """A bound was met while bytes were read."""
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What a peer is told that met a bound."""
 
-    def __init__(self, status: int, message: str) -> None:
-        self.status = status
-        self.message = message
+    status: int
+    message: str
+
+
+class _StopError(Exception):
+    """Ends the reading from within the parser."""
 
 
 class Connection(HttpToolsProtocol):
@@ -80,7 +84,7 @@ class Connection(HttpToolsProtocol):
         self._bounds = shared.bounds
         self._peer = self._address = addresses.UNKNOWN
         """Who is connected, and for whom the latest request is."""
-        self._refusal: _RefusedError | None = None
+        self._refusal: _Refusal | None = None
         self._deaf = False
         """Whether what still comes is thrown away."""
         self._around = 0
@@ -148,10 +152,10 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             self._last(self.cycle)
         except httptools.HttpParserError:
-            self._refuse(self._refusal or _RefusedError(400, NOT_HTTP))
+            self._refuse(self._refusal or _Refusal(400, NOT_HTTP))
         else:
             if self._waiting and not self._behind and self._around > self._bounds.head_bytes:
-                self._refuse(_RefusedError(400, TOO_LONG))
+                self._refuse(_Refusal(400, TOO_LONG))
         if self._head_came and self._waiting:
             self.scope["extensions"] = {KEPT_ELSEWHERE: {"tell": self._kept_elsewhere}}
         if self._waiting is (self._deadline is None):
@@ -241,7 +245,7 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's own refusals, in our words."""
-        self._refuse(_RefusedError(400, NOT_HTTP))
+        self._refuse(_Refusal(400, NOT_HTTP))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, functools.partial(self._serve, app, cycle))
@@ -317,11 +321,14 @@ class Connection(HttpToolsProtocol):
             self._body = 0
 
     def _stop(self, status: int, message: str) -> None:
-        """End the reading from within the parser, which turns any exception into one of its own."""
-        self._refusal = _RefusedError(status, message)
-        raise self._refusal
+        """End the reading from within the parser, which turns any exception into one of its own.
 
-    def _refuse(self, refused: _RefusedError) -> None:
+        An exception that were kept would keep what was read as long as the connection.
+        """
+        self._refusal = _Refusal(status, message)
+        raise _StopError
+
+    def _refuse(self, refused: _Refusal) -> None:
         """Answer what never reaches the application, and close; an answer that is under way comes first."""
         self._waiting = self._in_head = False
         self._deaf = True
