@@ -6,7 +6,7 @@ such place, however slow it is: it counts among those that arrive, of its accoun
 """
 
 import asyncio
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -45,7 +45,7 @@ class ImportDesk:
         self.most_spooled = WHOLE_FILES * self.most_bytes
         self.spooled = 0
         """Bytes of files that arrive or wait."""
-        self._arriving: Counter[str] = Counter()
+        self._arriving: defaultdict[str, int] = defaultdict(int)
         self._all = 0
 
     def opened(self, path: Path) -> IO[bytes]:
@@ -76,14 +76,17 @@ class ImportDesk:
             self.spooled += piece
             size += piece
 
-        self._arriving.update((account, company))
+        for each in (account, company):
+            self._arriving[each] += 1
         self._all += 1
         try:
             yield take
         finally:
             self._all -= 1
-            self._arriving.subtract((account, company))
-            self._arriving += Counter()
+            for each in (account, company):
+                self._arriving[each] -= 1
+                if not self._arriving[each]:
+                    del self._arriving[each]
             self.spooled -= size
 
     @asynccontextmanager
