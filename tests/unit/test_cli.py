@@ -1,5 +1,8 @@
 """Commands: help, exit codes, and the one line that says what was wrong."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tripline import cli, config_files
@@ -97,3 +100,22 @@ def test_doctor_without_data_exits_1_with_one_line(capsys, tmp_path):
         "",
         f"tripline: There is no Tripline data in {tmp_path}; `tripline serve` or `tripline migrate` makes it.\n",
     )
+
+
+def test_help_of_every_command_loads_none_of_the_program():
+    shown = subprocess.run([sys.executable, "-c", _HELP_OF_ALL], capture_output=True, text=True, timeout=60)
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    *pages, loaded = shown.stdout.splitlines()
+    assert any(line.startswith("Usage: tripline serve") for line in pages)
+    assert loaded == "loaded: []"
+
+
+_HELP_OF_ALL = f"""
+import sys
+from tripline import cli
+for words in {commands()!r}:
+    assert cli.run([*words, "--help"]) == cli.OK
+heavy = {{"alembic", "asyncio", "cryptography", "litestar", "numpy", "paho", "psycopg", "sqlalchemy", "structlog"}}
+print("loaded:", sorted(heavy & sys.modules.keys()))
+"""

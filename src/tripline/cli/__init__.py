@@ -7,15 +7,35 @@ Not here: what they do (`app.py`, `chores/`, `demo/`, `simulator/`).
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 from rich.console import Console
 
-from tripline import app as program
-from tripline import config_files, observe
-from tripline.cli import accounts, device, importing, ingest, installation, playing, push, serving, simulate, store
+from tripline import config_files
+from tripline.cli import (
+    accounts,
+    base,
+    device,
+    importing,
+    ingest,
+    installation,
+    playing,
+    push,
+    serving,
+    simulate,
+    store,
+)
 from tripline.cli.base import FAILED, OK, WRONG_USE, commands, complain
+
+if TYPE_CHECKING:
+    from tripline import app as program
+    from tripline import observe
+else:
+    program = base.Later("tripline.app")
+    observe = base.Later("tripline.observe")
 
 __all__ = ["FAILED", "OK", "WRONG_USE", "commands", "main", "run"]
 
@@ -27,22 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
     # Whatever a command writes (accounts, mails, keys, where people drove) is its owner's alone, in any folder.
     os.umask(0o077)
-    # What a command prints is its answer: of what happens meanwhile only trouble is told, beside it. `serve` says more.
-    observe.configure_logging(level="warning", as_json=False)
-    sys.exit(run(arguments))
+    sys.exit(run(arguments, log_trouble=True))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) -> int:
+    """Run one command; its exit code. `log_trouble`: set the process's log up to tell of trouble only."""
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
     try:
-        code = commands(
+        command, bound, _ = commands.parse_args(
             None if arguments is None else list(arguments),
             error_console=errors,
             exit_on_error=False,
             print_error=True,
-            result_action="return_value",
         )
+        if log_trouble and not _only_shows(command):
+            # A command prints its answer. `serve` logs more, once it has read its settings.
+            observe.configure_logging(level="warning", as_json=False)
+        code = command(*bound.args, **bound.kwargs)
     except (CycloptsError, config_files.WrongSettingError) as error:
         if not isinstance(error, CycloptsError):
             complain(error)
@@ -57,3 +78,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return FAILED
     return code if isinstance(code, int) else OK
+
+
+def _only_shows(command: Callable[..., object]) -> bool:
+    """Whether this is the root's own help or version: no work that could be logged."""
+    return isinstance(getattr(command, "__self__", None), App)

@@ -1,14 +1,20 @@
 """`tripline admin`: the accounts that no other account can make."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import uvloop
 from cyclopts import App, Parameter
 
 from tripline import config_files
-from tripline.chores import installation as chores
 from tripline.cli import base
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import installation as chores
+else:
+    uvloop = base.Later("uvloop")
+    chores = base.Later("tripline.chores.installation")
 
 admin = App(
     name="admin",

@@ -1,6 +1,7 @@
-"""What commands share: the root they hang on, the installation, how devices are played, exit codes, printing."""
+"""Shared by all commands: the root they hang on, modules that load when needed, settings, exit codes, printing."""
 
 import datetime
+import importlib
 import os
 import sys
 from dataclasses import dataclass
@@ -59,6 +60,21 @@ DEVICE_HOST: Final = "localhost"
 DEVICE_PORT: Final = 9900
 DEVICE_CA: Final = Path("tripline-data/tls/ca.crt")
 PATIENCE_S: Final = 60.0
+
+
+class Later:
+    """A module that loads at the first use of one of its names.
+
+    Showing a command's help needs the command's signature, not the program behind it. A command that runs loads what
+    it works with and nothing else. Type checkers and the import contract see the module through `TYPE_CHECKING`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Load the module, unless it is loaded, and give what it calls by this name."""
+        return getattr(importlib.import_module(self._name), attribute)
 
 
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:

@@ -1,14 +1,21 @@
 """`tripline device`: what the maker of a device needs beside a running server."""
 
 import json
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import uvloop
 from cyclopts import App, Parameter, validators
 
-from tripline.chores import device_check
 from tripline.cli import base
-from tripline.services.device_check.listening import MESSAGE, NOTE, Told
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import device_check
+    from tripline.services.device_check import listening
+else:
+    uvloop = base.Later("uvloop")
+    device_check = base.Later("tripline.chores.device_check")
+    listening = base.Later("tripline.services.device_check.listening")
 
 _NOTHING: Final = (
     "nothing came. Is the device sent to this server's device port, does it trust the certificate of DATA/tls/ca.crt,"
@@ -56,10 +63,10 @@ def check(
     return base.OK if heard.messages and not heard.rejected else base.FAILED
 
 
-def _as_text(told: Told) -> None:
+def _as_text(told: "listening.Told") -> None:
     at = base.utc_text(told.at_ms)
-    if told.kind != MESSAGE:
-        base.line(base.printable(f"{at} {told.text if told.kind == NOTE else f'{told.kind}: {told.text}'}"))
+    if told.kind != listening.MESSAGE:
+        base.line(base.printable(f"{at} {told.text if told.kind == listening.NOTE else f'{told.kind}: {told.text}'}"))
         return
     base.line(base.printable(f"{at} message on {told.topic}, {told.size} bytes: {told.text}"))
     for finding in told.findings:
@@ -67,9 +74,9 @@ def _as_text(told: Told) -> None:
         base.line(base.printable(f"    {finding.sort:<9} {where}{finding.text}"))
 
 
-def _as_json(told: Told) -> None:
+def _as_json(told: "listening.Told") -> None:
     record: dict[str, Any] = {"at": told.at_ms, "kind": told.kind, "text": told.text}
-    if told.kind == MESSAGE:
+    if told.kind == listening.MESSAGE:
         record |= {
             "topic": told.topic,
             "bytes": told.size,

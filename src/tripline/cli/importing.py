@@ -3,15 +3,23 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import uvloop
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from tripline.chores import installation as chores
 from tripline.cli import base
-from tripline.services.fleet import import_kinds, imports
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import installation as chores
+    from tripline.services.fleet import import_kinds, imports
+else:
+    uvloop = base.Later("uvloop")
+    chores = base.Later("tripline.chores.installation")
+    import_kinds = base.Later("tripline.services.fleet.import_kinds")
+    imports = base.Later("tripline.services.fleet.imports")
 
 
 @base.commands.command(
@@ -47,7 +55,7 @@ def import_csv(
 
 
 @contextmanager
-def _counting(console: Console) -> Iterator[imports.Progress]:
+def _counting(console: Console) -> "Iterator[imports.Progress]":
     """Shows how many rows are done: in place on a terminal, elsewhere a line for each 10,000."""
     if console.is_terminal:
         with console.status("") as status:

@@ -4,16 +4,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
-import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
 from tripline import config_files
-from tripline.chores import ingest as chores
 from tripline.cli import base
-from tripline.services.bus.messages import Refused
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import ingest as chores
+    from tripline.services.bus.messages import Refused
+else:
+    uvloop = base.Later("uvloop")
+    chores = base.Later("tripline.chores.ingest")
 
 SHOWN: Final = 20
 """Messages that could not be used that are shown one by one."""
@@ -49,7 +55,7 @@ def ingest(
     config = base.settings(place, {})
     shown = 0
 
-    def show(refused: Refused) -> None:
+    def show(refused: "Refused") -> None:
         nonlocal shown
         shown += 1
         if shown <= SHOWN:
@@ -85,7 +91,7 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _counting(console: Console) -> Iterator[chores.Progress]:
+def _counting(console: Console) -> "Iterator[chores.Progress]":
     """Shows how many messages are done: in place on a terminal, elsewhere a line for each 10,000."""
     if console.is_terminal:
         with console.status("") as status:

@@ -1,14 +1,20 @@
 """Commands on an installation's data folder: `config`, `migrate`, `doctor`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import uvloop
 from cyclopts import Parameter
 
 from tripline import config_files
-from tripline.chores import installation as chores
 from tripline.cli import base
-from tripline.services import doctor as doctors
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import installation as chores
+    from tripline.services import doctor as doctors
+else:
+    uvloop = base.Later("uvloop")
+    chores = base.Later("tripline.chores.installation")
 
 
 @base.commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")
@@ -43,7 +49,7 @@ def doctor(*, place: base.Place | None = None) -> int:
     return base.OK if report.well else base.FAILED
 
 
-def _print_rejected(report: doctors.Report) -> None:
+def _print_rejected(report: "doctors.Report") -> None:
     if report.rejected is None:
         return
     base.line(f"rejected messages: {sum(report.rejected.values())}")

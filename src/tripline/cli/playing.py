@@ -2,18 +2,27 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import uvloop
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from tripline import app as program
 from tripline import config_files
-from tripline import demo as demos
 from tripline.cli import base
-from tripline.simulator import link
-from tripline.simulator import replay as replays
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline import app as program
+    from tripline import demo as demos
+    from tripline.simulator import link
+    from tripline.simulator import replay as replays
+else:
+    uvloop = base.Later("uvloop")
+    program = base.Later("tripline.app")
+    demos = base.Later("tripline.demo")
+    link = base.Later("tripline.simulator.link")
+    replays = base.Later("tripline.simulator.replay")
 
 
 @base.commands.command(

@@ -2,18 +2,25 @@
 
 import datetime
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import uvloop
 from cyclopts import App, Parameter
 
 from tripline import config_files
-from tripline.chores import pushes as chores
 from tripline.cli import base
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.pushes import Channel, Parked
-from tripline.store.push_parked import Which
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import pushes as chores
+    from tripline.store import push_parked
+else:
+    uvloop = base.Later("uvloop")
+    chores = base.Later("tripline.chores.pushes")
+    push_parked = base.Later("tripline.store.push_parked")
 
 push = App(
     name="push",
@@ -93,10 +100,10 @@ def _show(parked: Parked) -> None:
 
 def _which(
     company: str | None, receiver: str | None, sensor: str | None, message: list[str] | None, since: str | None
-) -> Which:
+) -> "push_parked.Which":
     """The filters as the store takes them. Raises `WrongSettingError`."""
     company_id, sensor_id = _id("--company", company), _id("--sensor", sensor)
-    return Which(
+    return push_parked.Which(
         company_id=None if company_id is None else CompanyId(company_id),
         channel=None if receiver is None else _CHANNELS[receiver],
         sensor_id=None if sensor_id is None else SensorId(sensor_id),

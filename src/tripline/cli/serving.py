@@ -1,12 +1,18 @@
 """`tripline serve`."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import uvloop
 from cyclopts import Parameter
 
-from tripline import app as program
 from tripline.cli import base
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline import app as program
+else:
+    uvloop = base.Later("uvloop")
+    program = base.Later("tripline.app")
 
 
 @base.commands.command(help_epilogue="Example: tripline serve --data /srv/tripline --host 0.0.0.0")

@@ -4,20 +4,29 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import uvloop
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from tripline import app as program
 from tripline import config_files
 from tripline.cli import base
-from tripline.simulator import calls, fleet, link, roster
+from tripline.simulator import calls, roster
 from tripline.simulator.habits import HABITS
 from tripline.simulator.itinerary import Journeys
 from tripline.simulator.payloads import TYPES
 from tripline.simulator.styles import STYLES
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline import app as program
+    from tripline.simulator import fleet, link
+else:
+    uvloop = base.Later("uvloop")
+    program = base.Later("tripline.app")
+    fleet = base.Later("tripline.simulator.fleet")
+    link = base.Later("tripline.simulator.link")
 
 _SHARE: Final = validators.Number(gte=0, lte=1)
 _WIDE: Final = 132
@@ -100,7 +109,7 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
         return base.FAILED
 
 
-def _simulation(who: Who, what: What, where: Where) -> fleet.Simulation:
+def _simulation(who: Who, what: What, where: Where) -> "fleet.Simulation":
     if 0 < what.speed < 1 or what.speed < 0:
         raise config_files.WrongSettingError("--speed must be 0, or 1 or more: time does not run slower than here.")
     tokens = fleet.tokens(who.tokens) if who.tokens else []

@@ -4,14 +4,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from tripline.chores import store_copy
 from tripline.cli import base
-from tripline.store.copying import Progress
+
+if TYPE_CHECKING:
+    from tripline.chores import store_copy
+    from tripline.store.copying import Progress
+else:
+    store_copy = base.Later("tripline.chores.store_copy")
 
 _TOLD_EVERY: Final = 100_000
 _ADDRESSES: Final = ("postgresql://", "postgres://")
@@ -57,7 +61,7 @@ def copy(
     return base.OK
 
 
-def _place(text: str) -> store_copy.Place:
+def _place(text: str) -> "store_copy.Place":
     return text if text.startswith(_ADDRESSES) else Path(text)
 
 
@@ -67,7 +71,7 @@ def _is_place(text: str) -> bool:
 
 
 @contextmanager
-def _telling(console: Console) -> Iterator[Progress]:
+def _telling(console: Console) -> "Iterator[Progress]":
     """Shows what is done: in place on a terminal, elsewhere a line for each table and each 100,000 rows."""
     speed = _Speed()
     if console.is_terminal:
