@@ -116,10 +116,10 @@ def _rows(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: int, now_ms:
         bounds = (since_no, ids.first_no(now_ms + _AHEAD_MS))
         columns = (_array(each.instant for each in sent), _array(each.mark for each in sent))
         found = tx.hot(_ENTRIES, *columns, _array(each.key for each in sent), *bounds)
-        rows = {no: row for no, *row in tx.hot(_of_all(table), _array(no for _, no in found), *bounds)} if found else {}
+        rows = {row[0]: row for row in tx.hot(_of_all(table), _array(no for _, no in found), *bounds)} if found else {}
         for number, no in found:
             if no in rows:
-                yield 0, number - 1, *rows[no]
+                yield 0, number - 1, *rows[no][1:]
         return
     start = 0
     for size in _SIZES:

@@ -56,6 +56,8 @@ async def without_redelivered(items: Sequence[Item], *, store: Store, settings: 
 
     again = await (store.read_short if doubtful <= _INLINE else store.read)(look)
     again |= _twice(items, told, again)
+    if not again:
+        return Checked(items, told.entries)
     new = [index for index in range(len(items)) if index not in again]
     return Checked([items[index] for index in new], [told.entries[index] for index in new])
 
@@ -117,12 +119,11 @@ def _stored(tx: ReadTx, items: Sequence[Item], told: _Sorted, since_ms: int, now
 def _twice(items: Sequence[Item], told: _Sorted, stored: Collection[int]) -> set[int]:
     """Positions of the doubtful readings to which an earlier one of the batch is equal."""
     twice: set[int] = set()
-    first: dict[Entry, int] = {}
+    first: dict[Entry | None, int] = {}
     left = [sent for sent in (*told.microtrips, *told.events) if sent.place not in stored]
     if left:
-        for index, entry in enumerate(told.entries):
-            if entry is not None:
-                first.setdefault(entry, index)
+        # The earliest of equal ones is put in last, and stays.
+        first = dict(zip(reversed(told.entries), range(len(items) - 1, -1, -1), strict=True))
     for sent in left:
         index = sent.place
         for mark in (sent.mark, sent.key):
