@@ -155,15 +155,17 @@ def test_http_carrier_that_misbehaves_is_an_outage_that_tells_no_token(raw):
     assert TOKEN not in asyncio.run(scenario())
 
 
-def test_http_answer_of_the_greatest_length_is_read():
+@pytest.mark.parametrize(("size", "well"), [(ANSWER_MAX - 1, True), (ANSWER_MAX, True), (ANSWER_MAX + 1, False)])
+def test_http_answer_of_the_greatest_length_is_read(size, well):
     body = b'{"result":"DONE"}'
 
     async def scenario():
-        raw = carriers.reply(200, body + b" " * (ANSWER_MAX - len(body)))
+        raw = carriers.reply(200, body + b" " * (size - len(body)))
         async with over_http(carriers.Carrier(raw=raw)) as carrier:
-            return await carrier.unpause(MDN, request_id=REQUEST)
+            await carrier.unpause(MDN, request_id=REQUEST)
 
-    assert asyncio.run(scenario()) is None
+    with contextlib.nullcontext() if well else pytest.raises(Outage):
+        asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from tests.support import certificates, receivers
+from tests.support.clocks import SteppedLoop, stepped
 from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
 
 from tripline.adapters import webhook_http, webhook_targets
@@ -446,15 +447,45 @@ def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
     assert asyncio.run(scenario()) == 201
 
 
-def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections():
+@pytest.mark.parametrize(("posts", "kept"), [(2, 2), (3, 3), (4, 3)])
+@pytest.mark.parametrize(
+    ("bound", "hosts"), [("KEPT_PER_TARGET", ["a.example"]), ("KEPT", ["a.example", "b.example"])], ids=["one", "all"]
+)
+def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections(
+    monkeypatch, posts, kept, bound, hosts
+):
+    monkeypatch.setattr(webhook_http, bound, 3)
+    monkeypatch.setattr(webhook_http, "LINGER_S", 60.0)
+
     async def scenario():
         receiver = Receiver(lambda _: receivers.STATUS_LINE_ONLY)
-        async with serving(receiver), sending() as sender:
-            for _ in range(60):
-                await sender.post(hook(receiver))
+        async with serving(receiver), sending(resolve=lambda _: ["127.0.0.1"]) as sender:
+            for number in range(posts):
+                host = hosts[number % len(hosts)]
+                await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
+            while receiver.open_connections > kept:  # noqa: ASYNC110  the server hears of an end a moment later
+                await asyncio.sleep(0.01)
             return receiver.open_connections
 
-    assert asyncio.run(scenario()) <= 20
+    assert asyncio.run(scenario()) == kept
+
+
+@pytest.mark.parametrize(
+    ("reply", "bound_s"), [(receivers.STATUS_LINE_ONLY, 1.0), (OK, 15.0)], ids=["never ends", "ended"]
+)
+@pytest.mark.parametrize(("more_s", "kept"), [(-0.1, 1), (0.0, 0), (0.1, 0)])
+def test_connection_is_kept_for_its_time(reply, bound_s, more_s, kept):
+    async def scenario():
+        receiver = Receiver(lambda _: reply)
+        async with serving(receiver), sending() as sender:
+            await sender.post(hook(receiver))
+            await stepped().move(bound_s + more_s)
+            open_connections = receiver.open_connections
+            stepped().go()
+            return open_connections
+
+    with asyncio.Runner(loop_factory=SteppedLoop) as runner:
+        assert runner.run(scenario()) == kept
 
 
 def test_server_that_is_not_there_fails_without_its_address():

@@ -445,6 +445,25 @@ def test_crowded_intake_stops_reading_even_at_qos_0_and_goes_on_afterwards():
     run(scenario)
 
 
+@pytest.mark.parametrize("unread", [2_046, 2_048])
+def test_answers_that_are_not_read_are_kept_up_to_the_bound(unread):
+    """As many as fill the buffer alone: what the system takes on top is its own."""
+
+    async def scenario():
+        intake = MemoryIntake()
+        async with listening(intake, Devices(write_buffer=4_096)) as listener:
+            device = await Client.connected(await listener.start_plain("127.0.0.1", 0))
+            device.writer.transport.pause_reading()
+            device.send(*[packets.Pingreq()] * unread, Publish(TRE, b"", 1, 1))
+            await intake.until(1)
+            device.writer.transport.resume_reading()
+
+            assert (await device.take(unread + 1))[-1] == Puback(1)
+            await device.close()
+
+    run(scenario)
+
+
 def test_slow_reader_is_closed_when_its_answers_pile_up():
     async def scenario():
         door = socket.create_server(("127.0.0.1", 0))

@@ -5,9 +5,11 @@ import socket
 import time
 
 import pytest
-from tests.support.http_doors import HEAD, NOW_MS, echo, error_of, with_door
+from tests.support.clocks import stepped
+from tests.support.http_doors import HEAD, NOW_MS, echo, error_of, sending, with_door
 
 from tripline.adapters.http_bounds import Bounds, Places
+from tripline.adapters.http_outlet import Outlet
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 BUSY = {
@@ -89,6 +91,29 @@ def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
     with_door(Bounds(address_connections=1), talk)
 
 
+@pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2)])
+def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tripline.adapters.http_entrance.LOBBY", 2)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
+        waiting = [await asyncio.open_connection(*writer.get_extra_info("peername")) for _ in range(peers)]
+        answers = []
+        await stepped().move(0)
+        for more, other in waiting:
+            other.write(GET)
+            try:
+                answers.append(await more.read())
+            except ConnectionError:
+                answers.append(b"")
+            other.close()
+        return answers
+
+    answers = with_door(Bounds(address_connections=1), talk, steps=True)
+
+    assert [error_of(each, 503) for each in answers[:answered]] == [BUSY] * answered
+    assert answers[answered:] == [b""] * (peers - answered)
+
+
 def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
     release = asyncio.Event()
     begun: list[bytes] = []
@@ -126,14 +151,19 @@ def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_999, 200), (2_000, 200), (2_001, 503)])
-def test_bodies_of_an_address_are_bounded_together(size: int, status: int) -> None:
+@pytest.mark.parametrize(
+    ("source", "bounds"),
+    [("127.0.0.1", Bounds(address_bodies=2_000)), ("127.0.0.2", Bounds(bodies=2_000))],
+    ids=["of an address", "of all"],
+)
+def test_bodies_are_bounded_together(source: str, bounds: Bounds, size: int, status: int) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         address = writer.get_extra_info("peername")
         half, other = await asyncio.open_connection(*address)
         other.write(HEAD + b"Content-Length: 1001\r\n\r\n" + b"a" * 1_000)
         await asyncio.sleep(0.05)
         answer = await _ask(
-            address, request=HEAD + b"Content-Length: %d\r\n\r\n" % (size - 1_000) + b"b" * (size - 1_000)
+            address, source, HEAD + b"Content-Length: %d\r\n\r\n" % (size - 1_000) + b"b" * (size - 1_000)
         )
         other.write(b"a")
         assert (await half.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
@@ -143,7 +173,7 @@ def test_bodies_of_an_address_are_bounded_together(size: int, status: int) -> No
         )
         return answer
 
-    answer = with_door(Bounds(address_bodies=2_000), talk)
+    answer = with_door(bounds, talk)
 
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
@@ -206,6 +236,28 @@ def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
     assert [line["cause"] for line in lines] == ["stalled_answer"]
 
 
+@pytest.mark.parametrize(("waited_s", "stalled"), [(29.9, False), (30.0, False), (30.1, True)])
+def test_answer_may_stand_still_for_its_time(waited_s: float, stalled: bool) -> None:
+    class Full(asyncio.Transport):
+        def get_write_buffer_size(self) -> int:
+            return 1_000
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            pass
+
+    outlet = Outlet(Full(), "127.0.0.1", Places(1, 1), {}, lambda: 0.0)
+
+    assert outlet.look(100.0, Bounds()) is False
+    assert outlet.look(100.0 + waited_s, Bounds()) is stalled
+
+
+@pytest.mark.parametrize(("size", "status"), [(65_535, 200), (65_536, 200), (65_537, 503)])
+def test_short_answer_is_sent_whatever_is_unread(size: int, status: int) -> None:
+    answer = with_door(Bounds(answers=0), sending(GET.replace(b"Host: x", b"Connection: close")), _answering(size))
+
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+
+
 def test_answer_that_makes_progress_may_take_long() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, float]:
         address = writer.get_extra_info("peername")
@@ -242,7 +294,20 @@ def test_stream_of_events_that_is_silent_is_not_ended() -> None:
 
 
 @pytest.mark.parametrize(("readers", "refused"), [(1, 0), (2, 0), (3, 1)])
-def test_long_answers_of_an_address_are_bounded_until_they_are_read(readers: int, refused: int) -> None:
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        Bounds(address_answers=8_000_000, answers=100_000_000, look_s=0.05),
+        Bounds(address_answers=100_000_000, answers=8_000_000, look_s=0.05),
+    ],
+    ids=["of an address", "of all"],
+)
+def test_long_answers_are_bounded_until_they_are_read(
+    bounds: Bounds, readers: int, refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tripline.adapters.http_outlet.MAKES_ROOM_S", 60.0)
+    of_all = bounds.answers < bounds.address_answers
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         address = writer.get_extra_info("peername")
         loop = asyncio.get_running_loop()
@@ -252,14 +317,13 @@ def test_long_answers_of_an_address_are_bounded_until_they_are_read(readers: int
             await loop.sock_sendall(peers[-1], GET)
             turned_away += (await loop.sock_recv(peers[-1], 13)).startswith(b"HTTP/1.1 503 ")
         other = await _ask(address, "127.0.0.2")
-        assert other.startswith(b"HTTP/1.1 200 ")
+        assert other.startswith(b"HTTP/1.1 503 " if of_all and readers > 1 else b"HTTP/1.1 200 ")
         for peer in peers:
             peer.close()
         while not (await _ask(address)).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         return turned_away
 
-    bounds = Bounds(address_answers=8_000_000, answers=100_000_000, look_s=0.05)
     assert with_door(bounds, talk, _answering(4_000_000)) == refused
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.support.clocks import stepped
 from tests.support.http_doors import CHUNKED, HEAD, echo, endless, error_of, sending, with_door
 
 from tripline.adapters.http_bounds import Bounds
@@ -40,6 +41,28 @@ def test_trailers_count_with_the_head_up_to_the_bound(length: int, accepted: boo
     cut = len(head) if pieces == 2 else len(whole)
 
     answer = with_door(Bounds(head_bytes=1000), sending(whole[:cut], whole[cut:]))
+
+    assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(999, True), (1000, True), (1001, False)])
+@pytest.mark.parametrize(
+    ("before", "filling", "behind"), [(b"", b"0", b"1"), (b"1;", b"e", b"")], ids=["zeros of a size", "extension"]
+)
+def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(
+    before: bytes, filling: bytes, behind: bytes, length: int, accepted: bool
+) -> None:
+    head = HEAD + LAST + b"Transfer-Encoding: chunked\r\n\r\n"
+    size = before + filling * (length - len(head) - len(before))
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(head)
+        writer.write(size)
+        await stepped().move(0)
+        writer.write(behind + b"\r\nx\r\n0\r\n\r\n")
+        return await reader.read()
+
+    answer = with_door(Bounds(head_bytes=1000), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
 
@@ -134,6 +157,30 @@ def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
     answer = with_door(Bounds(), endless(request_bytes, b"a" * 50_000, most=20_000_000), slow)
 
     assert not answer or answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 400 "))
+
+
+@pytest.mark.parametrize(("behind", "answered"), [(999, True), (1000, True), (1001, False)])
+def test_so_many_bytes_may_come_behind_a_last_request(behind: int, answered: bool) -> None:
+    release = asyncio.Event()
+
+    async def waiting(scope, receive, send):
+        await release.wait()
+        await echo(scope, receive, send)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(GET.replace(b"Host: x\r\n", LAST))
+        await stepped().move(0)
+        writer.write(b"a" * behind)
+        await stepped().move(0)
+        release.set()
+        try:
+            return await reader.read()
+        except ConnectionError:
+            return b""
+
+    answer = with_door(Bounds(deaf_bytes=1000), talk, waiting, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if answered else answer == b""
 
 
 @pytest.mark.parametrize(("rest", "kept"), [(199_999, True), (200_000, True), (200_001, False)])

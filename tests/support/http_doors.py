@@ -6,6 +6,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from tests.support.clocks import SteppedLoop, stepped
 from tripline.adapters.http_bounds import Bounds
 from tripline.adapters.http_uvicorn import HttpDoors
 
@@ -27,8 +28,13 @@ async def echo(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 
 
-def with_door(bounds: Bounds, talk: Talk, app: Any = echo, *, door: socket.socket | None = None) -> Any:
-    """What `talk` returns, given a connection to a door with these bounds."""
+def with_door(
+    bounds: Bounds, talk: Talk, app: Any = echo, *, door: socket.socket | None = None, steps: bool = False
+) -> Any:
+    """What `talk` returns, given a connection to a door with these bounds.
+
+    With `steps` time passes only where `talk` moves the clock of its loop (`clocks.py`).
+    """
 
     async def play() -> Any:
         doors = HttpDoors(app, {"api": listening}, tls=None, clock=lambda: NOW_MS, bounds=bounds)
@@ -36,15 +42,17 @@ def with_door(bounds: Bounds, talk: Talk, app: Any = echo, *, door: socket.socke
             serving = tasks.create_task(doors.run())
             await doors.opened()
             reader, writer = await asyncio.open_connection(*listening.getsockname())
-            answer = await asyncio.wait_for(talk(reader, writer), 20)
+            answer = await asyncio.wait_for(talk(reader, writer), None if steps else 20)
+            if steps:
+                stepped().go()
             writer.close()
             doors.stop()
             await serving
         return answer
 
     listening = door or socket.create_server(("127.0.0.1", 0))
-    with listening:
-        return asyncio.run(play())
+    with listening, asyncio.Runner(loop_factory=SteppedLoop if steps else None) as runner:
+        return runner.run(play())
 
 
 def sending(*chunks: bytes) -> Talk:

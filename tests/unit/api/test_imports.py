@@ -259,13 +259,15 @@ def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
         return (
             [(answer.status_code, answer.json()["errorCode"]) for answer in (unannounced, in_form)],
             await app.refused(admin, "POST", "/vehicles/bulk", at + b"\n"),
+            await sent(app, admin, at[:-1], dryRun="true"),
             await sent(app, admin, at),
         )
 
-    others, refused, taken = rest.run(tmp_path, scenario)
+    others, refused, below, taken = rest.run(tmp_path, scenario)
 
     assert others == [(413, 31), (413, 31)]
     assert refused == (413, 31, "The file must have at most 1 MiB.")
+    assert below == report(rows=1, unknownColumns=["note"], dryRun=True)
     assert (taken["rows"], taken["created"]) == (1, 1)
 
 

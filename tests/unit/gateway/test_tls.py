@@ -8,6 +8,7 @@ import ssl
 import pytest
 from prometheus_client import REGISTRY
 from tests.support import certificates, logs
+from tests.support.clocks import SteppedLoop, stepped
 
 from tripline.gateway.tls import MAX_HELLO, RECORD, TlsDoor, TlsShell
 from tripline.gateway.turns import STEPS, Turns
@@ -197,14 +198,16 @@ def test_goodbye_of_the_client_closes_after_what_it_said_before(tls):
     run(scenario)
 
 
-def test_handshake_that_is_not_finished_is_aborted_after_its_time(tls):
+@pytest.mark.parametrize(("waited_s", "ends"), [(14.9, False), (15.0, True), (15.1, True)])
+def test_handshake_that_is_not_finished_is_aborted_after_its_time(tls, waited_s, ends):
     async def scenario():
-        pair = Pair(tls, handshake_s=SOON_S)
-        await pair.wire.gone.wait()
+        pair = Pair(tls, handshake_s=15.0)
+        await stepped().move(waited_s)
+        assert (pair.wire.done, pair.inner.told) == (["aborted"] if ends else [], [])
         pair.shell.connection_lost(None)
-        assert (pair.wire.done, pair.inner.told) == (["aborted"], [])
 
-    run(scenario)
+    with asyncio.Runner(loop_factory=SteppedLoop) as runner:
+        runner.run(scenario())
 
 
 def test_client_that_sends_its_hello_in_small_pieces_gains_no_time(tls):
@@ -312,7 +315,7 @@ def test_bytes_behind_a_broken_record_or_a_goodbye_reach_no_other_connection(tls
     run(scenario)
 
 
-@pytest.mark.parametrize(("size", "ends"), [(MAX_HELLO, False), (MAX_HELLO + 1, True)])
+@pytest.mark.parametrize(("size", "ends"), [(MAX_HELLO - 1, False), (MAX_HELLO, False), (MAX_HELLO + 1, True)])
 def test_hello_that_grows_beyond_all_bounds_before_its_turn_is_aborted(tls, size, ends):
     async def scenario():
         pair = Pair(tls)

@@ -76,6 +76,18 @@ def test_remaining_length_has_the_digits_of_table_2_4(length, data):
     assert fields.remaining_length(data, 0) == (length, len(data))
 
 
+@pytest.mark.parametrize(("digits", "fits"), [(3, True), (4, True), (5, False)])
+def test_remaining_length_may_have_four_digits(digits, fits):
+    data = b"\x82" + b"\x80" * (digits - 1) + b"\x00"
+
+    if fits:
+        with pytest.raises(ProtocolError, match=r"^(?!The remaining length)"):
+            decode.PacketReader().receive(data)  # an empty SUBSCRIBE
+    else:
+        with pytest.raises(ProtocolError, match="more than four bytes"):
+            decode.PacketReader().receive(data)
+
+
 FORBIDDEN = [
     ("2.2.1", b"\x00\x00"),
     ("2.2.1", b"\xf0\x00"),

@@ -92,6 +92,8 @@ def test_publish_before_connect_closes_connection():
 
 
 def test_first_byte_of_another_protocol_closes_connection_without_waiting_for_its_length():
+    assert fresh().receive(b"") == []
+    assert fresh().receive(b"\x10") == []
     assert broken(fresh().receive(b"GET / HTTP/1.1\r\n")) == "MQTT-3.1.0-1"
 
 
@@ -199,14 +201,14 @@ def test_body_above_the_limit_is_not_held_in_memory():
     assert found == [Oversized(TRE, bytes(1_024), 8_000_000, PUBACK_TOKEN | 1)]
 
 
-@pytest.mark.parametrize(("length", "ends"), [(MAX_LENGTH, False), (MAX_LENGTH + 1, True)])
+@pytest.mark.parametrize(("length", "ends"), [(MAX_LENGTH - 1, False), (MAX_LENGTH, False), (MAX_LENGTH + 1, True)])
 def test_remaining_length_above_16_mib_closes_connection_at_its_header(length, ends):
     found = live().receive(b"\x32" + packets_length(length))
 
     assert [broken(found)] == ["2.2.3"] if ends else found == []
 
 
-@pytest.mark.parametrize(("length", "ends"), [(MAX_CONTROL, False), (MAX_CONTROL + 1, True)])
+@pytest.mark.parametrize(("length", "ends"), [(MAX_CONTROL - 1, False), (MAX_CONTROL, False), (MAX_CONTROL + 1, True)])
 def test_control_packet_above_64_kib_closes_connection_at_its_header(length, ends):
     found = fresh().receive(b"\x10" + packets_length(length))
 
@@ -228,12 +230,12 @@ def test_packets_behind_connect_wait_and_come_with_admission():
     assert session.receive(b"2") == [[(TRE, b"2", PUBACK_TOKEN | 2)]]
 
 
-def test_too_much_behind_connect_ends_the_session():
+@pytest.mark.parametrize(("size", "ends"), [(MAX_WAITING - 1, False), (MAX_WAITING, False), (MAX_WAITING + 1, True)])
+def test_too_much_behind_connect_ends_the_session(size, ends):
     session = fresh()
     session.receive(sent(CONNECT))
 
-    assert session.receive(bytes(MAX_WAITING)) == []
-    assert session.receive(b"x") == [Ended(events.FLOODED)]
+    assert session.receive(bytes(size)) == ([Ended(events.FLOODED)] if ends else [])
 
 
 def test_request_filter_is_granted_at_qos_1_at_most_and_others_fail():
@@ -245,14 +247,15 @@ def test_request_filter_is_granted_at_qos_1_at_most_and_others_fail():
     assert session.take_output() == sent(packets.Suback(9, (1, 0x80, 0x80)))
 
 
-def test_session_holds_sixteen_filters_and_fails_more():
+@pytest.mark.parametrize(("filters", "codes"), [(15, (0,) * 15), (16, (0,) * 16), (17, (0,) * 16 + (0x80,))])
+def test_session_holds_sixteen_filters_and_fails_more(filters, codes):
     session = live(may_subscribe=lambda _: True)
 
-    session.receive(sent(packets.Subscribe(1, tuple((f"t/{n}", 0) for n in range(17)))))
+    session.receive(sent(packets.Subscribe(1, tuple((f"t/{n}", 0) for n in range(filters)))))
     first = session.take_output()
     session.receive(sent(packets.Subscribe(2, (("t/0", 1),))))
 
-    assert first == sent(packets.Suback(1, (0,) * 16 + (0x80,)))
+    assert first == sent(packets.Suback(1, codes))
     assert session.take_output() == sent(packets.Suback(2, (1,)))
 
 

@@ -1,0 +1,101 @@
+"""Bounds of time at an HTTP door: just before one everything goes on, from then on the peer is hung up on."""
+
+import asyncio
+
+import pytest
+from tests.support.clocks import stepped
+from tests.support.http_doors import HEAD, echo, error_of, with_door
+
+from tripline.adapters.http_bounds import Bounds
+
+GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"POST /x HTTP/1.1\r\nConnection: close\r\nContent-Length: 5\r\n\r\n12345"
+LONG = HEAD + b"Connection: close\r\nContent-Length: 20000\r\n\r\n"
+
+
+def around(bound_s: float) -> pytest.MarkDecorator:
+    """Just before the bound, at it, and behind it."""
+    return pytest.mark.parametrize(
+        ("waited_s", "kept"), [(bound_s - 0.1, True), (bound_s, False), (bound_s + 0.1, False)], ids=str
+    )
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, last: bytes) -> bytes:
+    """What comes until the door closes; nothing, when it had closed before."""
+    try:
+        writer.write(last)
+        return await reader.read()
+    except ConnectionError:
+        return b""
+
+
+@around(60.0)
+@pytest.mark.parametrize("begun", [0, 3, 30, len(LAST) - 5], ids=str)
+def test_request_has_its_time_to_arrive(begun: int, waited_s: float, kept: bool) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(LAST[:begun])
+        await stepped().move(waited_s)
+        return await _answer(reader, writer, LAST[begun:])
+
+    answer = with_door(Bounds(), talk, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
+
+
+@around(62.0)
+def test_body_has_a_second_more_for_every_8_kib(waited_s: float, kept: bool) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(LONG + b"b" * 16_384)
+        await stepped().move(waited_s)
+        return await _answer(reader, writer, b"b" * (20_000 - 16_384))
+
+    answer = with_door(Bounds(), talk, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
+
+
+@around(75.0)
+def test_connection_waits_for_its_next_request(waited_s: float, kept: bool) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(GET)
+        await reader.readuntil(b"\r\n\r\n")
+        await stepped().move(waited_s)
+        return await _answer(reader, writer, LAST)
+
+    answer = with_door(Bounds(), talk, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
+
+
+@around(10.0)
+def test_rest_of_an_answered_request_has_its_time(waited_s: float, kept: bool) -> None:
+    async def hasty(scope, receive, send):
+        if scope["method"] == "GET":
+            await echo(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(HEAD + b"Content-Length: 10\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        await stepped().move(waited_s)
+        return await _answer(reader, writer, b"b" * 10 + GET.replace(b"Host: x", b"Connection: close"))
+
+    answer = with_door(Bounds(), talk, hasty, steps=True)
+
+    assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
+
+
+@around(2.0)
+def test_peer_that_is_turned_away_has_its_time_to_ask(waited_s: float, kept: bool) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        more, other = await asyncio.open_connection(*writer.get_extra_info("peername"))
+        await stepped().move(waited_s)
+        answer = await _answer(more, other, GET)
+        other.close()
+        return answer
+
+    answer = with_door(Bounds(address_connections=1), talk, steps=True)
+
+    assert error_of(answer, 503)["errorCode"] == 2 if kept else answer == b""
