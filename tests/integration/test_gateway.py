@@ -445,6 +445,36 @@ def test_crowded_intake_stops_reading_even_at_qos_0_and_goes_on_afterwards():
     run(scenario)
 
 
+@pytest.mark.parametrize(("size", "crowded_out"), [(599, False), (600, False), (601, True)])
+def test_connections_that_are_not_admitted_hold_a_bounded_number_of_bytes_together(size, crowded_out):
+    """A CONNECT may have 64 KiB and 15 s; on every connection that is more than a machine has."""
+    long = encode.packet(Connect("c", user_name=USER, will=packets.Will("gone", bytes(2_000))))
+
+    async def scenario():
+        async with listening(MemoryIntake()) as listener:
+            listener.arrivals.limit = 1_000
+            address = await listener.start_plain("127.0.0.1", 0)
+            small, large = await Client.open(address), await Client.open(address)
+            small.writer.write(long[:400])
+            await gateways.until(lambda: listener.arrivals.held == 400)
+            large.writer.write(long[:size])
+            if crowded_out:
+                assert await large.next() is None
+            await gateways.until(lambda: listener.arrivals.held == (400 if crowded_out else 400 + size))
+
+            device = await Client.connected(address, user_name=OTHER_USER)
+            device.send(packets.Pingreq())
+            assert await device.next() == packets.Pingresp()
+            listener.arrivals.limit = 5_000
+            small.writer.write(long[400:])
+            assert await small.next() == Connack(0)
+            for each in (small, large, device):
+                await each.close()
+            await gateways.until(lambda: listener.arrivals.held == 0)
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("unread", [2_046, 2_048])
 def test_answers_that_are_not_read_are_kept_up_to_the_bound(unread):
     """As many as fill the buffer alone: what the system takes on top is its own."""

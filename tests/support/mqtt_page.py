@@ -2,7 +2,7 @@
 
 from tests.conformance.statements import FILES, ROUTED, STATEMENTS, Statement
 from tripline.config import Devices
-from tripline.gateway import listener, roster, tls, turns
+from tripline.gateway import arrivals, listener, roster, tls, turns
 from tripline.mqtt import exactly_once, exchange, inbound, lasting, outbound, session
 from tripline.wire import topics
 
@@ -36,6 +36,7 @@ _LIMITS = (
     ("bytes of any packet; above, the connection is closed", f"{inbound.MAX_LENGTH:,}"),
     ("bytes of a packet that is no publish of a live session", f"{inbound.MAX_CONTROL:,}"),
     ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
+    ("bytes of CONNECTs and what is behind them, of all connections not admitted yet", f"{arrivals.MAX_HELD:,}"),
     ("bytes before the first answer of TLS", f"{tls.MAX_HELLO:,}"),
     ("new TLS handshakes in one turn of the loop", f"{turns.STEPS}"),
     (

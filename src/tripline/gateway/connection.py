@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, cast
 from tripline import observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
+from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
@@ -51,6 +52,7 @@ class Surroundings:
     intake: Intake
     clock: Clock
     crowd: Crowd
+    arrivals: Arrivals
     roster: Roster
     presence: Presence
     exchange: Exchange | None
@@ -130,6 +132,8 @@ class Connection(asyncio.Protocol):
             self._act_on(self._session.receive(data))
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
             self.fail(error)
+        if not self._entered and self._transport is not None and not self._reason:
+            self._around.arrivals.note(self, self._session.held + len(self.credential))
 
     def pause_writing(self) -> None:
         """More than `write_buffer` bytes are unsent: the device does not read its answers."""
@@ -138,6 +142,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed."""
         self._transport = None
+        self._around.arrivals.forget(self)
         self._around.closed(self)
         self._leave()
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
@@ -188,6 +193,7 @@ class Connection(asyncio.Protocol):
             self.end(TAKEN_OVER)
             return
         self._entered = True
+        around.arrivals.forget(self)
         self._session.hold_subacks()
         around.presence.connected(sensor_id, self.session_no, around.clock(), self._callable)
         lasting = None

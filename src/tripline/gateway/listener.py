@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from tripline import observe
 from tripline.config import Devices
 from tripline.domain.ids import SensorId, TimeIds
+from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
@@ -74,6 +75,7 @@ class DeviceListener:
         self._stopped = False
         self._connections: set[Connection] = set()
         self.roster = Roster()
+        self.arrivals = Arrivals()
         rules = rules or Rules(max_body=config.max_packet, may_subscribe=may_subscribe)
         self._around = Surroundings(
             config=config,
@@ -81,6 +83,7 @@ class DeviceListener:
             intake=intake,
             clock=clock,
             crowd=Crowd(intake, self._loop),
+            arrivals=self.arrivals,
             roster=self.roster,
             presence=presence,
             exchange=None if rules.routes is None else Exchange(in_flight=rules.max_in_flight),

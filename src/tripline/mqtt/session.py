@@ -78,6 +78,11 @@ class ServerSession(Inbound):
         return self._state
 
     @property
+    def held(self) -> int:
+        """Bytes that came and are not acted on yet."""
+        return len(self._held)
+
+    @property
     def holds_subacks(self) -> bool:
         """Whether an answer to a SUBSCRIBE is held back."""
         return bool(self._subacks)
