@@ -70,6 +70,8 @@ REFUSED_BEFORE = {"auth.log_in", "passwords.change", "passwords.set_with_link", 
 """Operations that refuse the examples for something else first: a wrong password, a used link, a decision made."""
 NOT_READ = {("carrier.act", "kind"), ("carrier.act", "newImei"), ("carrier.act", "newMdn")}
 """Fields of other types of action than the example's."""
+FORMER_NAMES = {"sktManagerName", "sktManagerEmail"}
+"""Second names of fields: a request that gives both is refused unless they agree."""
 FORWARDED = {"rpc.call"}
 """Operations that hand what they take on to a device, which is not connected here."""
 NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}
@@ -160,7 +162,8 @@ class World:
             "id": {"id": self.ids["companyId"]},
         }
         sent = {name: fresh.get(name, value) for name, value in examples.items() if value is not None}
-        passed = {"actions", "picPasswd"} if operation.method == "PUT" else {"actions"}
+        passed = {"actions", *FORMER_NAMES, *(name for of, name in NOT_READ if of == operation.name)}
+        passed |= {"picPasswd"} if operation.method == "PUT" else set()
         return {name: value for name, value in sent.items() if name not in passed}
 
     async def call(self, operation: Operation, body: Any = None, **query: Any) -> Any:

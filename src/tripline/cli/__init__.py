@@ -28,7 +28,7 @@ from tripline.cli import (
     simulate,
     store,
 )
-from tripline.cli.base import FAILED, OK, WRONG_USE, commands, complain
+from tripline.cli.base import FAILED, INTERRUPTED, OK, WRONG_USE, commands, complain
 
 if TYPE_CHECKING:
     from tripline import app as program
@@ -37,7 +37,7 @@ else:
     program = base.Later("tripline.app")
     observe = base.Later("tripline.observe")
 
-__all__ = ["FAILED", "OK", "WRONG_USE", "commands", "main", "run"]
+__all__ = ["FAILED", "INTERRUPTED", "OK", "WRONG_USE", "commands", "main", "run"]
 
 _GROUPS = (serving, playing, simulate, device, installation, store, importing, ingest, accounts, push)
 """Importing a module hangs its commands on the root."""
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) ->
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:
-        return FAILED
+        return INTERRUPTED
     return code if isinstance(code, int) else OK
 
 

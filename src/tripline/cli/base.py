@@ -17,6 +17,8 @@ from tripline.config import Config
 OK: Final = 0
 FAILED: Final = 1
 WRONG_USE: Final = 2
+INTERRUPTED: Final = 130
+"""128 and the number of SIGINT, as shells count."""
 
 
 commands = App(
