@@ -187,11 +187,14 @@ def _within_files(config: Config) -> tuple[Config, Bounds]:
     return config, bounds
 
 
-def _inside_tls(context: ssl.SSLContext, make: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
-    """What makes the protocols of an HTTPS door's sockets, given what makes those inside of TLS."""
+def _inside_tls(
+    context: ssl.SSLContext, make: http_uvicorn.Make
+) -> tuple[http_uvicorn.Make, Callable[[], TlsShell | None]]:
+    """What makes the protocols of an HTTPS door's sockets, given what makes those inside of TLS; and which of them has
+    been at its handshake longest."""
     turns = Turns(asyncio.get_running_loop())
     door = TlsDoor(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)
-    return partial(TlsShell, door)
+    return partial(TlsShell, door), door.longest
 
 
 async def _open(listener: DeviceListener, ways_in: Doors, tls: ssl.SSLContext) -> None:

@@ -42,6 +42,10 @@ def test_settings_exist(row):
     ("what", "most"),
     [
         ("Open connections of a door", f"{Bounds().connections:,}"),
+        (
+            "More of them, of peers on this machine, such as health checks; none with `behind_proxy`",
+            f"{Bounds().local}",
+        ),
         ("Open connections of an address", f"{Bounds().address_connections:,}"),
         ("Request line and headers", f"{Bounds().head_bytes:,} bytes"),
         ("Headers of a request", f"{Bounds().headers}"),

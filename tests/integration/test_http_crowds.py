@@ -1,17 +1,24 @@
 """Who finds no place at an HTTP door, and what becomes of answers that nobody reads."""
 
 import asyncio
+import functools
 import socket
 import time
+from pathlib import Path
 
 import pytest
+from tests.support import certificates
 from tests.support.clocks import stepped
 from tests.support.http_doors import HEAD, NOW_MS, echo, error_of, sending, with_door
 
-from tripline.adapters.http_bounds import Bounds, Places
+from tripline import app
+from tripline.adapters.http_bounds import Bounds, Causes, Places
+from tripline.adapters.http_entrance import Door, Entrance
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_uvicorn import HttpDoors
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = HEAD + b"Content-Length: 5\r\n\r\n1234"
 BUSY = {
     "status": 503,
     "message": "Too much is open from this address or in all; end connections and requests, or try again later.",
@@ -45,37 +52,162 @@ async def _ask(address: tuple[str, int], source: str = "127.0.0.1", request: byt
     ("bounds", "other_answered", "cause"),
     [
         (Bounds(connections=9, address_connections=3), True, "address_connections"),
-        (Bounds(connections=3, address_connections=9), False, "connections"),
+        (Bounds(connections=3, address_connections=9, local=0), False, "connections"),
+        (Bounds(connections=2, address_connections=9, local=1), False, "connections"),
     ],
-    ids=["address", "door"],
+    ids=["address", "door", "door with a place for this machine"],
 )
 def test_connection_beyond_the_bound_is_answered_503(
     bounds: Bounds, other_answered: bool, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = _logged(monkeypatch)
+    release, begun = asyncio.Event(), []
+
+    async def waiting(scope, receive, send):
+        begun.append(scope)
+        if len(begun) <= 3:
+            await release.wait()
+        await echo(scope, receive, send)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = writer.get_extra_info("peername")
-        held = [await asyncio.open_connection(*address) for _ in range(2)]  # with this one: at the bound
-        for each in (writer, *(other for _, other in held)):
-            each.write(GET)
-        answers = [await each.readuntil(b"\r\n\r\n") for each in (reader, *(other for other, _ in held))]
-        assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+        writer.write(GET)
+        held = []
+        for number in range(1, 4):  # up to the bound, all of them busy
+            while len(begun) < number:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            if number < 3:
+                held.append(await asyncio.open_connection(*address))
+                held[-1][1].write(GET)
+        answers_later = [reader, *(other for other, _ in held)]
         refused = await _ask(address)
         assert error_of(refused, 503) == BUSY
         assert b"retry-after: 1\r\n" in refused
         assert (await _ask(address, "127.0.0.2")).startswith(b"HTTP/1.1 200 ") is other_answered
+        release.set()
+        answers = [await each.readuntil(b"\r\n\r\n") for each in answers_later]
+        assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
         held[0][1].close()
         while not (await _ask(address)).startswith(b"HTTP/1.1 200 "):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for _, other in held:
             other.close()
 
-    with_door(bounds, talk)
+    with_door(bounds, talk, waiting)
 
     assert [(line["event"], line["cause"]) for line in lines] == [("http.limit", cause)]
-    assert lines[0]["limit"] == 3
+    assert lines[0]["limit"] == (bounds.connections if cause == "connections" else 3)
     assert lines[0]["address"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET", HEAD, HALF, GET, GET + HALF],
+    ids=["nothing", "method", "headers", "half a body", "served", "served, then half a body"],
+)
+def test_at_a_full_door_who_was_served_nothing_for_longest_gives_way(begun: bytes) -> None:
+    release = asyncio.Event()
+
+    async def waiting(scope, receive, send):
+        if scope["path"] == "/wait":
+            await release.wait()
+        await echo(scope, receive, send)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("peername")
+        writer.write(GET.replace(b"/x", b"/wait"))  # busy, and here for longest
+        longest, first = await asyncio.open_connection(*address)
+        first.write(begun)
+        await stepped().move(1.0)
+        later, second = await asyncio.open_connection(*address)
+        second.write(GET)
+        await later.readuntil(b"\r\n\r\n")
+        await stepped().move(1.0)
+
+        assert (await _ask(address)).startswith(b"HTTP/1.1 200 ")
+
+        left = await _read_all(longest)
+        assert left.startswith(b"HTTP/1.1 200 ") is begun.startswith(GET)
+        second.write(GET)
+        assert (await later.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        release.set()
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        for each in (first, second):
+            each.close()
+
+    with_door(Bounds(connections=3, local=0), talk, waiting, steps=True)
+
+
+def test_handshake_that_is_not_finished_gives_way_at_a_full_door(tmp_path: Path) -> None:
+    tls = certificates.make(tmp_path)
+
+    async def scenario() -> bytes:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            address = listening.getsockname()
+            shell = functools.partial(app._inside_tls, tls.server_context())
+            bounds = Bounds(connections=2, local=0)
+            doors = HttpDoors(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
+            serving = asyncio.ensure_future(doors.run())
+            await doors.opened()
+            longest, first = await asyncio.open_connection(*address)
+            _, second = await asyncio.open_connection(*address)
+
+            reader, writer = await asyncio.open_connection(*address, ssl=tls.client_context())
+            writer.write(GET)
+            answer = await reader.readuntil(b"\r\n\r\n")
+
+            assert await _read_all(longest) == b""
+            for each in (first, second, writer):
+                each.close()
+            doors.stop()
+            await serving
+            return answer
+
+    assert asyncio.run(scenario()).startswith(b"HTTP/1.1 200 ")
+
+
+async def _read_all(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read()
+    except ConnectionError:
+        return b""
+
+
+class _From(asyncio.Transport):
+    """The socket of a peer with this address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__({"peername": (address, 1)})
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.parametrize("behind_proxy", [False, True])
+@pytest.mark.parametrize(
+    ("address", "admitted"), [("127.0.0.1", 4), ("::1", 4), ("::ffff:127.0.0.1", 4), ("192.0.2.1", 2), ("", 2)]
+)
+def test_at_a_door_full_of_busy_peers_some_of_this_machine_come_in(
+    address: str, admitted: int, behind_proxy: bool
+) -> None:
+    bounds = Bounds(connections=2, local=2, behind_proxy=behind_proxy)
+    door = Door(
+        name="api",
+        bounds=bounds,
+        causes=Causes(lambda: 0.0),
+        of_address=Places(100, 100),
+        make=asyncio.Protocol,
+        turned_away=None,
+        longest=(lambda: None,),
+    )
+
+    came = [_From(address) for _ in range(5)]
+    for each in came:
+        Entrance(door).connection_made(each)
+
+    assert [each.aborted for each in came].count(False) == (2 if behind_proxy else admitted)
+    assert door.of_address.taken == (0 if behind_proxy else admitted)
 
 
 def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:

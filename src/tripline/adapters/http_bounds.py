@@ -23,6 +23,9 @@ class Bounds:
 
     connections: int = 2_048
     """Open connections of one door."""
+    local: int = 8
+    """Open connections beyond them, of peers on this machine: for who asks about health. None behind a proxy, which may
+    be on this machine itself."""
     address_connections: int = 512
     """Open connections of one address; behind a proxy: requests of one forwarded address at the same time."""
     behind_proxy: bool = False

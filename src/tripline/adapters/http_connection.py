@@ -3,49 +3,31 @@
 Of what comes before and around a body, httptools keeps all and tells only whole headers; so bytes are counted as they
 are read, less those of bodies. A request that comes whole in one piece, as nearly all do, costs no timer.
 
-Not here: the bounds (`http_bounds.py`), who may connect (`http_entrance.py`), what is unread (`http_outlet.py`).
+Not here: the bounds (`http_bounds.py`), who may connect (`http_entrance.py`), what is unread (`http_outlet.py`), how
+a refusal reads (`http_refusals.py`).
 """
 
 import asyncio
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.adapters.http_outlet import Outlet
+from tripline.adapters.http_refusals import BAD_REQUEST, BUSY, GENERAL, MANY_HEADERS, NOT_HTTP, TOO_LONG, refusal
 from tripline.wire import addresses
-from tripline.wire.rest import CAME_WHOLE, KEPT_ELSEWHERE, ErrorBody
+from tripline.wire.rest import CAME_WHOLE, KEPT_ELSEWHERE
 
-BAD_REQUEST: Final = 31
-"""errorCode of what is no HTTP (client-surface 3.3: malformed)."""
-GENERAL: Final = 2
-NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
-"""What a person most often does wrong is a vehicle's number in the address as it is written."""
-TOO_LONG: Final = "The request line, headers and trailers are too long."
-MANY_HEADERS: Final = "The request has too many headers."
-BUSY: Final = "Too much is open from this address or in all; end connections and requests, or try again later."
-RETRY_S: Final = 1
 CHUNK_BYTES: Final = 16
 """What a chunk may have around its bytes without being counted."""
-_PHRASES: Final = {400: b"Bad Request", 503: b"Service Unavailable"}
+LOOKED_AT: Final = 64
+"""How many connections are asked at most whether they give way."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
-
-
-def refusal(status: int, message: str, now_ms: int, *, code: int) -> list[bytes]:
-    """Head and body of an answer for what never reaches the application, with the body that every error has."""
-    body = msgspec.json.encode(ErrorBody(status, message, code, now_ms))
-    retry = b"retry-after: %d\r\n" % RETRY_S if status == 503 else b""
-    head = (
-        b"HTTP/1.1 %d %b\r\ncontent-type: application/json;charset=UTF-8\r\n"
-        b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n%b"
-        b"content-length: %d\r\nconnection: close\r\n\r\n" % (status, _PHRASES[status], retry, len(body))
-    )
-    return [head, body]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +53,11 @@ class _Refusal:
     message: str
 
 
+def longest_resting(resting: "dict[Connection, None]") -> "Connection | None":
+    """The one of them that was served nothing for longest and may be ended."""
+    return next((each for each in itertools.islice(resting, LOOKED_AT) if each.gives_way), None)
+
+
 class _StopError(Exception):
     """Ends the reading from within the parser."""
 
@@ -78,9 +65,14 @@ class _StopError(Exception):
 class Connection(HttpToolsProtocol):
     """One peer."""
 
-    def __init__(self, *args: Any, shared: Shared, **more: Any) -> None:
+    def __init__(self, *args: Any, shared: Shared, resting: "dict[Connection, None]", **more: Any) -> None:
         super().__init__(*args, **more)
         self._shared = shared
+        self._resting = resting
+        """Connections of the door without a whole request under way, the one that was served nothing for longest
+        first."""
+        self.since = 0.0
+        """When it was last served, or connected."""
         self._bounds = shared.bounds
         self._peer = self._address = addresses.UNKNOWN
         """Who is connected, and for whom the latest request is."""
@@ -115,11 +107,23 @@ class Connection(HttpToolsProtocol):
         self._outlet = Outlet(transport, self._peer, shared.answers, shared.unread, self.loop.time)
         super().connection_made(self._outlet)
         self.scheme = shared.scheme  # type: ignore[assignment]
-        self._began = self.loop.time()
+        self._began = self.since = self.loop.time()
+        self._resting[self] = None
         self._watch()
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether nothing is lost but what its peer has not finished."""
+        return not self._outlet.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._resting.pop(self, None)
+        self._outlet.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer is gone."""
+        self._resting.pop(self, None)
         self._waiting = False
         self._watch()
         self._unset_keepalive_if_required()
@@ -229,6 +233,8 @@ class Connection(HttpToolsProtocol):
         if self._head_came:
             self.scope["extensions"] = _WHOLE
         super().on_message_complete()
+        if not self.cycle.response_complete:
+            self._resting.pop(self, None)
         if not self.cycle.keep_alive:
             self._deaf = True
         elif self.cycle.response_complete:
@@ -239,6 +245,8 @@ class Connection(HttpToolsProtocol):
         self._outlet.sent()
         if not self.pipeline:
             self._forget_bodies()
+        if len(self.pipeline) == (self._waiting and self._own):
+            self._rested()
         super().on_response_complete()
         if self.timeout_keep_alive_task is not None:
             self._rest()
@@ -249,6 +257,12 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, functools.partial(self._serve, app, cycle))
+
+    def _rested(self) -> None:
+        """Everything that came whole is answered."""
+        self._resting.pop(self, None)
+        self._resting[self] = None
+        self.since = self.loop.time()
 
     def _rest(self) -> None:
         """Wait for the next request, or for the end of one that is answered already."""

@@ -1,13 +1,15 @@
 """The entrance of an HTTP door: who may come in, counted from the first packet on, before TLS and HTTP.
 
-Who comes when the door or its own address is full gets 503 where HTTP is spoken at once, and is hung up on where TLS
-comes first, or where too many wait for that answer. Not here: what is said inside (`http_connection.py`).
+At a full door, who was served nothing for longest gives way. Who comes when everybody is busy, or its own address is
+full, gets 503 where HTTP is spoken at once, and is hung up on where TLS comes first, or where too many wait for that
+answer. Not here: what is said inside (`http_connection.py`).
 """
 
 import asyncio
+import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from tripline import observe
 from tripline.adapters.http_bounds import Bounds, Causes, Places
@@ -17,6 +19,17 @@ LOBBY: Final = 64
 """How many of those who are turned away may wait for their answer, at one door."""
 LOBBY_S: Final = 2.0
 """How long they may take to ask."""
+
+
+class GivesWay(Protocol):
+    """A connection that is not busy."""
+
+    @property
+    def since(self) -> float:
+        """When it was last served, or connected; seconds of the loop's clock."""
+
+    def abort(self) -> None:
+        """Close at once."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,8 +45,31 @@ class Door:
     """Makes what is inside: HTTP, or TLS and HTTP in it."""
     turned_away: Callable[[], bytes] | None
     """The answer for whom there is no room; None: TLS comes first."""
+    longest: tuple[Callable[[], GivesWay | None], ...]
+    """Of each kind of connections that are not busy, the one that was served nothing for longest."""
     open: dict["Entrance", None] = field(default_factory=dict)
     lobby: int = 0
+
+    def has_room(self, address: str, *, local: bool) -> bool:
+        """Whether one more may come in, after another has given way if need be; `local`: it is on this machine."""
+        bounds = self.bounds
+        if len(self.open) < bounds.connections:
+            return True
+        self.causes.tell("connections", limit=bounds.connections, address=address)
+        waiting = [each for longest in self.longest if (each := longest()) is not None]
+        if waiting:
+            min(waiting, key=lambda each: each.since).abort()
+            return True
+        return local and not bounds.behind_proxy and len(self.open) < bounds.connections + bounds.local
+
+
+def _is_local(address: str) -> bool:
+    """Whether only a peer on this machine has this address."""
+    try:
+        read = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return (getattr(read, "ipv4_mapped", None) or read).is_loopback
 
 
 class Entrance(asyncio.Protocol):
@@ -57,10 +93,11 @@ class Entrance(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
         door = self._door
-        if len(door.open) >= door.bounds.connections:
-            door.causes.tell("connections", limit=door.bounds.connections, address=self._address)
-        elif not (door.bounds.behind_proxy or door.of_address.take(self._address)):
+        if not (door.bounds.behind_proxy or door.of_address.take(self._address)):
             door.causes.tell("address_connections", limit=door.of_address.share, address=self._address)
+        elif not door.has_room(self._address, local=bool(peer) and _is_local(peer[0])):
+            if not door.bounds.behind_proxy:
+                door.of_address.give(self._address)
         else:
             self._counted = True
             door.open[self] = None

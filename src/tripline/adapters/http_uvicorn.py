@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 
 import uvicorn
 
-from tripline.adapters import http_connection
+from tripline.adapters import http_connection, http_refusals
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.adapters.http_connection import Connection, Shared
-from tripline.adapters.http_entrance import Door, Entrance
+from tripline.adapters.http_entrance import Door, Entrance, GivesWay
 from tripline.adapters.http_outlet import Outlet
 
 DRAIN_S: Final = 5
@@ -28,8 +28,11 @@ SENT_AHEAD: Final = 262_144
 _MANY: Final = 1 << 62
 _BOUNDS: Final = Bounds()
 
-Shell: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], Callable[[], asyncio.Protocol]]
-"""Given what makes the protocols inside TLS, what makes those that speak TLS."""
+Make: TypeAlias = Callable[[], asyncio.Protocol]
+Longest: TypeAlias = Callable[[], GivesWay | None]
+Shell: TypeAlias = Callable[[Make], tuple[Make, Longest]]
+"""Given what makes the protocols inside TLS, what makes those that speak TLS, and which of these has been at its
+handshake longest."""
 
 
 class _Server(uvicorn.Server):
@@ -75,23 +78,18 @@ class _Server(uvicorn.Server):
             unread=self._unread,
             scheme="http" if self._tls is None else "https",
         )
-        make: Callable[[], asyncio.Protocol] = functools.partial(
-            Connection,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-            shared=shared,
-        )
         of_address = Places(_MANY, bounds.address_connections)
         busy = self._busy if self._tls is None else None
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
+            make, longest = self._inside(shared)
             door = Door(
                 name=name,
                 bounds=bounds,
                 causes=self._causes,
                 of_address=of_address,
-                make=make if self._tls is None else self._tls(make),
+                make=make,
+                longest=longest,
                 turned_away=busy,
             )
             self._doors.append(door)
@@ -109,6 +107,23 @@ class _Server(uvicorn.Server):
             for entrance in list(door.open):
                 entrance.abort()
 
+    def _inside(self, shared: Shared) -> tuple[Make, tuple[Longest, ...]]:
+        """What makes the protocols behind the entrances of one door, and who of them may give way."""
+        resting: dict[Connection, None] = {}
+        make: Make = functools.partial(
+            Connection,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            shared=shared,
+            resting=resting,
+        )
+        longest: Longest = functools.partial(http_connection.longest_resting, resting)
+        if self._tls is None:
+            return make, (longest,)
+        shells, longest_shell = self._tls(make)
+        return shells, (longest, longest_shell)
+
     def _look(self) -> None:
         """End answers that make no progress."""
         loop = asyncio.get_running_loop()
@@ -119,7 +134,7 @@ class _Server(uvicorn.Server):
                 outlet.abort()
 
     def _busy(self) -> bytes:
-        return b"".join(http_connection.refusal(503, http_connection.BUSY, self._clock(), code=http_connection.GENERAL))
+        return b"".join(http_refusals.refusal(503, http_refusals.BUSY, self._clock(), code=http_refusals.GENERAL))
 
 
 class HttpDoors:

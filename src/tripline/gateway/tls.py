@@ -61,6 +61,10 @@ class TlsDoor:
         """The server's side of a new TLS session, over the shared buffers."""
         return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
 
+    def longest(self) -> "TlsShell | None":
+        """The socket that has been at its handshake longest."""
+        return next(iter(self.unfinished), None)
+
     def abort(self) -> None:
         """Close every socket whose handshake is not done."""
         for shell in list(self.unfinished):
@@ -73,10 +77,12 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     The connection is made once the handshake is done, and never hears of one that failed.
     """
 
-    __slots__ = ("_closing", "_door", "_hello", "_inner", "_left_s", "_timer", "_tls", "_transport")
+    __slots__ = ("_closing", "_door", "_hello", "_inner", "_left_s", "_timer", "_tls", "_transport", "since")
 
     def __init__(self, door: TlsDoor) -> None:
         self._door = door
+        self.since = door.loop.time()
+        """When the socket was opened."""
         self._tls: ssl.SSLObject | None = None
         self._inner: asyncio.Protocol | None = None
         self._hello = b""
