@@ -38,6 +38,7 @@ _LIMITS = (
     ("bytes that wait behind CONNECT", f"{session.MAX_WAITING:,}"),
     ("bytes of CONNECTs and what is behind them, of all connections not admitted yet", f"{arrivals.MAX_HELD:,}"),
     ("bytes before the first answer of TLS", f"{tls.MAX_HELLO:,}"),
+    ("bytes of a ClientHello; above, the connection is closed at its header", f"{tls.MAX_CLIENT_HELLO:,}"),
     ("new TLS handshakes in one turn of the loop", f"{turns.STEPS}"),
     (
         "seconds to finish TLS, and again to send CONNECT",

@@ -20,6 +20,13 @@ RECORD: Final = 16_384
 """The largest plain text of one TLS record (RFC 8446 5.1)."""
 MAX_HELLO: Final = 65_536
 """Bytes that a client may send before its first answer; a hello is a few hundred."""
+MAX_CLIENT_HELLO: Final = 16_384
+"""Bytes that a ClientHello may announce; OpenSSL takes 128 KiB of memory for nine bytes that announce as much."""
+_HANDSHAKE: Final = 22
+_RECORDS: Final = range(20, 24)
+"""Types of TLS records."""
+RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""The random of a ServerHello that asks for another ClientHello (RFC 8446 4.1.3)."""
 
 _log = observe.logger("gateway")
 
@@ -77,7 +84,19 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     The connection is made once the handshake is done, and never hears of one that failed.
     """
 
-    __slots__ = ("_closing", "_door", "_hello", "_inner", "_left_s", "_timer", "_tls", "_transport", "since")
+    __slots__ = (
+        "_closing",
+        "_door",
+        "_hello",
+        "_inner",
+        "_left_s",
+        "_missing",
+        "_queued",
+        "_timer",
+        "_tls",
+        "_transport",
+        "since",
+    )
 
     def __init__(self, door: TlsDoor) -> None:
         self._door = door
@@ -87,6 +106,9 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._inner: asyncio.Protocol | None = None
         self._hello = b""
         """What came of the handshake since its last turn."""
+        self._missing: int | None = 0
+        """Bytes of a ClientHello that are still to come; None: none is."""
+        self._queued = False
         self._closing = False
         self._transport: asyncio.Transport | None = None
         self._left_s = door.handshake_s
@@ -193,28 +215,37 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     def _wait(self, hello: bytes) -> None:
         """Keep it until it is this connection's turn; the time that takes is not the client's fault."""
-        if not self._hello:
+        self._hello += hello
+        if len(self._hello) > MAX_HELLO:
+            self.abort()
+        elif not self._queued and _whole(self._hello):
+            self._queued = True
             if self._timer is not None:
                 self._left_s = max(0.0, self._timer.when() - self._door.loop.time())
             self._stop_timer()
             self._door.turns.wait(self._turn, begun=self._tls is not None)
-        self._hello += hello
-        if len(self._hello) > MAX_HELLO:
-            self.abort()
 
     def _turn(self) -> None:
         """One more step of the handshake; with the last one the connection within is made."""
-        hello, self._hello = self._hello, b""
+        self._queued = False
+        whole = _whole(self._hello)
+        hello, self._hello = self._hello[:whole], self._hello[whole:]
         if self._closing:
+            return
+        if not self._fits(hello):
+            self.abort()
             return
         door = self._door
         tls = self._tls = self._tls or door.begin()
         door.incoming.write(hello)
         try:
             tls.do_handshake()
+            door.incoming.write(self._hello)
+            self._hello = b""
             plain = self._plain(tls)
         except ssl.SSLWantReadError:
-            self._flush()
+            if RETRY in self._flush():
+                self._missing = 0
             self._timer = door.loop.call_later(self._left_s, self.abort)
         except ssl.SSLError as error:
             self._say_failed(error)
@@ -254,10 +285,26 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             pass
         return b"".join(pieces)
 
-    def _flush(self) -> None:
+    def _fits(self, records: bytes) -> bool:
+        """Whether the ClientHello in these records, if one is to come, announces no more than it may have."""
+        at = 0
+        while self._missing is not None and at < len(records) and records[at] in _RECORDS:
+            size = int.from_bytes(records[at + 3 : at + 5], "big")
+            if records[at] == _HANDSHAKE:
+                if not self._missing:
+                    announced = int.from_bytes(records[at + 6 : at + 9], "big")
+                    if size < 4 or announced > MAX_CLIENT_HELLO:
+                        return False
+                    self._missing = announced + 4
+                self._missing = max(0, self._missing - size) or None
+            at += 5 + size
+        return True
+
+    def _flush(self) -> bytes:
         data = self._door.outgoing.read()
         if self._transport is not None and data:
             self._transport.write(data)
+        return data
 
     def _give_up(self) -> None:
         """The client breaks TLS: send the alert, close."""
@@ -271,3 +318,16 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _whole(data: bytes) -> int:
+    """How many of the bytes are whole records; all of them where they are no records."""
+    at = 0
+    while at < len(data) and data[at] in _RECORDS:
+        if len(data) < at + 5:
+            return at
+        end = at + 5 + int.from_bytes(data[at + 3 : at + 5], "big")
+        if end > len(data):
+            return at
+        at = end
+    return len(data)

@@ -1,6 +1,7 @@
 """The TLS shell between a socket and a connection, with OpenSSL's client on the other side and no socket at all."""
 
 import asyncio
+import contextlib
 import io
 import json
 import ssl
@@ -10,7 +11,7 @@ from prometheus_client import REGISTRY
 from tests.support import certificates, logs
 from tests.support.clocks import SteppedLoop, stepped
 
-from tripline.gateway.tls import MAX_HELLO, RECORD, TlsDoor, TlsShell
+from tripline.gateway.tls import MAX_CLIENT_HELLO, MAX_HELLO, RECORD, TlsDoor, TlsShell
 from tripline.gateway.turns import STEPS, Turns
 
 SOON_S, LATER_S = 0.01, 60.0
@@ -322,6 +323,76 @@ def test_hello_that_grows_beyond_all_bounds_before_its_turn_is_aborted(tls, size
         pair.shell.data_received(b"\x16")
         pair.shell.data_received(bytes(size - 1))
         assert (pair.wire.done == ["aborted"]) is ends
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("announced", "ends"), [(MAX_CLIENT_HELLO - 1, False), (MAX_CLIENT_HELLO, False), (MAX_CLIENT_HELLO + 1, True)]
+)
+@pytest.mark.parametrize("before", [b"", b"\x14\x03\x03\x00\x01\x01"], ids=["first", "asked again"])
+@pytest.mark.parametrize("step", [1, 1_000])
+def test_hello_that_announces_too_much_is_aborted(tls, announced, ends, before, step):
+    """OpenSSL would take the memory at once, for nine bytes."""
+
+    async def scenario():
+        context = tls.server_context()
+        context.set_ecdh_curve("secp521r1")  # which no client guesses: it is asked for another hello
+        turns = Turns(asyncio.get_running_loop())
+        door = TlsDoor(context, Inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
+        pair = Pair(tls, door=door)
+        if before:
+            with pytest.raises(ssl.SSLWantReadError):
+                pair.client.do_handshake()
+            pair.deliver()
+            await asyncio.sleep(0)
+        data = before + b"\x16\x03\x03\x00\x04\x01" + announced.to_bytes(3, "big")
+        for at in range(0, len(data), step):
+            pair.shell.data_received(data[at : at + step])
+            await asyncio.sleep(0)
+        assert (pair.wire.done == ["aborted"]) is ends
+        pair.shell.connection_lost(None)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("step", [1, 7, 1_000])
+def test_client_that_is_asked_for_another_hello_gets_in(tls, step):
+    async def scenario():
+        context = tls.server_context()
+        context.set_ecdh_curve("secp521r1")
+        inner = Inner()
+        turns = Turns(asyncio.get_running_loop())
+        door = TlsDoor(context, lambda: inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
+        pair = Pair(tls, door=door)
+        for _ in range(3):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                pair.client.do_handshake()
+            for _ in range(2):
+                pair.deliver(step)
+                await asyncio.sleep(0)
+        assert inner.told == ["made"]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20])
+def test_half_a_record_behind_the_handshake_waits_for_its_rest(tls, cut):
+    async def scenario():
+        pair = Pair(tls)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            pair.client.do_handshake()
+        pair.deliver()
+        await asyncio.sleep(0)
+        pair.deliver()
+        pair.client.do_handshake()
+        pair.client.write(b"early")
+        sent = pair._out.read()
+        pair.shell.data_received(sent[:-cut])
+        await asyncio.sleep(0)
+        made = list(pair.inner.told)
+        pair.shell.data_received(sent[-cut:])
+        assert (made, pair.inner.told) == (["made"], ["made", b"early"])
 
     run(scenario)
 
