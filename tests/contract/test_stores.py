@@ -99,6 +99,37 @@ def test_read_sees_one_moment_whatever_is_committed_meanwhile(opener):
     assert played(opener, play, 2) == (([], []), [("a", b"1")])
 
 
+END_OTHERS = (
+    "DO $$ BEGIN PERFORM pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid(); END $$"
+)
+
+
+def test_read_that_needs_no_one_moment_outlives_a_connection_that_broke_meanwhile(opener):
+    async def play(one, other):
+        await other.write(keep("a", b"1"))
+        seen = [await one.read(kept, consistent=False), await one.read_short(kept, consistent=False)]
+        if other.shared:
+            await other.write(lambda tx: tx.run_sql(END_OTHERS, ()))
+        await other.write(keep("b", b"2"))
+        return [*seen, await one.read(kept, consistent=False)]
+
+    assert played(opener, play, 2) == [[("a", b"1")], [("a", b"1")], [("a", b"1"), ("b", b"2")]]
+
+
+def test_read_that_needs_no_one_moment_fails_like_any_other_and_the_next_one_goes_on(opener):
+    async def play(store):
+        def fail(tx):
+            kept(tx)
+            raise Taken("no")
+
+        with pytest.raises(Taken):
+            await store.read(fail, consistent=False)
+        return await store.read(kept, consistent=False)
+
+    assert played(opener, play) == []
+
+
 def test_what_is_read_and_then_written_holds_among_several_processes(opener):
     async def play(*opened):
         await opened[0].write(keep("count", b"0"))

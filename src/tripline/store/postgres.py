@@ -71,6 +71,8 @@ _BROKEN_RULES: Final = (psycopg.IntegrityError, exc.IntegrityError)
 _AWAY: Final = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 """What a connection that broke while nobody used it may answer to the next `BEGIN`."""
 _BEGIN_READ: Final = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_NO_BEGIN: Final = b""
+"""Each statement is a transaction by itself: two round trips to the server less."""
 _BEGIN_WRITE: Final = b"BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_LOCKED: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 _COMMIT: Final = b"COMMIT"
@@ -161,11 +163,17 @@ class _Lane:
             except BaseException:
                 self._roll_back()
                 raise
+            if begin is _NO_BEGIN:
+                return result
             _command(self._driver, _COMMIT)
             if begin is not _BEGIN_READ:
                 self._troubles.committed()
         except (psycopg.Error, exc.DBAPIError) as error:
             cause = getattr(error, "orig", None) or error
+            if begin is _NO_BEGIN and isinstance(cause, _AWAY):
+                # The connection may have broken while nobody used it, which `BEGIN` would have shown.
+                self.close()
+                return self.work(work, _BEGIN_READ)
             self._roll_back()
             if isinstance(cause, errors.InvalidSqlStatementName) and self._statements is not None:
                 self._statements.forget()
@@ -192,7 +200,8 @@ class _Lane:
     def _begun(self, begin: bytes) -> PostgresTx:
         if self._connection is not None:
             try:
-                _command(self._driver, begin)
+                if begin is not _NO_BEGIN:
+                    _command(self._driver, begin)
             except _AWAY:
                 self.close()
             else:
@@ -202,7 +211,8 @@ class _Lane:
         self._statements = Statements(self._driver)
         if self._lock_wait is not None:
             self._driver.execute(f"SET lock_timeout = '{self._lock_wait}'")
-        _command(self._driver, begin)
+        if begin is not _NO_BEGIN:
+            _command(self._driver, begin)
         return PostgresTx(self._connection, self._statements)
 
     def _roll_back(self) -> None:
@@ -331,13 +341,13 @@ class PostgresStore:
             return await self._batches.work(work, _BEGIN_LOCKED)
         return await self._writers.work(work, _BEGIN_WRITE)
 
-    async def read(self, work: Callable[[ReadTx], T]) -> T:
-        """Run the work on one consistent view, on a reader thread."""
-        return await self._readers.work(work, _BEGIN_READ)
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run the work on one consistent view, on a reader thread; not `consistent`: each statement on its own."""
+        return await self._readers.work(work, _BEGIN_READ if consistent else _NO_BEGIN)
 
-    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """As `read`: the server is asked over the network, for which the event loop does not wait."""
-        return await self._readers.work(work, _BEGIN_READ)
+        return await self.read(work, consistent=consistent)
 
     async def prove(self) -> None:
         """See whether the server answers; whether it takes writes, every process's heartbeat tells. Raises `Outage`."""

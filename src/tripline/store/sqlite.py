@@ -151,11 +151,11 @@ class SqliteStore:
         """Run the work in one durable transaction on the writer thread: nobody writes at the same time anyway."""
         return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._write, work)
 
-    async def read(self, work: Callable[[ReadTx], T]) -> T:
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """Run the work on one consistent view, on a reader thread."""
         return await asyncio.get_running_loop().run_in_executor(self._read_threads, self._read, work)
 
-    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """Run the work on the event loop itself: a look-up by key takes less than a thread hop."""
         return self._inline.work(work)
 

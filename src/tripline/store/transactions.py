@@ -105,10 +105,14 @@ class Store(Protocol):
         what others commit meanwhile.
         """
 
-    async def read(self, work: Callable[[ReadTx], T]) -> T:
-        """Run the work on one consistent view, off the event loop."""
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run the work on one consistent view, off the event loop.
 
-    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+        Not `consistent`: each statement may see another state, which costs less where there is one, or where what is
+        looked for is never changed.
+        """
+
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
 
     async def prove(self) -> None:
