@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -107,14 +108,19 @@ END_OTHERS = (
 
 def test_read_that_needs_no_one_moment_outlives_a_connection_that_broke_meanwhile(opener):
     async def play(one, other):
+        def slowly(tx):
+            time.sleep(0.05)  # so that every reader has a connection
+            return kept(tx)
+
         await other.write(keep("a", b"1"))
-        seen = [await one.read(kept, consistent=False), await one.read_short(kept, consistent=False)]
+        before = await asyncio.gather(*(one.read(slowly, consistent=False) for _ in range(4)))
         if other.shared:
             await other.write(lambda tx: tx.run_sql(END_OTHERS, ()))
         await other.write(keep("b", b"2"))
-        return [*seen, await one.read(kept, consistent=False)]
+        after = await asyncio.gather(*(one.read_short(slowly, consistent=False) for _ in range(4)))
+        return before, after
 
-    assert played(opener, play, 2) == [[("a", b"1")], [("a", b"1")], [("a", b"1"), ("b", b"2")]]
+    assert played(opener, play, 2) == ([[("a", b"1")]] * 4, [[("a", b"1"), ("b", b"2")]] * 4)
 
 
 def test_read_that_needs_no_one_moment_fails_like_any_other_and_the_next_one_goes_on(opener):
