@@ -58,12 +58,13 @@ def damage(path: Path) -> list[str]:
 def _cut(path: Path) -> str | None:
     """What SQLite does not mind: an end that is missing, which it takes for zeros, or for nothing at all."""
     try:
-        size = path.stat().st_size
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size > 0:
             return None  # what is missing in the file may be in there
         with path.open("rb") as file:
             head = file.read(_HEAD)
+        # After the head: a server may let the file grow meanwhile, and never makes it shorter.
+        size = path.stat().st_size
     except OSError:
         return None
     if 0 < size < _HEAD:
