@@ -393,6 +393,7 @@ def test_numbers_registered_while_a_program_imports_them_are_each_registered_onc
         return await asyncio.gather(program, asyncio.to_thread(register_each, track, numbers))
 
     done, registered = asyncio.run(both())
+    assert "created " in done.stdout, (done.returncode, done.stdout, done.stderr)
     created = int(done.stdout.rsplit("created ", 1)[1])
 
     assert set(registered) <= {OK, TAKEN}
