@@ -1,4 +1,4 @@
-"""What a peer of an HTTP door may send, hold and leave unread, and who holds how much of it (`docs/limits.md`).
+"""Bounds on what a peer of an HTTP door may send, hold and leave unread, and who holds how much (`docs/limits.md`).
 
 Counters and log lines only; no I/O. Not here: what a peer gets that goes beyond (`http_connection.py`,
 `http_entrance.py`).
@@ -24,7 +24,7 @@ class Bounds:
     connections: int = 2_048
     """Open connections of one door."""
     local: int = 8
-    """Open connections beyond them, of peers on this machine: for who asks about health. None behind a proxy, which may
+    """Open connections beyond them, of peers on this machine that ask about health. None behind a proxy, which may
     be on this machine itself."""
     address_connections: int = 512
     """Open connections of one address; behind a proxy: requests of one forwarded address at the same time."""

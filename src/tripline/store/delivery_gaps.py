@@ -1,4 +1,4 @@
-"""Messages that have no entry by which a second delivery is told: those of a program of the version before.
+"""Entries for messages that the version before stored without one, so that their second delivery is found too.
 
 On a shared store such programs may still be at work while it is upgraded. Whoever reads a sensor asks here first: the
 newest message of each of its trips has its entry, or everything of that trip lately gets one. So an upgrade moves
