@@ -1,4 +1,4 @@
-"""What the store and the broker of a row reach without Tripline, in the same run: rows by COPY, messages by librdkafka.
+"""The rates of store and broker without Tripline, in the same run: rows by COPY, messages by librdkafka.
 
 They get what Tripline wrote: rows out of its table in transactions of the same size, frames out of its topic under the
 same settings of the producer. The loop around them is Python, as small as it can be; its own share is in the detail.

@@ -1,4 +1,4 @@
-"""Row 17: Kafka behind the device door, on one machine with PostgreSQL, a gateway and a worker.
+"""Row 17: Kafka behind the device listener, on one machine with PostgreSQL, a gateway and a worker.
 
 First the gateway alone takes what devices send as fast as they are acknowledged, and the topic fills; then one worker
 starts and empties it into PostgreSQL; then both are at it together. Beside it, in the same run: the same frames from
@@ -18,7 +18,7 @@ from bench.device_channel import disk
 from bench.table import Figure, of_rounds
 from tests.support.postgres import Cluster
 
-ROW: Final = "17 Kafka behind the device door"
+ROW: Final = "17 Kafka behind the device listener"
 GROUP: Final = "tripline.devices"
 CONNECTIONS: Final = 1_000
 WINDOWS: Final = {"one in flight on 1,000 connections": (1_000, 1), "twenty in flight on 200": (200, 20)}

@@ -1,4 +1,4 @@
-"""Row 18: ten times the load for two minutes, taken by the buffer behind the device door and stored in time.
+"""Row 18: ten times the load for two minutes, taken by the buffer behind the device listener and stored in time.
 
 A gateway, a worker, Kafka and PostgreSQL on one machine. Some devices publish at the base rate all the time; after a
 while others bring it to ten times that, for two minutes. Told is what devices waited for their PUBACKs, how far the

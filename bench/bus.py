@@ -24,7 +24,7 @@ from confluent_kafka import Producer
 from tests.support import brokers, bus_messages
 
 from tripline.domain.ids import TimeIds
-from tripline.wire import bus
+from tripline.wire.bus import envelopes as bus_envelopes
 
 AGGREGATES, QUICK_AGGREGATES = 40_000, 4_000
 POINTS: Final = 30
@@ -33,7 +33,7 @@ TO_A_TRIP: Final = 20
 VEHICLES: Final = 200
 PARTITIONS: Final = 6
 GROUP: Final = "tripline"
-TOPICS: Final = (bus.MICROTRIPS, bus.TRIPS, bus.EVENTS)
+TOPICS: Final = (bus_envelopes.MICROTRIPS, bus_envelopes.TRIPS, bus_envelopes.EVENTS)
 FIRST_MS: Final = 1_735_689_600_000
 Of = tuple[str, str, str]
 """Ids of a sensor, its vehicle and its company."""
@@ -100,11 +100,11 @@ def _messages(whose: Sequence[Any], aggregates: int) -> Iterator[tuple[str, Of, 
                 payload = [_sample(at_ms + second * 1_000, part * POINTS + second) for second in range(POINTS)]
                 more = {"ts": payload[-1]["clt"], "createdTime": payload[-1]["clt"] + 500}
                 own = {"microTripId": ids.next(now_ms=created_ms), "tripId": trip_id, **_who(of)}
-                yield bus.MICROTRIPS, of, _bytes(bus_messages.microtrip(payload, **more, **own))
+                yield bus_envelopes.MICROTRIPS, of, _bytes(bus_messages.microtrip(payload, **more, **own))
         for of, trip_id in known:
             end_ms = begin_ms + (TO_A_TRIP * POINTS - 1) * 1_000
             times = {"startTs": begin_ms, "endTs": end_ms, "createdTime": end_ms + 500}
-            yield bus.TRIPS, of, _bytes(bus_messages.trip(**times, tripId=trip_id, **_who(of)))
+            yield bus_envelopes.TRIPS, of, _bytes(bus_messages.trip(**times, tripId=trip_id, **_who(of)))
 
 
 def _sample(at_ms: int, second: int) -> dict[str, Any]:

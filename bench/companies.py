@@ -1,8 +1,8 @@
 """Companies with vehicles, sensors and people in numbers, written straight into a database: for rows 10 and 11.
 
 A service type has an operator and partners. The first partner, `big`, has a share of everything, half of it unless
-something else is said, so that its lists are long; the others have the rest. Every partner's vehicle is lent to the
-operator, as on registration.
+something else is said, so that its lists are long; the others have the rest. Every partner's vehicle is delegated to
+the operator, as on registration.
 
 Not here: the fleet of the device rows (`fleet.py`), scores by the million (`make_scores.py`).
 """
@@ -21,7 +21,7 @@ from tripline.store import tables
 
 FIRST_MS: Final = 1_700_000_000_000
 LENT: Final = 2_000
-"""Vehicles that `big` lends to another partner, and on which its first driver has a right, at most."""
+"""Vehicles that `big` delegates to another partner, and on which its first driver has a right, at most."""
 MAKER: Final = ids.TimeIds(node=0xF1EE7)
 Row = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Fleet:
     people: int
     """Of each ten two are directors."""
     candidates: int = 50
-    """Companies that `big` may lend to."""
+    """Companies that `big` may delegate to."""
     share: int = 2
     """Every so manieth of everything is `big`'s."""
     long: int = 0
@@ -183,20 +183,20 @@ def _relations(connection: Connection, fleet: Fleet, company_ids: Any, vehicles:
     own = [row["id"] for row in vehicles if row["company_id"] == made.big]
     pairs = [(row["id"], row["company_id"], made.operator, True) for row in vehicles]
     pairs += [(vehicle_id, made.big, made.borrower, False) for vehicle_id in own[:LENT]]
-    loans = [
+    delegations = [
         {
             "id": MAKER.next(now_ms=FIRST_MS),
             "created_ms": FIRST_MS,
             "vehicle_id": vehicle_id,
-            "from_company_id": lender,
+            "from_company_id": owner,
             "to_company_id": receiver,
             "automatic": automatic,
         }
-        for vehicle_id, lender, receiver, automatic in pairs
-        if lender != receiver
+        for vehicle_id, owner, receiver, automatic in pairs
+        if owner != receiver
     ]
-    if loans:
-        connection.execute(insert(tables.vehicle_company), loans)
+    if delegations:
+        connection.execute(insert(tables.vehicle_company), delegations)
     candidates = [
         {
             "id": MAKER.next(now_ms=FIRST_MS),

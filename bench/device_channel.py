@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import fleet, loadgen, peers
+from bench import fleet, loadgen, loop_lag, peers
 from bench.table import Figure, of_rounds
 
 
@@ -27,14 +27,18 @@ class Load:
     window: int
     mosquitto: tuple[float, float]
     amqtt: tuple[float, float] | None
+    is_hard: bool = False
+    """Loaded as published clients do, and longer, without amqtt: a write (so a TLS record) of its own a message."""
 
 
 LOADS = (
     Load("1 one message in flight, 1,000 devices", "single", 1_000, 1, (0.35, 0.7), (6, 10)),
+    Load("1 the same, 124 bytes, ten seconds", "short", 1_000, 1, (0.35, 0.7), None, is_hard=True),
     Load("2 twenty in flight, 200 devices", "single", 200, 20, (1.0, 2.0), None),
+    Load("2 the same, 124 bytes, each its own record, ten seconds", "short", 200, 20, (1.0, 2.0), None, is_hard=True),
     Load("3 30-point aggregates, twenty in flight, 200 devices", "aggregate", 200, 20, (0.2, 0.35), (2.5, 4)),
 )
-ROUNDS, SECONDS = 5, 4.0
+ROUNDS, SECONDS, HARD_SECONDS = 5, 4.0, 10.0
 QUICK_ROUNDS, QUICK_SECONDS = 2, 2.0
 WARMUP_SECONDS = 1.0
 MOST_CONNECTIONS = max(load.connections for load in LOADS)
@@ -59,21 +63,27 @@ def _all_loads(folder: Path, rounds: int, quick: bool) -> tuple[list[Figure], in
         tls = peers.certificate(folder / "tls")
         fleet.make(folder / "data", MOST_CONNECTIONS * rounds * len(LOADS))
         servers = [
-            running.enter_context(peers.tripline(folder / "data")),
+            running.enter_context(peers.tripline(folder / "data", variables=loop_lag.VARIABLES)),
             running.enter_context(peers.mosquitto(folder, tls)),
             running.enter_context(peers.amqtt(folder, tls)),
             running.enter_context(peers.amqtt_stripped(folder, tls)),
         ]
+        lag = loop_lag.LoopLag(servers[0], folder / "data")
         taken = 0
         for load in LOADS:
-            runs: dict[str, list[dict[str, Any]]] = {server.name: [] for server in servers}
+            loaded = servers[:2] if load.is_hard else servers
+            spans = []
+            runs: dict[str, list[dict[str, Any]]] = {server.name: [] for server in loaded}
             for _ in range(rounds):  # with sensors of its own each, so that none has a trip open already
                 users = fleet.users(folder, first=taken * MOST_CONNECTIONS, count=load.connections)
                 taken += 1
-                for server in servers:
+                for server in loaded:
+                    began = lag.mark()
                     runs[server.name].append(_loaded(server, load, users, quick))
+                    if server is servers[0]:
+                        spans.append((began, lag.mark()))
             acknowledged += sum(run["acked_in_all"] for run in runs["tripline"])
-            figures += _figures(load, runs)
+            figures += [*_figures(load, runs), *lag.figures(load.row, spans)]
     return figures, acknowledged
 
 
@@ -85,14 +95,16 @@ def disk() -> str | None:
 
 
 def _loaded(server: peers.Server, load: Load, users: Path, quick: bool) -> dict[str, Any]:
+    seconds = HARD_SECONDS if load.is_hard else SECONDS
     return loadgen.run(
         server,
+        *(["--apart"] if load.is_hard else []),
         users=users,
         kind=load.kind,
         connections=load.connections,
         window=load.window,
         warmup=WARMUP_SECONDS,
-        seconds=QUICK_SECONDS if quick else SECONDS,
+        seconds=QUICK_SECONDS if quick else seconds,
     )
 
 
@@ -100,6 +112,8 @@ def _figures(load: Load, runs: dict[str, list[dict[str, Any]]]) -> list[Figure]:
     ours = runs["tripline"]
     figures = []
     for peer, demanded in (("mosquitto", load.mosquitto), ("amqtt", load.amqtt), ("amqtt stripped", load.amqtt)):
+        if peer not in runs:
+            continue
         ratios = [a["per_cpu_s"] / b["per_cpu_s"] for a, b in zip(ours, runs[peer], strict=True)]
         gate, stretch = demanded or (None, None)
         figures.append(

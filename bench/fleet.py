@@ -16,8 +16,9 @@ from sqlalchemy import Connection, insert
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import TimeIds
-from tripline.services import tokens
-from tripline.store import migrate, postgres, sqlite, tables
+from tripline.services.accounts import tokens
+from tripline.store import migrate, tables
+from tripline.store.database import postgres, sqlite
 
 SERVICE, EMAIL = "bench", "bench@bench.example"
 
@@ -146,14 +147,26 @@ def token_of_admin(folder: Path) -> str:
     """An access token of the company's administrator, once the server has made its key."""
     ((key,),) = rows(folder, "SELECT value FROM secret WHERE name = 'token-key'")
     ((user_id,),) = rows(folder, "SELECT id FROM account")
+    with contextlib.closing(sqlite3.connect(folder / "tripline.db")) as connection, connection:
+        connection.execute(session_of(user_id))
     return admin_token(key, user_id)
 
 
+def session_of(user_id: str) -> str:
+    """The statement that opens a session for the administrator, with the account's id."""
+    now_ms = int(time.time() * 1000)
+    return (
+        "INSERT INTO refresh_session (id, user_id, created_ms, expires_ms, current, rotated_ms)"
+        f" VALUES ('{user_id}', '{user_id}', {now_ms}, {now_ms + 86_400_000}, '', {now_ms})"
+    )
+
+
 def admin_token(key: bytes, user_id: str) -> str:
-    """An access token of the administrator, made with the server's key."""
+    """An access token of the administrator in that session, made with the server's key."""
     maker = tokens.Tokens(key=key, settings=config.Tokens())
     now_ms = int(time.time() * 1000)
-    return maker.access(user_id=user_id, email=EMAIL, authority=Authority.COMPANY_ADMIN.value, now_ms=now_ms)
+    authority = Authority.COMPANY_ADMIN.value
+    return maker.access(user_id=user_id, email=EMAIL, authority=authority, session_id=user_id, now_ms=now_ms)
 
 
 def count(folder: Path, what: str) -> int:

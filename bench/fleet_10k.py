@@ -7,7 +7,7 @@ the server is seen in full.
 import tempfile
 from pathlib import Path
 
-from bench import fleet, loadgen, peers
+from bench import fleet, loadgen, loop_lag, peers
 from bench.device_channel import disk
 from bench.table import Figure
 
@@ -23,16 +23,19 @@ def measure(quick: bool) -> list[Figure]:
         data = Path(made) / "data"
         fleet.make(data, DEVICES)
         users = fleet.users(data, first=0, count=DEVICES)
-        with peers.tripline(data) as server:
+        with peers.tripline(data, variables=loop_lag.VARIABLES) as server:
+            lag = loop_lag.LoopLag(server, data)
             empty_kib, _ = server.memory_kib()
             seconds = QUICK_SECONDS if quick else SECONDS
             load = {"users": users, "connections": DEVICES, "rate": RATE, "warmup": WARMUP_S, "seconds": seconds}
             with loadgen.Fleet(server, **load, server=server.pid) as devices:
                 devices.all_connected()
                 connected_kib, _ = server.memory_kib()
+                connected = lag.mark()
                 run = devices.over(within_s=seconds + loadgen.LONGEST_S)
                 rss_kib, pss_kib = server.memory_kib()
                 private_kib = server.private_kib()
+            late = lag.figures(ROW, [(connected, lag.mark())])
         fleet.check(data, acknowledged=run["acked_in_all"])
     share = run["server_cpu_s"] / run["seconds"]
     lost = run["never_acked"] + run["not_sent"]
@@ -51,4 +54,5 @@ def measure(quick: bool) -> list[Figure]:
         Figure(row=ROW, name="proportional memory, MiB", value=pss_kib / 1024),
         Figure(row=ROW, name="memory before the devices, MiB", value=empty_kib / 1024),
         Figure(row=ROW, name="time to connect all, s", value=run["connect_s"]),
+        *late,
     ]

@@ -1,8 +1,8 @@
 """Row 9: CSV files of 100,000 vehicles and of 100,000 sensors over REST, and what devices notice of them.
 
 A real server, TLS, SQLite with `synchronous=FULL` on the disk that holds this folder. The company is a partner, whose
-vehicles are each lent to the operator as well. Meanwhile fifty devices publish 200 messages a second (`probe.py`). The
-peer keeps the same rows by one `executemany` of Python's sqlite3 in a file of the same schema, and checks nothing.
+vehicles are each delegated to the operator as well. Meanwhile fifty devices publish 200 messages a second (`probe.py`).
+The peer keeps the same rows by one `executemany` of Python's sqlite3 in a file of the same schema, and checks nothing.
 """
 
 import random

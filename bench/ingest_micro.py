@@ -1,9 +1,10 @@
-"""What the pipeline costs a message, stage by stage: `python -m bench.ingest_micro [--store URL]`.
+"""The cost of a message in the pipeline, stage by stage: `python -m bench.ingest_micro [--store URL]`.
 
 With an address: on that PostgreSQL database, which is migrated and holds nothing yet.
 
-CPU time of the loop's thread and of the writer's thread, microseconds a message; reading the JSON (`wire/device.py`) is
-a column of its own. One sensor after the other, so every message is of another connection.
+CPU time of the loop's thread and of the writer's thread, microseconds a message; reading the JSON
+(`wire/device/publish.py`) is a column of its own. One sensor after the other, so every message is of another
+connection.
 """
 
 import argparse
@@ -22,12 +23,14 @@ from tests.support import stores
 
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.services.ingest import pipeline as stages
-from tripline.services.ingest.pipeline import Frame, Pipeline
-from tripline.services.ingest.rejecting import RejectedLog
+from tripline.services.device_frames import Frame
+from tripline.services.ingest import acknowledgements
+from tripline.services.ingest.pipeline import Pipeline
+from tripline.services.ingest.rejected_log import RejectedLog
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
-from tripline.store.postgres import PostgresStore
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 SENSORS = 400
@@ -67,14 +70,16 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
     ]
     await store.write(lambda tx: tx.run(insert(tables.sensor), [_sensor(sensor_id) for sensor_id in sensors]))
     settings, ids = Ingest(), TimeIds(node=1, slot=run if url else None)
+    signals = support.LocalSignals()
     pipeline = Pipeline(
         store=store,
         settings=settings,
         scoring_grace_s=0,
         max_items=1000,
         ids=ids,
-        signals=support.LocalSignals(),
+        signals=signals,
         log=RejectedLog(store=store, settings=settings, ids=ids),
+        positions=PositionKeeper(store=store, signals=signals),
     )
     spent: dict[str, list[float]] = defaultdict(list)
     _watch(pipeline, store, spent)
@@ -92,7 +97,7 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
         if batch == SENSORS // size + 1:
             spent.clear()
         started = time.thread_time()
-        await pipeline.take_in(frames, now_ms=frames[-1][3])
+        await pipeline.take_in(frames, now_ms=frames[-1].received_ms)
         spent["loop"].append(time.thread_time() - started)
     await store.close()
     return {name: statistics.quantiles(seconds, n=10)[0] / size * 1e6 for name, seconds in spent.items()}
@@ -139,14 +144,14 @@ def _watch(pipeline: Any, store: Any, spent: dict[str, list[float]]) -> None:
     pipeline._check = awaited("check", pipeline._check)
     pipeline._place = timed("place", pipeline._place)
     pipeline._keep = awaited("keep", pipeline._keep)
-    stages.acknowledge = timed("acknowledge", support_acknowledge)
+    acknowledgements.acknowledge = awaited("acknowledge", _ACKNOWLEDGE)
     if isinstance(store, SqliteStore):
         store._writer.work = timed("writer", store._writer.work)  # type: ignore[method-assign]
     else:
         store._batches._work = timed("writer", store._batches._work)
 
 
-support_acknowledge = stages.acknowledge
+_ACKNOWLEDGE = acknowledgements.acknowledge
 
 if __name__ == "__main__":
     sys.exit(main())

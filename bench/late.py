@@ -10,6 +10,7 @@ Here on SQLite; `late_shared.py` does the same on PostgreSQL. Not here: devices,
 """
 
 import asyncio
+import random
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -26,10 +27,12 @@ from tests.support import stores
 
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.services.ingest.pipeline import Frame, Pipeline
-from tripline.services.ingest.rejecting import RejectedLog
+from tripline.services.device_frames import Frame
+from tripline.services.ingest.pipeline import Pipeline
+from tripline.services.ingest.rejected_log import RejectedLog
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.transactions import Store
 
 DEVICES: Final = 20
@@ -105,20 +108,23 @@ class _Run:
         settings = Ingest()
         self._batch = settings.batch
         ids = TimeIds(node=1, slot=1 if store.shared else None)
+        signals = support.LocalSignals()
         self._pipeline = Pipeline(
             store=store,
             settings=settings,
             scoring_grace_s=0,
             max_items=1000,
             ids=ids,
-            signals=support.LocalSignals(),
+            signals=signals,
             log=RejectedLog(store=store, settings=settings, ids=ids),
+            positions=PositionKeeper(store=store, signals=signals),
         )
         # Live samples run ahead of the clock in this load: they begin days ago.
         begin_ms = _now_ms() // STEP_MS * STEP_MS - 30 * 86_400_000
         sensors = [SensorId(f"00000000-0000-11ef-8000-{number:012x}") for number in range(1000, 1000 + DEVICES)]
         self._devices = [_Device(support.FakeSource(each), begin_ms, begin_ms + STEP_MS // 2) for each in sensors]
         self._new = 0
+        self._chance = random.Random(1)
 
     async def all(self, rounds: int) -> tuple[list[dict[str, float]], int]:
         """Messages a second of each kind, round by round; how many are stored."""
@@ -135,10 +141,11 @@ class _Run:
         return found, kept
 
     async def _round(self) -> dict[str, float]:
-        """Kinds take turns batch by batch, so what disturbs the machine disturbs all of them."""
+        """Kinds take turns batch by batch, so what disturbs the machine disturbs all of them; in a new order each time,
+        for a batch pays for what the one before left to write."""
         spent = dict.fromkeys(KINDS, 0.0)
         for number in range(BATCHES):
-            for kind in KINDS:
+            for kind in self._chance.sample(KINDS, len(KINDS)):
                 frames = self._frames(kind, number)
                 started = time.perf_counter()
                 await self._take_in(frames)
@@ -154,7 +161,7 @@ class _Run:
         now_ms = _now_ms()
         self._new += 0 if kind == TWICE else self._batch
         return [
-            (device.source, support.TOPIC, next(bodies), now_ms, 1, None)
+            Frame(device.source, support.TOPIC, next(bodies), now_ms, token=1)
             for device in (self._devices[place % DEVICES] for place in range(self._batch))
         ]
 

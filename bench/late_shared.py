@@ -6,7 +6,7 @@ from bench import late, shared
 from bench.table import Figure
 
 from tripline.store import migrate
-from tripline.store.postgres import PostgresStore
+from tripline.store.database.postgres import PostgresStore
 
 
 def measure(quick: bool) -> list[Figure]:

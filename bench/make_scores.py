@@ -18,7 +18,7 @@ from sqlalchemy.schema import CreateIndex
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
-from tripline.store import sqlite
+from tripline.store.database import sqlite
 from tripline.store.tables import account, company, driving_score, metadata, vehicle
 
 DATA = Path(__file__).parent / "data"

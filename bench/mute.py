@@ -13,10 +13,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from bench.device_channel import disk
 from bench.table import Figure
 
@@ -24,16 +24,17 @@ from tripline import config
 from tripline.adapters.signals_local import LocalSignals
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_http import HttpWebhooks
-from tripline.app import now_ms
+from tripline.clock import now_ms
 from tripline.domain import companies
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
 from tripline.observe import SIGNAL_PUSH_DUE
 from tripline.services.push.pusher import Pusher
-from tripline.store import companies as company_rows
-from tripline.store import migrate, outbox
-from tripline.store.outbox import Waiting
-from tripline.store.sqlite import SqliteStore
+from tripline.store import migrate
+from tripline.store.database.sqlite import SqliteStore
+from tripline.store.fleet import companies as company_rows
+from tripline.store.push import outbox
+from tripline.store.push.outbox import Waiting
 from tripline.store.transactions import Store
 
 MESSAGES, QUICK_MESSAGES = 1_000, 100
@@ -91,7 +92,7 @@ async def _company(store: Store, ids: TimeIds, name: str, address: str) -> Compa
     company_id = CompanyId(ids.next(now_ms=now_ms()))
     details = companies.details(name=name, pic_name="Kim", pic_email=f"kim@{name}.example", notify_host=address)
     new = Company(
-        **asdict(details),
+        **msgspec.structs.asdict(details),
         id=company_id,
         created_ms=now_ms(),
         service_type=name,

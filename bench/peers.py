@@ -165,7 +165,7 @@ def tripline(
     cores: str = str(SERVER_CORE),
 ) -> Iterator[Server]:
     """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL` unless the variables name
-    another store. Without roles: all. A role that has no such door has port 0, or no address."""
+    another store. Without roles: all. A role that has no such listener has port 0, or no address."""
     install_tripline()
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     command = [str(SERVED), "-m", "tripline", "serve", "--data", str(folder), *(f"--role={each}" for each in roles)]

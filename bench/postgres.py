@@ -1,7 +1,7 @@
 """Row 16: PostgreSQL, Tripline with all roles and the devices on the same two cores.
 
 Five thousand TLS devices publish 5,000 messages a second for ten minutes, each durable in PostgreSQL before its PUBACK;
-twenty more drive recorded drives, whose scores are waited for. Then the rate goes up by steps, each with devices of its
+twenty more drive recorded drives and wait for scores. Then the rate goes up by steps, each with devices of its
 own, until it is not kept: a message in fifty is late by more than it should, is not sent, or waits a second for its
 PUBACK. Beside it, in the same run, what PostgreSQL takes of the same rows by COPY in transactions of the same size.
 

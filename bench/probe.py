@@ -1,4 +1,5 @@
-"""Devices that publish all the time over TLS, and what each waits for its PUBACKs: what others do to the device door.
+"""Devices that publish all the time over TLS, and what each waits for its PUBACKs: what others do to the device
+listener.
 
 Not here: how many messages a server takes (`device_channel.py`).
 """

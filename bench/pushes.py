@@ -3,8 +3,8 @@
 A thousand TLS devices publish 5,000 messages a second; every fifth is of a sensor whose company wants them. In turn:
 nobody wants any; one receiver gets the thousand; a hundred receivers get ten each a second, and of these ten are dead
 (nobody listens at five, five take the request and never answer). Ingest's rate is compared with that of the round's
-first load. Receivers share the generator's core. What the living have to get, they have to get during the load; the
-rest is waited for, and must come once.
+first load. Receivers share the generator's core. The living must get theirs during the load. We wait for the rest,
+which must come once.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ ROUNDS, SECONDS = 3, 10.0
 QUICK_ROUNDS, QUICK_SECONDS = 1, 5.0
 WARMUP_S = 1.0
 DRAIN_S = 30.0
-"""How long what is late is waited for."""
+"""How long we wait for late messages."""
 ROW = "14 1,000 pushes/s beside 5,000 messages/s"
 
 

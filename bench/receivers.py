@@ -98,12 +98,12 @@ async def serve(taking: int, absent: int, mute: int) -> None:
     addresses = []
     with contextlib.ExitStack() as opened:
         for number in range(taking + absent + mute):
-            door = opened.enter_context(socket.socket())
-            door.bind(("127.0.0.1", 0))  # where nobody listens, the port is kept, and who dials is refused
-            addresses.append(f"http://127.0.0.1:{door.getsockname()[1]}/push")
+            listener = opened.enter_context(socket.socket())
+            listener.bind(("127.0.0.1", 0))  # where nobody listens, the port is kept, and who dials is refused
+            addresses.append(f"http://127.0.0.1:{listener.getsockname()[1]}/push")
             if not taking <= number < taking + absent:
                 answers = number < taking
-                await loop.create_server(lambda answers=answers: Peer(seen, answers=answers), sock=door)  # type: ignore[misc]
+                await loop.create_server(lambda answers=answers: Peer(seen, answers=answers), sock=listener)  # type: ignore[misc]
         print(json.dumps(addresses), flush=True)
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -8,6 +8,7 @@ Without a file: `bench/data/scores.db` (`make_scores.py`).
 import socket
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -16,20 +17,28 @@ from bench import make_scores
 
 from tripline import config
 from tripline.adapters.carrier_simulated import SimulatedCarrier
-from tripline.adapters.http_uvicorn import HttpDoors
+from tripline.adapters.http_uvicorn import HttpListeners
 from tripline.adapters.signals_local import LocalSignals
-from tripline.api.app import create_app
-from tripline.api.rim import Rim
+from tripline.adapters.webhook_addresses import AddressGuard
+from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.api import families
 from tripline.domain import ids
 from tripline.gateway.roster import Roster
+from tripline.http.application import create_app
+from tripline.http.rim import Rim
+from tripline.services.accounts import refresh_sessions
 from tripline.services.accounts.limits import Limits
-from tripline.services.carrier.batches import Batches
-from tripline.services.carrier.unpausing import Unpauser
-from tripline.services.passwords import Passwords
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.sessions import Client
+from tripline.services.accounts.tokens import Tokens
+from tripline.services.barrier import Barrier
+from tripline.services.lines.batches import Batches
+from tripline.services.lines.pauses import Unpauser
+from tripline.services.nodes import Node
+from tripline.services.push.trials import Trials
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.tokens import Tokens
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database.sqlite import SqliteStore
 
 
 def _now_ms() -> int:
@@ -39,8 +48,11 @@ def _now_ms() -> int:
 async def _serve(database: Path, user_id: str) -> None:
     tokens = Tokens(key=b"bench" * 16, settings=config.Tokens())
     store, maker, signals = SqliteStore(database), ids.TimeIds(node=1), LocalSignals()
+    node = Node(store=store, ids=maker, name="bench", roles="api")
+    settling = Barrier(store=store, node=node, signals=signals)
     carrier = SimulatedCarrier(store=store, clock=_now_ms)
     calls = Calls(store=store, devices=Roster(), settings=config.Rpc(), ids=maker, signals=signals, clock=_now_ms)
+    webhooks = HttpWebhooks(timeout_s=5.0, guard=AddressGuard(allow_private=True))
     rim = Rim(
         store=store,
         ids=maker,
@@ -49,18 +61,26 @@ async def _serve(database: Path, user_id: str) -> None:
         tokens=tokens,
         passwords=Passwords(config.Passwords()),
         limits=Limits(accounts=config.Accounts(), rest=config.Rest()),
-        carrier_actions=Batches(store=store, signals=signals, ids=maker, clock=_now_ms),
+        carrier_actions=Batches(store=store, settling=settling, signals=signals, ids=maker, clock=_now_ms),
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
+        settling=settling,
         calls=calls,
         mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
+        trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
+        node=node,
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,
         heard_of=lambda sensor_id: None,
     )
-    door = socket.create_server(("127.0.0.1", 0))
-    token = tokens.access(user_id=user_id, email="bench", authority="COMPANY_ADMIN", now_ms=_now_ms())
-    print(door.getsockname()[1], token, flush=True)
-    await HttpDoors(create_app(rim), {"api": door}, tls=None, clock=_now_ms).run()
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = Client(agent="bench", address=None)
+    opened = partial(refresh_sessions.opened, user_id=user_id, tokens=tokens, client=client, now_ms=_now_ms())
+    session_id = (await store.write(opened)).session_id
+    token = tokens.access(
+        user_id=user_id, email="bench", authority="COMPANY_ADMIN", session_id=session_id, now_ms=_now_ms()
+    )
+    print(listener.getsockname()[1], token, flush=True)
+    await HttpListeners(create_app(families.FAMILIES, rim), {"api": listener}, tls=None, clock=_now_ms).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the rows of several processes stand on: PostgreSQL and a broker on the machine's own disk; who used how much.
+"""PostgreSQL and a broker on the machine's own disk for rows of several processes, and the CPU time of each process.
 
 Servers are those of the tests (`tests/support`), durable and as fast as they can be. Not here: Tripline's processes
 (`peers.py`), what store and broker reach without them (`alone.py`).
@@ -83,6 +83,7 @@ def admin_token(database: postgres.Cluster) -> str:
     """An access token of the fleet's administrator, once a server has made its key."""
     ((key,),) = database.run("SELECT value FROM secret WHERE name = 'token-key'", database=DATABASE)
     ((user_id,),) = database.run("SELECT id FROM account", database=DATABASE)
+    database.run(fleet.session_of(user_id), database=DATABASE)
     return fleet.admin_token(bytes(key), user_id)
 
 

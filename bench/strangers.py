@@ -1,4 +1,4 @@
-"""Strangers at an HTTP door: as many connections as one address may have, each of them a nuisance in one way.
+"""Strangers at an HTTP listener: as many connections as one address may have, each of them a nuisance in one way.
 
     python -m bench.strangers ATTACK HOST:PORT SECONDS CONNECTIONS
 

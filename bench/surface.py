@@ -23,7 +23,8 @@ from bench.companies import Fleet, Made
 from bench.device_channel import disk
 from bench.table import Figure, of_rounds
 
-from tripline.store import migrate, sqlite
+from tripline.store import migrate
+from tripline.store.database import sqlite
 
 LARGE: Final = Fleet(service_type="large", companies=50, vehicles=100_000, people=10_000, long=20_001)
 QUICK: Final = Fleet(service_type="large", companies=50, vehicles=50_000, people=5_000, long=20_001)
@@ -48,10 +49,10 @@ def operations(made: Made, *, far: int) -> list[Asked]:
     """Every page and number; of the long lists the first page, the page behind `far` rows, and searches."""
     number = made.numbers[min(far, len(made.numbers) - LIMIT)]
     rare = number[:-1]
-    own, lent = f"/company/{made.big}/vehicles", f"/company/{made.operator}/vehicles/delegated"
+    own, delegated = f"/company/{made.big}/vehicles", f"/company/{made.operator}/vehicles/delegated"
     found = [
         *_list("vehicles of a company", "big_admin", own, number, rare),
-        *_list("vehicles lent to the operator", "operator_admin", lent, number, rare),
+        *_list("vehicles delegated to the operator", "operator_admin", delegated, number, rare),
         *_list("vehicles of a director", "director", f"/director/{made.director}/vehicles", None, rare),
         *_list("sensors", "big_admin", "/sensors", f"SN-{number}", f"sn-{rare}"),
         *_list("sensors on no vehicle", "big_admin", "/sensors?mounted=false", None, None),

@@ -1,4 +1,4 @@
-"""What a benchmark returns and how it is shown: figures with a gate and a stretch, a table, a result file.
+"""The result of a benchmark: figures with a gate and a stretch, printed as a table, written to a file.
 
 Every module of a row has `measure(quick: bool) -> list[Figure]`; `__main__` runs them all. Figures are judged, never
 asserted: timings decide no test.

@@ -5,10 +5,12 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import pytest
 
-from tests.support import databases, logs
+from tests.support import databases, launcher, logs
 
 pytest_plugins = ("tests.support.store_runs",)
 
@@ -17,9 +19,23 @@ LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "f
 
 
 def pytest_configure() -> None:
-    """Let what tests start be interrupted, also where a shell in the background had tests ignore it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let what tests start be interrupted, also where a shell in the background had tests ignore it. Nothing that is
+    imported or collected becomes garbage, so nobody looks for it until there are tests.
+
+    The handler is one of our own: in place of Python's, `asyncio.run` puts one that names the task, and when that is
+    taken out again Python writes the task and its result into an error that nobody sees, megabytes after some tests.
+    """
+    gc.disable()
+    signal.signal(signal.SIGINT, _interrupted)
+
+
+def pytest_unconfigure() -> None:
+    """End what starts servers."""
+    launcher.close()
+
+
+def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
+    signal.default_int_handler(number, frame)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,6 +48,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return item.path not in slow, LONG_FIRST.index(folder) if folder in LONG_FIRST else len(LONG_FIRST)
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Have no later look for garbage walk through what was imported and collected: a million objects that stay."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,13 +79,15 @@ def _no_process_left_behind() -> Iterator[None]:
 
 def _children() -> set[str]:
     """Processes that this one started, ended or not, with their command lines (Linux only; elsewhere none)."""
+    to_the_end = (databases.pid(), launcher.pid())  # they serve this process
     while True:
         try:
             return {
                 f"{child} {' '.join(Path(f'/proc/{child}/cmdline').read_text().split(chr(0)))}"
-                for thread in Path(f"/proc/{os.getpid()}/task").glob("*/children")
+                for parent in (os.getpid(), launcher.pid())
+                for thread in Path(f"/proc/{parent}/task").glob("*/children")
                 for child in thread.read_text().split()
-                if int(child) != databases.pid()  # it serves this process to its end
+                if int(child) not in to_the_end
             }
         except (FileNotFoundError, ProcessLookupError):
             continue  # a thread or process ended while it was looked at: look again at all of them

@@ -1,10 +1,10 @@
-"""The program: opens what it needs, starts and stops the parts in order, and reads the clock, alone of all.
+"""The program: opens what it needs, starts and stops the parts in order.
 
 Starting order: what can fail at once comes first (settings, data folder, certificate, ports, database), then the parts,
-then the doors open and one line says so. Stopping is the reverse: doors close, what was taken in is committed and
-acknowledged, the workers end where they are, the store closes.
+then the listeners open and one line says so. Stopping is the reverse: listeners close, what was taken in is committed
+and acknowledged, the workers end where they are, the store closes.
 
-Not here: which parts there are (`parts.py`), which adapters the settings choose (`outside.py`).
+Not here: which parts there are (`wiring.py`), which adapters the settings choose (`wiring_adapters.py`).
 """
 
 import asyncio
@@ -13,43 +13,28 @@ import gc
 import os
 import secrets
 import signal
-import socket
 import ssl
-import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
-import msgspec
+from msgspec.structs import replace
 
-from tripline import config_files, observe, outside, parts
-from tripline.adapters import data_folder, doors, http_uvicorn, tls_local
+from tripline import clock, config_files, numbering, observe, wiring, wiring_adapters
+from tripline.adapters import data_folder, http_uvicorn, listeners
 from tripline.adapters.http_bounds import Bounds
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
-from tripline.domain import ids
-from tripline.domain.refusals import Refusal
 from tripline.gateway.listener import DeviceListener
-from tripline.gateway.tls import TlsDoor, TlsShell
+from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
-from tripline.outside import Doors
-from tripline.parts import Parts
-from tripline.ports import Outage, Signals
-from tripline.services.nodes import Node
+from tripline.ports import Signals
 from tripline.services.readiness import Readiness
-from tripline.store import migrate
-from tripline.store import secrets as kept_secrets
+from tripline.store.database import keys as kept_secrets
 from tripline.store.transactions import Store
+from tripline.wiring import Server
+from tripline.wiring_adapters import Listeners
 
-TROUBLES: Final = (
-    data_folder.DataFolderError,
-    doors.DoorError,
-    tls_local.TlsError,
-    migrate.DatabaseError,
-    Outage,
-    Refusal,
-)
-"""What can stand in the way of a command; each says so in one line."""
 HTTPS_HANDSHAKE_S: Final = 15.0
 GOODBYE_S: Final = 0.5
 """An idle client reads our TLS goodbye only at its next request, so we do not wait for its answer."""
@@ -58,35 +43,30 @@ DRAIN_S: Final = 5.0
 _log = observe.logger("app")
 
 
-def now_ms() -> int:
-    """The clock: epoch ms."""
-    return time.time_ns() // 1_000_000
-
-
 async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
-    """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `TROUBLES`."""
+    """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `outside.TROUBLES`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
     async with contextlib.AsyncExitStack() as opened:
         opened.callback(data_folder.Hold(folder).release)
-        ways_in = Doors(config, opened)
-        store = outside.store(config, folder)
+        ways_in = Listeners(config, opened)
+        store = wiring_adapters.store(config, folder)
         opened.push_async_callback(store.close)
         # After the store: certificates without a database are what is left of an installation.
-        certificates = outside.certificates(config, folder, now_ms=now_ms())
-        others = outside.others(config, store=store, clock=now_ms, opened=opened)
-        maker = await ids_of(store)
-        node = node_of(store, maker, roles=",".join(config.roles))
+        certificates = wiring_adapters.certificates(config, folder, now_ms=clock.now_ms())
+        others = wiring_adapters.others(config, store=store, clock=clock.now_ms, opened=opened)
+        maker = await numbering.ids_of(store)
+        node = numbering.node_of(store, maker, roles=",".join(config.roles))
         await node.enter()
         opened.push_async_callback(node.leave)
-        signals = outside.signals(config)
-        ground = parts.Ground(store=store, ids=maker, signals=signals, clock=now_ms)
+        signals = wiring_adapters.signals(config)
+        ground = wiring.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
         shown = certificates if ways_in.shows_certificate else None
-        readiness = parts.readiness_of(
+        readiness = wiring.readiness_of(
             config, ground, others, folder=folder, certificate_end_ms=lambda: shown.ends_ms if shown else None
         )
-        made = parts.wired(
+        made = wiring.wired(
             config,
             ground,
             others,
@@ -96,14 +76,14 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             api_url=ways_in.api_url,
             readiness=readiness,
         )
-        make_topics = partial(outside.topics_made, config)
+        make_topics = partial(wiring_adapters.topics_made, config)
         await _run(made, ways_in, bounds, certificates, signals, readiness, make_topics=make_topics, announce=announce)
     _log.info("serve.stopped")
 
 
 async def _run(
-    made: Parts,
-    ways_in: Doors,
+    made: Server,
+    ways_in: Listeners,
     bounds: Bounds,
     certificates: ServedCertificates,
     signals: Signals,
@@ -112,21 +92,21 @@ async def _run(
     make_topics: Callable[[], Coroutine[Any, Any, None]],
     announce: Callable[[str], None],
 ) -> None:
-    """Start the parts, open the doors, wait for the signal to stop, and stop in order."""
+    """Start the parts, open the listeners, wait for the signal to stop, and stop in order."""
     tls = certificates.context
-    renew: parts.Worker = partial(certificates.run, now_ms)
+    renew: wiring.Worker = partial(certificates.run, clock.now_ms)
     stop = _stop_signal()
-    http = http_uvicorn.HttpDoors(
+    http = http_uvicorn.HttpListeners(
         made.http,
         ways_in.http,
         tls=partial(_inside_tls, tls) if ways_in.uses_https else None,
-        clock=now_ms,
+        clock=clock.now_ms,
         bounds=bounds,
     )
     if made.presence is not None:
         await made.presence.begin()
     async with asyncio.TaskGroup() as tasks:
-        carrying = tasks.create_task(outside.carry(signals))
+        carrying = tasks.create_task(signals.run())
         serving = tasks.create_task(http.run())
         taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
         pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
@@ -136,7 +116,7 @@ async def _run(
                 await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)
             await http.opened()
             await readiness.looked()
-            _collect_rarely()
+            _keep_for_good()
             readiness.opened()
             announce(ways_in.ready_line(certificates.material.ca))
             _log.info("serve.ready")
@@ -157,6 +137,7 @@ async def _run(
             pushing.cancel()
         for each in working:
             each.cancel()
+        await made.positions.finish()
         if made.presence is not None:
             await made.presence.finish()
         carrying.cancel()
@@ -165,39 +146,37 @@ async def _run(
 
 
 def _within_files(config: Config) -> tuple[Config, Bounds]:
-    """The settings with as many connections of devices as the system permits, and the bounds of the HTTP doors."""
+    """The settings with as many connections of devices as the system permits, and the bounds of the HTTP listeners."""
     takes_devices = config_files.does(config, "gateway")
-    wanted = doors.Shares(
+    wanted = listeners.Shares(
         devices=config.devices.max_connections if takes_devices else 0,
-        http_door=config.rest.connections,
-        http_doors=3 if config_files.does(config, "api") else 1,
+        http_listener=config.rest.connections,
+        http_listeners=3 if config_files.does(config, "api") else 1,
     )
-    shares = doors.allow(wanted)
+    shares = listeners.allow(wanted)
     if shares != wanted:
-        _log.warning("serve.few_files", devices=shares.devices, http_door=shares.http_door)
+        _log.warning("serve.few_files", devices=shares.devices, http_listener=shares.http_listener)
     bounds = Bounds(
-        connections=shares.http_door,
+        connections=shares.http_listener,
         address_connections=config.rest.address_connections,
         behind_proxy=config.behind_proxy,
     )
     if takes_devices:
-        config = msgspec.structs.replace(
-            config, devices=msgspec.structs.replace(config.devices, max_connections=shares.devices)
-        )
+        config = replace(config, devices=replace(config.devices, max_connections=shares.devices))
     return config, bounds
 
 
 def _inside_tls(
     context: ssl.SSLContext, make: http_uvicorn.Make
 ) -> tuple[http_uvicorn.Make, Callable[[], TlsShell | None]]:
-    """What makes the protocols of an HTTPS door's sockets, given what makes those inside of TLS; and which of them has
-    been at its handshake longest."""
+    """What makes the protocols of an HTTPS listener's sockets, given what makes those inside of TLS; and which of them
+    has been at its handshake longest."""
     turns = Turns(asyncio.get_running_loop())
-    door = TlsDoor(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)
-    return partial(TlsShell, door), door.longest
+    listener = TlsListener(context, make, turns, handshake_s=HTTPS_HANDSHAKE_S, shutdown_s=GOODBYE_S, of_devices=False)
+    return partial(TlsShell, listener), listener.longest
 
 
-async def _open(listener: DeviceListener, ways_in: Doors, tls: ssl.SSLContext) -> None:
+async def _open(listener: DeviceListener, ways_in: Listeners, tls: ssl.SSLContext) -> None:
     """Let devices in."""
     if ways_in.devices is not None:
         await listener.start_on(ways_in.devices, tls)
@@ -205,14 +184,12 @@ async def _open(listener: DeviceListener, ways_in: Doors, tls: ssl.SSLContext) -
         await listener.start_on(ways_in.devices_plain, None)
 
 
-def _collect_rarely() -> None:
-    """Let the garbage collector look only for cycles that connections and requests leave behind.
-
-    What the program is made of stays for ever. A batch holds thousands of tuples for some milliseconds, none of them in
-    a cycle: with the usual threshold of 700 they would be walked over and over.
-    """
-    gc.collect()
+def _keep_for_good() -> None:
+    """Let the garbage collector look only for cycles that connections and requests leave behind: what the program is
+    made of stays for ever, with the few thousand objects that are rubbish by now. To look for these takes 0.1 s."""
     gc.freeze()
+    # A batch of messages holds thousands of tuples for some milliseconds, none of them in a cycle. With the usual 700
+    # they would be walked over and over.
     gc.set_threshold(50_000, 10, 10)
 
 
@@ -234,16 +211,3 @@ def _stop_signal() -> asyncio.Event:
 async def _signing_key(store: Store) -> bytes:
     fresh = secrets.token_bytes(64)
     return await store.write(lambda tx: kept_secrets.made_once(tx, "token-key", fresh))
-
-
-async def ids_of(store: Store, *, clock_sequence: int = 0) -> ids.TimeIds:
-    """The id maker of this installation. On a shared store it numbers nothing before it is in a slot (`node_of`);
-    otherwise a command beside the server takes a clock sequence of its own."""
-    fresh = secrets.token_bytes(6)
-    node = await store.write(lambda tx: kept_secrets.made_once(tx, "node", fresh))
-    return ids.TimeIds(node=int.from_bytes(node), clock_sequence=0 if store.shared else clock_sequence)
-
-
-def node_of(store: Store, maker: ids.TimeIds, *, roles: str) -> Node:
-    """This process among those that share the store."""
-    return Node(store=store, ids=maker, name=f"{socket.gethostname()}:{os.getpid()}", roles=roles)

@@ -1,7 +1,8 @@
 """Every setting: one frozen tree, each field with its meaning and default.
 
 Order: TOML file (`--config`), then `TRIPLINE_<SECTION>_<NAME>` (top-level fields: `TRIPLINE_<NAME>`), then flags.
-Unknown keys refuse to start. Each part is handed only its own branch. Reading all that is in `config_files.py`.
+Unknown keys refuse to start. Each part is handed only its own branch. Not here: reading all that (`config_files.py`),
+the numbers of scoring (`scoring/rules.py`).
 """
 
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+from tripline.scoring.rules import Harsh, Scoring
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
@@ -38,10 +41,11 @@ class Store(Section, frozen=True):
         int,
         Meta(ge=0, description="SQLite: free space on the data folder's disk below which the server is not ready, MiB"),
     ] = 512
+    history_days: Annotated[int, Meta(ge=1, le=36_500, description="how long history is kept, days")] = 1_095
 
 
 class Bus(Section, frozen=True):
-    """Customers' message bus (Kafka), and the buffer behind the device door."""
+    """Customers' message bus (Kafka), and the buffer behind the device listener."""
 
     url: Annotated[str, Meta(description="brokers, kafka://HOST:PORT,HOST:PORT; empty: no bus")] = ""
     group: Annotated[
@@ -97,7 +101,7 @@ class Bus(Section, frozen=True):
 
 
 class Tls(Section, frozen=True):
-    """Certificate of the device door and of HTTPS."""
+    """Certificate of the device listener and of HTTPS."""
 
     cert: Annotated[str, Meta(description="PEM chain; empty: made on first start, with its own CA")] = ""
     key: Annotated[str, Meta(description="PEM key of the certificate")] = ""
@@ -109,6 +113,17 @@ class Tokens(Section, frozen=True):
     access_s: Annotated[int, Meta(ge=1, description="life of an access token, seconds")] = 9_000
     refresh_s: Annotated[int, Meta(ge=1, description="life of a refresh token, seconds")] = 604_800
     issuer: Annotated[str, Meta(description="`iss` of every token")] = "tripline"
+
+
+class Sessions(Section, frozen=True):
+    """Sign-ins with a browser."""
+
+    idle_s: Annotated[
+        int, Meta(ge=60, description="a browser is signed out after so long without a request, to the minute, seconds")
+    ] = 28_800
+    longest_s: Annotated[
+        int, Meta(ge=60, description="a browser is signed out so long after its sign-in in any case, seconds")
+    ] = 604_800
 
 
 class Passwords(Section, frozen=True):
@@ -187,7 +202,7 @@ class Rest(Section, frozen=True):
     requests_per_minute: Annotated[
         int, Meta(ge=0, description="requests of one account in a minute, more are answered 429; 0: no limit")
     ] = 0
-    connections: Annotated[int, Meta(ge=16, le=100_000, description="open connections of each HTTP door")] = 2_048
+    connections: Annotated[int, Meta(ge=16, le=100_000, description="open connections of each HTTP listener")] = 2_048
     address_connections: Annotated[int, Meta(ge=1, description="those of one address (docs/limits.md)")] = 512
     import_mib: Annotated[int, Meta(ge=1, description="largest CSV file of a bulk registration, MiB")] = 64
     import_rows: Annotated[int, Meta(ge=1, description="most rows of a bulk registration")] = 200_000
@@ -201,7 +216,7 @@ class Rest(Section, frozen=True):
 
 
 class Devices(Section, frozen=True):
-    """The device door (MQTT 3.1.1)."""
+    """The device listener (MQTT 3.1.1)."""
 
     max_packet: Annotated[int, Meta(ge=1_024, description="largest publish body, bytes")] = 262_144
     max_items: Annotated[int, Meta(ge=1, description="largest number of items in one aggregate")] = 1_000
@@ -286,89 +301,21 @@ class Ingest(Section, frozen=True):
     ] = 100
 
 
-class Scoring(Section, frozen=True):
-    """Thresholds and constants of the score (`docs/scoring.md`)."""
-
-    min_distance_m: Annotated[float, Meta(ge=0, description="shortest scored trip, metres")] = 3_000.0
-    max_median_s: Annotated[float, Meta(gt=0, description="median sample interval must be under this, seconds")] = 5.0
-    default_limit_kmh: Annotated[
-        float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
-    ] = 110.0
-    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 500
-    overspeed_cap_ms: Annotated[
-        int, Meta(ge=1, description="longest time one sample over the limit stands for, ms")
-    ] = 5_000
-    tolerance: Annotated[
-        Literal["factor", "kotsa", "plus15"],
-        Meta(description="overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)"),
-    ] = "factor"
-    harsh_weight: Annotated[float, Meta(ge=0, description="weight of one harsh event per km")] = 0.45
-    overspeed_weight: Annotated[float, Meta(ge=0, description="weight of one second of overspeed per km")] = 0.04
-    accumulate: Annotated[Literal["pooled", "trip_mean"], Meta(description="how trips add up")] = "pooled"
-    grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
-        0.0
-    )
-
-
-ByCategory = tuple[float, float, float]
-"""One value each for cars (taxis and unknown vehicles too), buses and trucks."""
-
-
-class Harsh(Section, frozen=True):
-    """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
-
-    start: Annotated[ByCategory, Meta(description="sudden start from standing, km/h per second")] = (10.0, 8.0, 6.0)
-    acceleration_to_10: Annotated[
-        ByCategory, Meta(description="sudden acceleration from up to 10 km/h, km/h per second")
-    ] = (12.0, 8.0, 7.0)
-    acceleration_to_20: Annotated[
-        ByCategory, Meta(description="sudden acceleration from 10-20 km/h, km/h per second")
-    ] = (10.0, 7.0, 6.0)
-    acceleration_above_20: Annotated[
-        ByCategory, Meta(description="sudden acceleration from above 20 km/h, km/h per second")
-    ] = (8.0, 6.0, 5.0)
-    deceleration_to_30: Annotated[
-        ByCategory, Meta(description="sudden deceleration from up to 30 km/h, km/h per second")
-    ] = (14.0, 9.0, 8.0)
-    deceleration_to_50: Annotated[
-        ByCategory, Meta(description="sudden deceleration from 30-50 km/h, km/h per second")
-    ] = (15.0, 10.0, 8.0)
-    deceleration_above_50: Annotated[
-        ByCategory, Meta(description="sudden deceleration from above 50 km/h, km/h per second")
-    ] = (15.0, 12.0, 8.0)
-    stop: Annotated[ByCategory, Meta(description="sudden stop, km/h per second")] = (14.0, 9.0, 8.0)
-    standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
-        5.0
-    )
-    ignored_fixes: Annotated[int, Meta(ge=0, description="first fixes of a trip that give no rate")] = 3
-    rate_min_ms: Annotated[int, Meta(ge=1, description="shortest interval that gives a rate, ms")] = 500
-    rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
-    rate_limit_kmh_s: Annotated[float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per s")] = 36.0
-    full_threshold_ms: Annotated[
-        int, Meta(ge=1, description="over longer intervals the threshold shrinks in proportion, ms")
-    ] = 1_500
-    phase_edge_kmh_s: Annotated[
-        float, Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per s")
-    ] = 8.0
-    speed_window: Annotated[
-        int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
-    ] = 5
-
-
 class Log(Section, frozen=True):
     """Log lines."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="least severity written")] = "info"
     format: Annotated[Literal["text", "json"], Meta(description="text for people, json for machines")] = "text"
+    held_ms: Annotated[float, Meta(ge=0, description="log what holds the event loop so long, ms; 0: off")] = 0.0
 
 
 class Config(Section, frozen=True):
     """The whole tree."""
 
     data: Annotated[Path, Meta(description="data folder, made with mode 0700")] = Path("tripline-data")
-    host: Annotated[str, Meta(description="address every door listens on")] = "127.0.0.1"
+    host: Annotated[str, Meta(description="address every listener listens on")] = "127.0.0.1"
     api_port: Annotated[Port, Meta(description="REST; 0: pick one")] = 8080
-    analytics_port: Annotated[Port, Meta(description="REST, second door; 0: pick one")] = 9901
+    analytics_port: Annotated[Port, Meta(description="REST, second port; 0: pick one")] = 9901
     device_port: Annotated[Port, Meta(description="MQTTS; 0: pick one")] = 9900
     device_plain_port: Annotated[Port | None, Meta(description="MQTT without TLS, loopback only; unset: off")] = None
     https: Annotated[bool | None, Meta(description="serve HTTPS; unset: only when the host is not loopback")] = None
@@ -384,6 +331,7 @@ class Config(Section, frozen=True):
     bus: Bus = msgspec.field(default_factory=Bus)
     tls: Tls = msgspec.field(default_factory=Tls)
     tokens: Tokens = msgspec.field(default_factory=Tokens)
+    sessions: Sessions = msgspec.field(default_factory=Sessions)
     passwords: Passwords = msgspec.field(default_factory=Passwords)
     mail: Mail = msgspec.field(default_factory=Mail)
     accounts: Accounts = msgspec.field(default_factory=Accounts)

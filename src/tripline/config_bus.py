@@ -1,4 +1,4 @@
-"""What the settings of the message bus say together: brokers, topics, and what contradicts (`config.Bus`).
+"""Reads the settings of the message bus together: brokers, topics, contradictions (`config.Bus`).
 
 Not here: the settings one by one (`config.py`), the options of the client's library (`adapters/bus_kafka_options.py`).
 """
@@ -6,9 +6,10 @@ Not here: the settings one by one (`config.py`), the options of the client's lib
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tripline.config import Bus
 from tripline.domain import ids
@@ -24,8 +25,7 @@ class BusSettingError(Exception):
     """Settings of the bus that cannot be; the text is one line that names the setting and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """What a topic carries: a kind of message, and whose, when only one company can write to it."""
 
     kind: BusKind

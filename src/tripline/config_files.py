@@ -1,4 +1,4 @@
-"""How settings are read and shown: a TOML file, `TRIPLINE_*` variables and flags become one `config.Config`.
+"""Reads and shows settings: a TOML file, `TRIPLINE_*` variables and flags become one `config.Config`.
 
 The order is file, then variables, then flags; the last one that names a setting decides. What is not known refuses to
 start with one line that names the nearest known. Contradictions between settings are found here too (`verify`).
@@ -15,14 +15,13 @@ import types
 import typing
 import zoneinfo
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from tripline import config_bus
-from tripline.config import Config, Role, Section
+from tripline.config import Config, Role
 
 PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
@@ -42,8 +41,7 @@ class WrongSettingError(Exception):
     """A setting is unknown, unreadable or contradicts another one; the text is the one line to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """One leaf of the tree: `name` as in `store.url`, `variable` as in `TRIPLINE_STORE_URL`."""
 
     name: str
@@ -59,7 +57,7 @@ def settings() -> list[Setting]:
     return [*_leaves(Config, ""), *(leaf for name, section in sections() for leaf in _leaves(section, f"{name}."))]
 
 
-def sections() -> list[tuple[str, type[Section]]]:
+def sections() -> list[tuple[str, type[msgspec.Struct]]]:
     """Name and type of every section."""
     return [(field.name, field.type) for field in msgspec.structs.fields(Config) if _is_section(field.type)]
 
@@ -155,7 +153,7 @@ def is_loopback(host: str) -> bool:
 
 
 def uses_https(config: Config) -> bool:
-    """Whether the HTTP doors speak HTTPS: as set, otherwise exactly when the host is not loopback."""
+    """Whether the HTTP listeners speak HTTPS: as set, otherwise exactly when the host is not loopback."""
     if config.https is None:
         return not is_loopback(config.host)
     return config.https
@@ -234,7 +232,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def _leaves(section: type[Section], prefix: str) -> list[Setting]:
+def _leaves(section: type[msgspec.Struct], prefix: str) -> list[Setting]:
     hints = typing.get_type_hints(section, include_extras=True)
     found = []
     for field in msgspec.structs.fields(section):
@@ -301,7 +299,7 @@ def _nearest(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and not isinstance(kind, types.GenericAlias) and issubclass(kind, Section)
+    return isinstance(kind, type) and not isinstance(kind, types.GenericAlias) and issubclass(kind, msgspec.Struct)
 
 
 def _path(kind: type, value: Any) -> Any:

@@ -3,10 +3,12 @@
 A log event or metric that is not declared here does not exist. No tokens, passwords or positions in any of them.
 """
 
+import contextlib
 import logging
 import sys
 import time
-from typing import Any, Final, TextIO
+from collections.abc import Iterator
+from typing import Any, Final, TextIO, cast
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
@@ -26,8 +28,14 @@ SIGNAL_COMPANY_CHANGED: Final = "company.changed"
 """A company was changed or deleted; the detail is its id. What it wants pushed is read again."""
 SIGNAL_PUSH_DUE: Final = "push.due"
 """A message was put into the outbox for a customer's server; the pusher looks."""
+SIGNAL_IMPORT_DUE: Final = "import.due"
+"""A draft of an import waits to be checked or registered; a worker looks."""
 SIGNAL_MAIL_DUE: Final = "mail.due"
 """A mail was put into the outbox; the postman looks."""
+SIGNAL_EXPORT_DUE: Final = "export.due"
+"""Somebody asked for an export; the detail is its id. Whoever makes exports looks."""
+SIGNAL_VEHICLES_MOVED: Final = "vehicle.moved"
+"""Newer positions were written; the detail are the ids of vehicles, with blanks between. Who shows them reads them."""
 SIGNAL_RESYNC: Final = "resync"
 """Hints may have been lost; whoever believes something that hints would have corrected reads it again."""
 SIGNAL_SESSION_BEGAN: Final = "device.session_began"
@@ -42,7 +50,7 @@ SIGNAL_DEVICE_SENT: Final = "device.sent"
 """What became of such a message; the detail is the node that asked, the message's number, and the outcome."""
 
 EVENTS: Final[dict[str, str]] = {
-    "serve.ready": "every door is open",
+    "serve.ready": "every listener is open",
     "health.failing": "`/health/ready` answers 503 from now on; which check failed, and why",
     "health.failed": "an unexpected error while readiness was looked at; a bug",
     "health.well": "`/health/ready` answers 200 again",
@@ -68,7 +76,8 @@ EVENTS: Final[dict[str, str]] = {
     "account.login_failed": "wrong credentials",
     "account.login_throttled": "an attempt at a password was not made: too many failed before it",
     "account.refresh_reused": "a refresh token was used again after its time; its session was ended",
-    "accounts.failed": "expired sessions, links and parked mails could not be removed; tried again later",
+    "imports.failed": "an unexpected error while a draft was checked or registered; its owner is told; a bug",
+    "accounts.failed": "expired sessions, links, drafts and parked mails could not be removed; tried again later",
     "mail.failed": "a mail could not be sent and will be tried again",
     "mail.parked": "a mail is not tried any more; `tripline doctor` counts them",
     "push.failed": "messages to a customer's server could not be delivered and will be tried again; how many",
@@ -78,16 +87,22 @@ EVENTS: Final[dict[str, str]] = {
     "push.unconfirmed_forgotten": "too many messages were never confirmed; the oldest were forgotten, so many",
     "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
     "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
+    "export.done": "a file was made of a list; which list, and its rows",
+    "export.cancelled": "a file was being made of a list that its owner wants no more, or that another process took",
+    "export.refused": "a file of a list cannot be made, for its owner may not see the list any more; the refusal",
+    "export.failed": "an unexpected error while a file was made of a list; a bug",
     "presence.failed": "who is connected could not be written down; tried again",
+    "live.failed": "an unexpected error while positions of vehicles were written; tried again; a bug",
+    "live.outage": "positions of vehicles could not be written; nothing is lost, it is tried again",
     "rpc.failed": "calls that are overdue or old could not be ended or forgotten; tried again",
-    "parts.made": "a week of a table has its part from now on (PostgreSQL)",
-    "parts.dropped": "a week of rejected messages was dropped as a whole (PostgreSQL)",
-    "parts.failed": "a part of a table could not be made or dropped without holding others up; tried again",
+    "partitions.made": "a week of a table has its partition from now on (PostgreSQL)",
+    "partitions.dropped": "a week of rejected messages was dropped as a whole (PostgreSQL)",
+    "partitions.failed": "a partition could not be made or dropped without holding others up; tried again",
     "carrier.away": "the carrier did not answer in time, or not understandably; the pause of a line may be asked again",
     "bus.away": "brokers cannot be reached or do not answer; the code of the client's library says how; it tries again",
     "bus.refused": "brokers refuse us: certificate, name and password, or rights; the code says which",
     "bus.back": "brokers answer again",
-    "bus.topic_missing": "a topic is not there, or we may not see it; it is looked for again",
+    "bus.topic_missing": "a topic does not exist, or we may not see it; we look again",
     "bus.topics_not_made": "topics of ours could not be looked at or made; the reason says why; it tries again",
     "bus.assigned": "partitions came to this member of the consumer group; how many it has now",
     "bus.revoked": "partitions went to other members of the group; how many it has now",
@@ -108,19 +123,23 @@ EVENTS: Final[dict[str, str]] = {
     "node.unsettled": "a process did not say in time that it acts on a change that was just answered; once it reaches"
     " the store it does so within seconds",
     "session.ended": "devices' sessions ended that another process ended or took over while no hint came; how many",
+    "loop.held": "the event loop came late; for how long, what most of the time went to, and the line that was seen"
+    " most often meanwhile (setting `log.held_ms`)",
     "tls.own_certificate": "gateways that share a store need one certificate: set tls.cert and tls.key",
     "tls.renewed": "new handshakes get a new certificate; days until the first of those in use ends",
     "tls.not_renewed": "a certificate could not be renewed, or a changed one not be used; the former stays in use",
     "tls.authority_ends": "our own authority ends, and its successor is in ca.crt: give that to devices; days left",
     "tls.failed": "an unexpected error while certificates were looked after; those in use stay; a bug",
     "signal.away": "other processes are not heard or told for now, and why; everything is read again afterwards",
-    "signal.failed": "a listener of a hint failed; the others were told; a bug",
+    "signal.failed": "a listener of a hint failed; the others got it; a bug",
     "request.outage": "a request was answered 503, and why: something that it needs is away or damaged",
-    "http.limit": "a peer of an HTTP door met a bound (docs/limits.md); which, how often, the address",
-    "serve.few_files": "the system permits fewer open files than the settings ask for; who gets how many",
+    "http.limit": "a peer of an HTTP listener met a bound (docs/limits.md); which, how often, the address",
+    "serve.few_files": "the system permits fewer open files than the settings ask for; how they are shared",
     "request.failed": "an unexpected error answered 500; a bug",
 }
 """Log event names and when they are written."""
+FORMER_EVENTS: Final = {f"partitions.{did}": f"parts.{did}" for did in ("made", "dropped", "failed")}
+"""Names that changed since the last version: their lines carry the former one as `formerly`, until the next version."""
 
 FRAMES: Final = Counter("tripline_ingest_frames_total", "Device publishes taken in, by kind", ["kind"])
 REJECTS: Final = Counter("tripline_ingest_rejected_total", "Messages that could not be used, by reason", ["reason"])
@@ -129,8 +148,8 @@ DEVICES: Final = Gauge("tripline_device_sessions", "Live device sessions")
 DISCONNECTS: Final = Counter("tripline_device_disconnects_total", "Device sessions that ended, by reason", ["reason"])
 CONNECTIONS: Final = Gauge(
     "tripline_connections",
-    "Open connections, by door; those of devices also before they are admitted: api, analytics, health, device",
-    ["door"],
+    "Open connections, by listener; those of devices also before they are admitted: api, analytics, health, device",
+    ["listener", "door"],
 )
 DISK_FREE: Final = Gauge("tripline_disk_free_bytes", "Free space on the disk of the data folder, bytes")
 CERTIFICATE_ENDS: Final = Gauge(
@@ -178,6 +197,16 @@ BUS_WRITTEN: Final = Counter("tripline_bus_written_total", "Messages written to 
 REQUEST_SECONDS: Final = Histogram(
     "tripline_http_request_seconds", "Duration of one request, seconds", ["route", "status"]
 )
+LOOP_LAG: Final = Histogram(
+    "tripline_loop_lag_seconds",
+    "How late the event loop turns, every 10 ms, seconds; empty unless `log.held_ms` is set",
+    buckets=(0.001, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0),
+)
+
+
+def connections_of(listener: str) -> Gauge:
+    """The connections of one listener. Its name is also under the label's former name, until the next version."""
+    return CONNECTIONS.labels(listener=listener, door=listener)
 
 
 LASTING: Final = frozenset(
@@ -186,12 +215,14 @@ LASTING: Final = frozenset(
         "push.outage",
         "bus.outage",
         "presence.failed",
+        "live.failed",
+        "live.outage",
         "rpc.failed",
         "score.failed",
         "trip.failed",
         "erase.failed",
         "accounts.failed",
-        "parts.failed",
+        "partitions.failed",
         "node.away",
         "store.checkpoint_failed",
         "request.outage",
@@ -228,6 +259,41 @@ def _seldom(_logger: Any, method: str, event: EventDict) -> EventDict:
     return event
 
 
+def _formerly(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Add the name that the event had in the version before: people look for it, programs filter by it."""
+    former = FORMER_EVENTS.get(event.get("event", ""))
+    if former is not None:
+        event["formerly"] = former
+    return event
+
+
+class _Lines:
+    """A stream for log lines. Work goes on without a line that the stream does not take, such as one on a full disk."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_cut = False
+
+    def write(self, text: str) -> int:
+        """Write the text, on a line of its own behind one that was cut off."""
+        with self._without_trouble():
+            self._stream.write(f"\n{text}" if self._is_cut else text)
+            self._is_cut = False
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        with self._without_trouble():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _without_trouble(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._is_cut = True
+
+
 def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default stderr): key=value text for people, JSON lines for machines."""
     renderer: Processor = (
@@ -236,6 +302,7 @@ def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None
     structlog.configure(
         processors=[
             _seldom,
+            _formerly,
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -243,7 +310,7 @@ def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lines(stream or sys.stderr))),
         cache_logger_on_first_use=True,
     )
 

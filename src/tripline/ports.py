@@ -1,13 +1,14 @@
 """Every seam between Tripline and what can be replaced, on one page.
 
-An adapter is a file in `adapters/` (or `store/` for the store), named only in `outside.py` and `app.py`, and passes the
-contract suite of its port in `tests/contract/`.
+An adapter is a file in `adapters/` (or `store/` for the store), named only in `wiring_adapters.py` and `app.py`, and
+passes the contract suite of its port in `tests/contract/`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+import msgspec
 
 from tripline.domain.ids import RowNo, SensorId
 
@@ -58,6 +59,9 @@ class Signals(Protocol):
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
         """Call the listener (on the event loop, quickly) with the detail of each hint."""
 
+    async def run(self) -> None:
+        """Let hints pass between processes, where there are several, until cancelled; what waits then is still sent."""
+
 
 class Source(Protocol):
     """Where frames came from, and whom to tell when they are durable. Implemented by the gateway's connection."""
@@ -72,7 +76,7 @@ class Source(Protocol):
 
 
 class Intake(Protocol):
-    """The door of the ingest pipeline, offered to the gateway."""
+    """The listener of the ingest pipeline, offered to the gateway."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
@@ -131,8 +135,7 @@ class Devices(Protocol):
         """Send a message at QoS 1, or less when the device asked for less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(msgspec.Struct, frozen=True):
     """A request to a customer's server."""
 
     url: str
@@ -148,20 +151,29 @@ UNANSWERED: Final = "The server took the message and did not answer."
 
 
 class WebhookUnansweredError(WebhookFailedError):
-    """The server took the connection and the whole request; neither a byte nor the end came in time (push.md M1)."""
+    """The server took the connection and the whole request; neither a byte nor the end came in time (spec/push M1)."""
 
     def __init__(self) -> None:
         super().__init__(UNANSWERED)
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(msgspec.Struct, frozen=True):
     """How to send to a server that takes messages and never answers: go on early, and listen on."""
 
     place_s: float
-    """How long an answer is waited for once the whole request is written."""
+    """How long to wait for an answer once the whole request is written."""
     heard: Callable[[int], None]
     """Called on the event loop with the status of an answer that comes later, within the usual time."""
+
+
+class WebhookReply(msgspec.Struct, frozen=True):
+    """What a customer's server answered, for somebody who wants to see it."""
+
+    status: int
+    took_ms: int
+    """From the request to its status line."""
+    start: bytes
+    """How the body begins, 1,000 bytes at most."""
 
 
 class WebhookSender(Protocol):
@@ -173,9 +185,11 @@ class WebhookSender(Protocol):
         Raises `WebhookFailedError`, of which `WebhookUnansweredError` is one.
         """
 
+    async def ask(self, webhook: Webhook) -> WebhookReply:
+        """The answer, as somebody wants to see it. Raises as `post`."""
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+
+class Letter(msgspec.Struct, frozen=True):
     """A mail to send: plain text, one recipient."""
 
     recipient: str
@@ -220,18 +234,17 @@ class BusMessage(NamedTuple):
     """When it was written, epoch ms; 0 when nobody said so."""
 
 
-BusPart: TypeAlias = tuple[str, int]
+BusPartition: TypeAlias = tuple[str, int]
 """Topic and partition."""
 
 
-@dataclass(frozen=True, slots=True)
-class BusBatch:
+class BusBatch(msgspec.Struct, frozen=True):
     """Messages, those of a partition in their order. It goes back to the reader that it came from."""
 
     messages: Sequence[BusMessage]
     number: int
     """The reader's own: which batch this is, also with fewer messages."""
-    marks: Mapping[BusPart, tuple[int, int]]
+    marks: Mapping[BusPartition, tuple[int, int]]
     """The reader's own: since when each partition is its, and where it goes on behind this batch."""
     came: bool = False
     """Whether it is the first with messages of a partition that came to this reader: others may have stored them."""
@@ -254,7 +267,7 @@ class BusReader(Protocol):
     def done(self, batch: BusBatch) -> None:
         """The batch is stored: the group goes on behind it, once those read before it are done. Cheap, never blocks."""
 
-    def skip(self, offsets: Mapping[BusPart, int]) -> None:
+    def skip(self, offsets: Mapping[BusPartition, int]) -> None:
         """What lies before these offsets is stored: go on there. Cheap, never blocks."""
 
     def explain(self, doing: Callable[[], str]) -> None:
@@ -307,7 +320,7 @@ class BusWriter(Protocol):
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits that who sends should stop for now."""
+        """Whether so much waits that senders should stop for now."""
 
     @property
     def away(self) -> bool:

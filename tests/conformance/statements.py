@@ -34,7 +34,7 @@ ROUTED: Final = {"exchange", "open"}
 """Files whose tests need a namespace that routes."""
 
 CLIENT: Final = "asks it of clients"
-WEBSOCKET: Final = "the device door speaks TLS over TCP (interface specification, Device channel), not WebSocket"
+WEBSOCKET: Final = "the device listener speaks TLS over TCP (spec/interface, Device channel), not WebSocket"
 _FORBIDDEN: Final = "bytes:test_forbidden_bytes_name_the_broken_rule"
 _FORMS: Final = "bytes:test_packet_becomes_the_standards_bytes_and_back"
 _REFUSED: Final = "session:test_connect_that_no_one_need_be_asked_about_is_refused"

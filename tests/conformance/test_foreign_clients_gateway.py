@@ -1,4 +1,4 @@
-"""Clients that others wrote speak to the device door over TLS, trusting its authority."""
+"""Clients that others wrote speak to the device listener over TLS, trusting its authority."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ def mosquitto(command, tls, host, port, user_name, *more):
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
 def test_mosquitto_pub_publishes(tls, qos):
-    required.need("mosquitto_pub", "mosquitto_pub against the device door")
+    required.need("mosquitto_pub", "mosquitto_pub against the device listener")
 
     def talk(host, port):
         return mosquitto("mosquitto_pub", tls, host, port, USER, "-t", TRE, "-m", "hello", "-q", str(qos))
@@ -133,7 +133,7 @@ def test_mosquitto_pub_publishes(tls, qos):
     [(STRANGER, 5, "not authorised"), ("", 4, "bad user name or password")],
 )
 def test_mosquitto_pub_is_refused_with_the_right_code(tls, user_name, code, words):
-    required.need("mosquitto_pub", "mosquitto_pub against the device door")
+    required.need("mosquitto_pub", "mosquitto_pub against the device listener")
 
     def talk(host, port):
         return mosquitto("mosquitto_pub", tls, host, port, user_name, "-t", TRE, "-m", "hello", "-q", "1")
@@ -145,7 +145,7 @@ def test_mosquitto_pub_is_refused_with_the_right_code(tls, user_name, code, word
 
 
 def test_mosquitto_sub_receives_a_request(tls):
-    required.need("mosquitto_sub", "mosquitto_sub against the device door")
+    required.need("mosquitto_sub", "mosquitto_sub against the device listener")
 
     def talk(host, port):
         wait = ["-t", REQUESTS + "+", "-q", "1", "-C", "1", "-W", str(LIMIT_S), "-v"]
@@ -163,7 +163,7 @@ def mqtt_js(tls, host, port, user_name):
 
 
 def test_mqtt_js_subscribes_and_publishes_at_every_qos(tls):
-    required.need((JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the device door")
+    required.need((JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the device listener")
 
     result = against_gateway(tls, lambda host, port: mqtt_js(tls, host, port, USER), expected=3)
 
@@ -172,7 +172,7 @@ def test_mqtt_js_subscribes_and_publishes_at_every_qos(tls):
 
 @pytest.mark.parametrize(("user_name", "code"), [(STRANGER, 5), ("", 4)])
 def test_mqtt_js_is_refused_with_the_right_code(tls, user_name, code):
-    required.need((JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the device door")
+    required.need((JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the device listener")
 
     result = against_gateway(tls, lambda host, port: mqtt_js(tls, host, port, user_name))
 

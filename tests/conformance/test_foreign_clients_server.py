@@ -52,8 +52,8 @@ def need(client: str) -> None:
         required.need((foreign.JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the server")
 
 
-def door_of(server: servers.Running) -> foreign.Door:
-    return foreign.Door(server.device_host, server.device_port, server.ca)
+def listener_of(server: servers.Running) -> foreign.Listener:
+    return foreign.Listener(server.device_host, server.device_port, server.ca)
 
 
 def microtrips(count: int) -> list[bytes]:
@@ -87,7 +87,7 @@ def test_microtrips_of_a_foreign_client_are_read_back_once_each(served, request,
     server, company = served
     one = company.vehicle_with_sensor(list(CLIENTS).index(name) * 10 + qos)
 
-    client = CLIENTS[name](door_of(server), one.token, qos)
+    client = CLIENTS[name](listener_of(server), one.token, qos)
     for body in microtrips(FEW):
         client.feed(body)
     acknowledged = client.finish()
@@ -123,7 +123,7 @@ def test_mosquitto_is_refused_with_the_right_code(served, program, user_name, co
     server, _ = served
     what = ["-m", "hello", "-q", "1"] if program == "mosquitto_pub" else ["-C", "1"]
 
-    command = foreign.mosquitto_command(program, door_of(server), user_name, "-t", foreign.TOPIC, *what)
+    command = foreign.mosquitto_command(program, listener_of(server), user_name, "-t", foreign.TOPIC, *what)
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
 
     assert (done.returncode, done.stdout) == (code, "")
@@ -135,7 +135,7 @@ def test_mqtt_js_is_refused_with_the_right_code(served, user_name, code):
     need("mqtt.js")
     server, _ = served
 
-    command = foreign.mqtt_js_command(door_of(server), user_name, 1)
+    command = foreign.mqtt_js_command(listener_of(server), user_name, 1)
     done = subprocess.run(
         command, cwd=foreign.JS, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S
     )
@@ -152,7 +152,7 @@ def test_everything_acknowledged_to_a_foreign_client_outlives_a_stop_and_a_kill(
         server = opened.enter_context(servers.serving(tmp_path / "data"))
         company = opened.enter_context(fleet.Company(server.api, server.data))
         by_qos = {qos: company.vehicle_with_sensor(qos) for qos in (1, 2)}
-        clients = {qos: CLIENTS[name](door_of(server), one.token, qos) for qos, one in by_qos.items()}
+        clients = {qos: CLIENTS[name](listener_of(server), one.token, qos) for qos, one in by_qos.items()}
         for client in clients.values():
             opened.callback(client.end)
         streams = {qos: Stream(client) for qos, client in clients.items()}
@@ -160,7 +160,7 @@ def test_everything_acknowledged_to_a_foreign_client_outlives_a_stop_and_a_kill(
         for part, end in ((1, servers.Running.stop), (2, servers.Running.kill)):
             until(lambda part=part: all(stream.fed >= part * MANY // 3 for stream in streams.values()))
             end(server)
-            server = opened.enter_context(servers.serving(server.data, *servers.same_doors(server)))
+            server = opened.enter_context(servers.serving(server.data, *servers.same_listeners(server)))
         acknowledged = {qos: stream.finish() for qos, stream in streams.items()}
 
         assert {qos: len(bodies) for qos, bodies in acknowledged.items()} == {1: MANY, 2: MANY}
@@ -182,12 +182,14 @@ def test_mosquitto_sub_subscribes_again_after_a_stop(tmp_path):
     with contextlib.ExitStack() as opened:
         server = opened.enter_context(servers.serving(tmp_path / "data"))
         token = opened.enter_context(fleet.Company(server.api, server.data)).vehicle_with_sensor(1).token
-        command = foreign.mosquitto_command("mosquitto_sub", door_of(server), token, "-t", REQUESTS, "-q", "1", "-d")
+        command = foreign.mosquitto_command(
+            "mosquitto_sub", listener_of(server), token, "-t", REQUESTS, "-q", "1", "-d"
+        )
         client = opened.enter_context(foreign.listening_to(command, said.append))
 
         until(lambda: grants() == 1)
         server.stop()
-        opened.enter_context(servers.serving(server.data, *servers.same_doors(server)))
+        opened.enter_context(servers.serving(server.data, *servers.same_listeners(server)))
         until(lambda: grants() == 2)
 
         assert client.poll() is None

@@ -42,7 +42,7 @@ class World:
 
     def __init__(self, server: servers.Running, company: fleet.Company, callers: ThreadPoolExecutor) -> None:
         self.company = company
-        self._door = foreign.Door(server.device_host, server.device_port, server.ca)
+        self._listener = foreign.Listener(server.device_host, server.device_port, server.ca)
         self._callers = callers
         self._registered = 0
 
@@ -52,7 +52,7 @@ class World:
             required.need("mosquitto_sub", "the mosquitto programs against the server")
         if name == "mqtt.js":
             required.need((foreign.JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the server")
-        device = DEVICES[name](self._door, token)
+        device = DEVICES[name](self._listener, token)
         opened.callback(device.end)
         return device
 

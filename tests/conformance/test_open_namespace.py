@@ -14,7 +14,8 @@ import pytest
 import uvloop
 from paho.mqtt.enums import CallbackAPIVersion
 from tests.support import certificates, foreign, gateways, paho_clients, required
-from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening, open_namespace
+from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening
+from tests.support.open_namespace import OpenListener
 
 from tripline.mqtt import packets
 from tripline.mqtt.packets import Connack, Connect, Disconnect, Puback, Pubcomp, Publish, Pubrec, Pubrel, Suback, Will
@@ -33,11 +34,11 @@ def run(scenario):
         return runner.run(scenario())
 
 
-def open_door(scenario, **more):
-    """Run the scenario with a listener of the open namespace, and the address of its plain door."""
+def open_listener(scenario, **more):
+    """Run the scenario with a listener of the open namespace, and the address of its plain listener."""
 
     async def all_of_it():
-        async with listening(more.get("intake") or MemoryIntake(), rules=open_namespace()) as listener:
+        async with listening(more.get("intake") or MemoryIntake(), made=OpenListener) as listener:
             await scenario(listener, await listener.start_plain("127.0.0.1", 0))
 
     run(all_of_it)
@@ -68,7 +69,7 @@ def test_message_goes_from_client_to_client_at_qos_2_on_both_ways():
         await reader.close()
         await sender.close()
 
-    open_door(scenario)
+    open_listener(scenario)
 
 
 def test_routed_publish_is_acknowledged_in_its_place_between_durable_ones():
@@ -92,7 +93,7 @@ def test_routed_publish_is_acknowledged_in_its_place_between_durable_ones():
         assert await client.take(5) == [Puback(2), Puback(3), Pubrec(4), Puback(5), Puback(6)]
         await client.close()
 
-    open_door(scenario, intake=intake)
+    open_listener(scenario, intake=intake)
 
 
 def test_frames_that_settle_one_after_the_other_release_what_is_behind_each():
@@ -114,7 +115,7 @@ def test_frames_that_settle_one_after_the_other_release_what_is_behind_each():
         assert await client.take(2) == [Puback(3), Puback(4)]
         await client.close()
 
-    open_door(scenario, intake=intake)
+    open_listener(scenario, intake=intake)
 
 
 @pytest.mark.parametrize("ending", ["hang up", "silence", "protocol error", "take-over", "disconnect"])
@@ -143,7 +144,7 @@ def test_will_is_published_however_the_connection_is_lost_and_not_after_disconne
         await client.close()
         await reader.close()
 
-    open_door(scenario)
+    open_listener(scenario)
 
 
 def test_will_on_a_topic_that_is_not_routed_is_forgotten():
@@ -157,7 +158,7 @@ def test_will_on_a_topic_that_is_not_routed_is_forgotten():
         assert await reader.next() == packets.Pingresp()
         await reader.close()
 
-    open_door(scenario)
+    open_listener(scenario)
 
 
 def test_session_left_is_present_again_and_its_messages_come_with_dup_or_anew():
@@ -182,7 +183,7 @@ def test_session_left_is_present_again_and_its_messages_come_with_dup_or_anew():
         await second.close()
         await sender.close()
 
-    open_door(scenario)
+    open_listener(scenario)
 
 
 def test_retained_message_comes_behind_the_suback():
@@ -197,22 +198,22 @@ def test_retained_message_comes_behind_the_suback():
         await reader.close()
         await sender.close()
 
-    open_door(scenario)
+    open_listener(scenario)
 
 
 # Foreign clients, over TLS.
 
 
-def against_open_door(tls, talk: Callable[[foreign.Door], object], rosters: list | None = None):
-    """Run `talk(door)` in a thread against an open namespace, whose roster is put into `rosters`."""
+def against_open_listener(tls, talk: Callable[[foreign.Listener], object], rosters: list | None = None):
+    """Run `talk(listener)` in a thread against an open namespace, whose roster is put into `rosters`."""
 
     async def scenario():
-        async with listening(MemoryIntake(), rules=open_namespace()) as listener:
+        async with listening(MemoryIntake(), made=OpenListener) as listener:
             host, port = await listener.start("127.0.0.1", 0, tls.server_context())
             if rosters is not None:
                 rosters.append(listener.roster)
             async with asyncio.timeout(2 * LIMIT_S):
-                return await asyncio.to_thread(talk, foreign.Door(host, port, tls.ca))
+                return await asyncio.to_thread(talk, foreign.Listener(host, port, tls.ca))
 
     return run(scenario)
 
@@ -220,19 +221,19 @@ def against_open_door(tls, talk: Callable[[foreign.Door], object], rosters: list
 class Paho:
     """A paho client that keeps what it got."""
 
-    def __init__(self, door, user_name, *, clean=True, will=None, ack=True):
+    def __init__(self, listener, user_name, *, clean=True, will=None, ack=True):
         self.got, self.present, self.granted = [], None, 0
         self.client = paho.Client(
             CallbackAPIVersion.VERSION2, f"paho-{user_name[0]}", clean, protocol=paho.MQTTv311, manual_ack=not ack
         )
-        self.client.tls_set(str(door.ca))
+        self.client.tls_set(str(listener.ca))
         self.client.username_pw_set(user_name)
         if will:
             self.client.will_set(*will)
         self.client.on_connect = self._on_connect
         self.client.on_message = lambda _c, _d, m: self.got.append((m.topic, m.payload, m.qos, m.retain, m.dup))
         self.client.on_subscribe = lambda *_: setattr(self, "granted", self.granted + 1)
-        self.client.connect(door.host, door.port)
+        self.client.connect(listener.host, listener.port)
         self.client.loop_start()
         until(lambda: self.present is not None)
 
@@ -265,8 +266,8 @@ def until(condition):
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
 def test_paho_to_paho_at_every_qos_with_overlapping_filters(tls, qos):
-    def talk(door):
-        reader, sender = Paho(door, OTHER_USER), Paho(door, USER)
+    def talk(listener):
+        reader, sender = Paho(listener, OTHER_USER), Paho(listener, USER)
         reader.subscribe(("conf/#", 0), ("conf/+", 2))
         for number in range(50):
             sender.publish("conf/a", b"%d" % number, qos)
@@ -275,13 +276,13 @@ def test_paho_to_paho_at_every_qos_with_overlapping_filters(tls, qos):
         reader.end()
         return reader.got
 
-    assert against_open_door(tls, talk) == [("conf/a", b"%d" % number, qos, False, False) for number in range(50)]
+    assert against_open_listener(tls, talk) == [("conf/a", b"%d" % number, qos, False, False) for number in range(50)]
 
 
 def test_paho_gets_retained_messages_and_a_will(tls):
-    def talk(door):
-        reader = Paho(door, OTHER_USER)
-        first = Paho(door, USER, will=("conf/will", b"gone", 2, True))
+    def talk(listener):
+        reader = Paho(listener, OTHER_USER)
+        first = Paho(listener, USER, will=("conf/will", b"gone", 2, True))
         first.publish("conf/kept", b"x", 1, True)
         first.publish("conf/deleted", b"y", 1, True)
         first.publish("conf/deleted", b"", 1, True)
@@ -292,7 +293,7 @@ def test_paho_gets_retained_messages_and_a_will(tls):
         reader.end()
         return reader.got
 
-    assert against_open_door(tls, talk) == [
+    assert against_open_listener(tls, talk) == [
         ("conf/kept", b"x", 1, True, False),
         ("conf/will", b"gone", 2, False, False),
     ]
@@ -301,23 +302,23 @@ def test_paho_gets_retained_messages_and_a_will(tls):
 def test_paho_resumes_its_session_and_is_sent_again_what_it_did_not_acknowledge(tls):
     rosters = []
 
-    def talk(door):
-        first, sender = Paho(door, OTHER_USER, clean=False, ack=False), Paho(door, USER)
+    def talk(listener):
+        first, sender = Paho(listener, OTHER_USER, clean=False, ack=False), Paho(listener, USER)
         first.subscribe(("conf/a", 1))
         sender.publish("conf/a", b"1", 1)
         until(lambda: len(first.got) == 1)
         first.vanish()
         until(lambda: len(rosters[0]) == 1)
         sender.publish("conf/a", b"2", 2)
-        second = Paho(door, OTHER_USER, clean=False)
+        second = Paho(listener, OTHER_USER, clean=False)
         until(lambda: len(second.got) == 2)
         second.end()
-        third = Paho(door, OTHER_USER, clean=False)
+        third = Paho(listener, OTHER_USER, clean=False)
         third.end()
         sender.end()
         return first.present, second.present, second.got, third.got
 
-    assert against_open_door(tls, talk, rosters) == (
+    assert against_open_listener(tls, talk, rosters) == (
         False,
         True,
         [("conf/a", b"1", 1, False, True), ("conf/a", b"2", 1, False, False)],
@@ -329,16 +330,16 @@ def test_paho_resumes_its_session_and_is_sent_again_what_it_did_not_acknowledge(
 def test_mosquitto_sub_gets_retained_and_live_messages_of_mosquitto_pub(tls, qos):
     required.need("mosquitto_sub", "mosquitto_sub over an open namespace")
 
-    def talk(door):
+    def talk(listener):
         def publish(topic, body, *more):
             command = foreign.mosquitto_command(
-                "mosquitto_pub", door, USER, "-t", topic, "-m", body, "-q", str(qos), *more
+                "mosquitto_pub", listener, USER, "-t", topic, "-m", body, "-q", str(qos), *more
             )
             subprocess.run(command, check=True, timeout=LIMIT_S)
 
         publish("conf/kept", "x", "-r")
         command = foreign.mosquitto_command(
-            "mosquitto_sub", door, OTHER_USER, "-t", "conf/#", "-q", str(qos), "-C", "3", "-F", "%t %p %q %r"
+            "mosquitto_sub", listener, OTHER_USER, "-t", "conf/#", "-q", str(qos), "-C", "3", "-F", "%t %p %q %r"
         )
         said = []
         with foreign.listening_to(command, said.append) as process:
@@ -348,24 +349,24 @@ def test_mosquitto_sub_gets_retained_and_live_messages_of_mosquitto_pub(tls, qos
             process.wait(LIMIT_S)
         return b"".join(said)
 
-    assert against_open_door(tls, talk).decode() == f"conf/kept x {qos} 1\nconf/a 1 {qos} 0\nconf/b 2 {qos} 0\n"
+    assert against_open_listener(tls, talk).decode() == f"conf/kept x {qos} 1\nconf/a 1 {qos} 0\nconf/b 2 {qos} 0\n"
 
 
 def test_mosquitto_sub_gets_in_a_kept_session_what_came_meanwhile(tls):
     required.need("mosquitto_sub", "mosquitto_sub over an open namespace")
 
-    def talk(door):
+    def talk(listener):
         def command(*more):
             return foreign.mosquitto_command(
-                "mosquitto_sub", door, OTHER_USER, "-i", "kept", "-c", "-t", "conf/#", "-q", "2", *more
+                "mosquitto_sub", listener, OTHER_USER, "-i", "kept", "-c", "-t", "conf/#", "-q", "2", *more
             )
 
         subprocess.run(command("-E"), check=True, timeout=LIMIT_S)
         for body in ("1", "2", "3"):
             publish = ("-t", "conf/a", "-m", body, "-q", "2")
             subprocess.run(
-                foreign.mosquitto_command("mosquitto_pub", door, USER, *publish), check=True, timeout=LIMIT_S
+                foreign.mosquitto_command("mosquitto_pub", listener, USER, *publish), check=True, timeout=LIMIT_S
             )
         return subprocess.run(command("-C", "3"), capture_output=True, check=True, timeout=LIMIT_S).stdout
 
-    assert against_open_door(tls, talk) == b"1\n2\n3\n"
+    assert against_open_listener(tls, talk) == b"1\n2\n3\n"

@@ -1,4 +1,4 @@
-"""What every bus does, on a real broker: read at least once, go on behind what is stored, write what is kept."""
+"""Every bus, on a real broker: reads at least once, goes on behind what is stored, writes what is kept."""
 
 import asyncio
 import itertools
@@ -207,7 +207,7 @@ def test_reader_that_is_not_read_pauses_stays_in_its_group_and_drops_nothing(bus
 
 
 def test_second_member_takes_over_partitions_and_nothing_is_missed_or_stored_by_both(bus, topic):
-    """A rebalance under load: each message that was stored is stored once, since what is under way is waited for."""
+    """A rebalance under load: each message that was stored is stored once, for it waits for what is under way."""
 
     async def work(reader, stored, enough):
         while not enough.is_set():

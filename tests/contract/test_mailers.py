@@ -1,4 +1,4 @@
-"""What every mailer does: the folder of .eml files, and SMTP to a real server, plain, with STARTTLS and with TLS."""
+"""Every mailer: the folder of .eml files, and SMTP to a real server, plain, with STARTTLS and with TLS."""
 
 import asyncio
 from contextlib import contextmanager

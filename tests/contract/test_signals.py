@@ -1,4 +1,4 @@
-"""What every way to pass hints on does: inside a process, and between processes through PostgreSQL."""
+"""Every way to pass hints on: inside a process, and between processes through PostgreSQL."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What every store does alike: transactions, isolation, works that run again, hot and bulk statements, unique rules."""
+"""Every store: transactions, isolation, works that run again, hot and bulk statements, unique rules."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,10 @@ from tests.support import databases, stores
 
 from tripline.domain.refusals import Kind, Refusal
 from tripline.ports import Outage
-from tripline.store import uniqueness
 from tripline.store.bulk import COPIED_FROM, LARGEST, Bulk
-from tripline.store.postgres import PostgresStore
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database import uniqueness
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.tables import account, device_connection, secret, sensor_attribute, vehicle
 from tripline.store.transactions import Hot, Store
 
@@ -134,6 +134,66 @@ def test_read_that_needs_no_one_moment_fails_like_any_other_and_the_next_one_goe
         return await store.read(kept, consistent=False)
 
     assert played(opener, play) == []
+
+
+_KEPT = Hot(
+    select(secret.c.name, secret.c.value)
+    .where(secret.c.name >= bindparam("first"), secret.c.name != "c")
+    .order_by(secret.c.name)
+    .limit(bindparam("limit")),
+    *("limit", "first"),
+)
+
+
+def test_what_is_asked_takes_its_values_by_position_and_sees_what_was_committed(opener):
+    async def play(one, other):
+        empty = await one.ask(_KEPT, 9, "")
+        for name in "abcd":
+            await other.write(keep(name, name.encode()))
+        # More at once than a store has connections, and one that is larger than a short whole number.
+        asked = ((2, ""), (2, "b"), (2**40, ""), (1, "d"), (9, "e")) * 4
+        return empty, await asyncio.gather(*(one.ask(_KEPT, *values) for values in asked))
+
+    empty, found = played(opener, play, 2)
+
+    assert empty == []
+    assert [["".join(name for name, _ in rows)] for rows in found] == [["ab"], ["bd"], ["abd"], ["d"], [""]] * 4
+    assert [(name, bytes(value)) for name, value in found[1]] == [("b", b"b"), ("d", b"d")]
+
+
+def test_what_is_asked_outlives_a_connection_that_broke_meanwhile(opener):
+    async def play(one, other):
+        await other.write(keep("a", b"1"))
+        before = await asyncio.gather(*(one.ask(_KEPT, 9, "") for _ in range(4)))
+        if other.shared:
+            await other.write(lambda tx: tx.run_sql(END_OTHERS, ()))
+        await other.write(keep("b", b"2"))
+        found = []
+        for _ in range(2):
+            found.append(await asyncio.gather(*(one.ask(_KEPT, 9, "") for _ in range(4))))
+            await asyncio.sleep(0.05)  # by now the event loop has heard of it
+        return [len(rows) for rows in before], [[len(rows) for rows in each] for each in found]
+
+    assert played(opener, play, 2) == ([1] * 4, [[2] * 4] * 2)
+
+
+def test_what_cannot_be_asked_fails_alone_and_is_no_outage(opener):
+    wrong = Hot(select(secret.c.name).where(func.no_such_function(bindparam("x")) == 1), "x")
+
+    async def play(store):
+        await store.write(keep("a", b"1"))
+        asked = await asyncio.gather(
+            *(store.ask(each, *values) for each, values in ((_KEPT, (9, "")), (wrong, ("x",)), (_KEPT, (9, "")))),
+            return_exceptions=True,
+        )
+        return asked, store.troubles.present
+
+    (first, refused, last), met = played(opener, play)
+
+    assert len(first) == len(last) == 1
+    assert isinstance(refused, Exception)
+    assert not isinstance(refused, Outage)
+    assert met is None
 
 
 def test_what_is_read_and_then_written_holds_among_several_processes(opener):

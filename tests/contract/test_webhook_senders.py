@@ -16,6 +16,7 @@ from tripline.adapters import webhook_http, webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
 from tripline.adapters.webhook_http import HttpWebhooks
+from tripline.adapters.webhook_trials import START_MAX
 from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"
@@ -184,7 +185,7 @@ def test_no_status_line_in_time_fails_and_hangs_up(reply):
     assert asyncio.run(scenario()) == "No status line came in time."
 
 
-# Servers that take the whole request and say nothing (push.md M1 to M3)
+# Servers that take the whole request and say nothing (spec/push M1 to M3)
 
 
 def test_m1_server_that_takes_the_whole_request_and_says_nothing_is_told_apart():
@@ -719,3 +720,69 @@ def test_https_to_a_server_of_plain_http_fails():
             return str(failed.value)
 
     assert asyncio.run(scenario()).startswith(("TLS failed", "No status line", "The connection"))
+
+
+def asked(reply, *, timeout_s=5.0, url=None, **how):
+    """What somebody is shown of an answer, or the text of the error; and the server."""
+
+    async def scenario():
+        async with serving(Receiver(lambda _: reply)) as receiver, sending(timeout_s=timeout_s, **how) as sender:
+            try:
+                said = await sender.ask(hook(receiver, url, ("webhook-id", "1")))
+            except WebhookFailedError as failed:
+                said = str(failed)
+            await receiver.until_left()
+        return said, receiver
+
+    return asyncio.run(scenario())
+
+
+def test_answer_that_is_watched_has_its_status_time_and_beginning():
+    reply, receiver = asked(Reply(status(503, body=b"not now"), after_s=0.05))
+
+    (request,) = receiver.requests
+    assert (reply.status, reply.start) == (503, b"not now")
+    assert 40 <= reply.took_ms < 5_000
+    assert (request.body, request.headers["connection"], request.headers["webhook-id"]) == (BODY, "close", "1")
+
+
+def test_answer_that_is_watched_is_shown_up_to_its_bound():
+    reply, _ = asked(Reply(status(200, body=b"x" * (START_MAX + 1)), Then.HANG))
+
+    assert reply.start == b"x" * START_MAX
+
+
+def test_answer_that_is_watched_is_unchunked():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    reply, _ = asked(Reply(head + b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"))
+
+    assert reply.start == b"onetwo"
+
+
+@pytest.mark.parametrize("then", [Then.HANG, Then.SHUT, Then.CLOSE, Then.DRIP])
+def test_answer_that_is_watched_and_never_ends_is_shown_after_a_second(then):
+    begun_s = time.monotonic()
+    reply, _ = asked(Reply(b"HTTP/1.1 200 OK\r\n\r\nso far", then))
+
+    assert (reply.status, reply.start[:6]) == (200, b"so far")
+    assert time.monotonic() - begun_s < 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (SILENT, "The server took the message and did not answer."),
+        (Reply(b"HTTP/1.1", Then.HANG), "No status line came in time."),
+        (Reply(b"SSH-2.0-OpenSSH\r\n"), "The answer is not HTTP."),
+        (Reply(b"", Then.CLOSE), "The connection ended before a status line."),
+    ],
+)
+def test_watched_request_fails_as_others_do_and_hangs_up(reply, told):
+    assert asked(reply, timeout_s=0.3)[0] == told
+
+
+def test_watched_request_does_not_get_into_private_networks():
+    said, receiver = asked(OK, allow_private=False)
+
+    assert said == "The address is within a private network, where nothing is sent."
+    assert receiver.requests == []

@@ -51,7 +51,7 @@ def test_network_cut_for_a_minute_leaves_work_to_the_others_and_stores_everythin
 ) -> None:
     to_store: list[Cable] = [cables[name].cables[0] for name in CUT_OFF]
     cut_off = {node.name: node for node in deployment.nodes if node.name in CUT_OFF}
-    with deployment.driving(DEVICES) as load:
+    with deployment.driving(DEVICES, rate=8) as load:
         load.flows(400)
         before = {node.name: node.count("node.away") for node in deployment.nodes}
         for cable in to_store:

@@ -16,8 +16,11 @@ from pathlib import Path
 
 from tests.support.device_messages import RECEIVED_MS
 
-from tripline.wire import device, device_answers, device_explain, topics
-from tripline.wire.readings import Event, Microtrip, Rejected, Trip
+from tripline.wire import topics
+from tripline.wire.device import publish as device_publish
+from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.explanation import messages as explanation_messages
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "device"
 LARGEST = 262_144
@@ -63,12 +66,12 @@ def _mutated(body: bytes, rng: random.Random, corpus: list[bytes]) -> bytes:
 def read(body: bytes, rng: random.Random) -> None:
     """One message through the reader, its explanation and the answers; readings are counted, not judged."""
     topic, sensor_type = rng.choice((*sorted(topics.DATA), topics.TRE)), rng.choice(SENSOR_TYPES)
-    readings = device.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
-    told = device_explain.explain(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
+    readings = device_publish.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
+    told = explanation_messages.explain(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=1000)
     assert told.readings == readings
     for reading in readings:
-        if isinstance(reading, Microtrip | Trip | Event):
-            device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+        if isinstance(reading, Microtrip | Trip | DeviceEvent):
+            device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
         elif isinstance(reading, Rejected):
             assert reading.body is body
 

@@ -86,8 +86,8 @@ class World:
 
         def work(tx: ReadTx) -> set[str]:
             under = select(company.c.id).where(company.c.master_id == own)
-            lent = select(vehicle_company.c.from_company_id).where(vehicle_company.c.to_company_id == own)
-            return {own, *(row.id for row in tx.all(under)), *(row.from_company_id for row in tx.all(lent))}
+            delegated = select(vehicle_company.c.from_company_id).where(vehicle_company.c.to_company_id == own)
+            return {own, *(row.id for row in tx.all(under)), *(row.from_company_id for row in tx.all(delegated))}
 
         return await self.rest.store.read_short(work)
 

@@ -6,10 +6,10 @@ import pytest
 from tests.fuzz import fuzz_schema
 from tests.support import answers
 
-from tripline.api import errors
 from tripline.domain import access
 from tripline.domain.access import Action, Authority, Reach
 from tripline.domain.refusals import Kind
+from tripline.http import errors
 
 pytestmark = pytest.mark.once("what the published document says")
 

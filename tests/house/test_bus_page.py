@@ -7,8 +7,9 @@ from tests.support import reference
 
 from tripline import observe
 from tripline.config import Bus
-from tripline.wire import bus_read, bus_reasons
-from tripline.wire.bus_read import Opened
+from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus import reasons as bus_reasons
+from tripline.wire.bus.reader import Opened
 
 PAGE = (reference.ROOT / "docs" / "bus.md").read_text("utf-8")
 
@@ -30,7 +31,7 @@ def test_page_names_settings_events_and_metrics_that_are_there() -> None:
 def test_example_of_the_page_is_read() -> None:
     first = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0]
 
-    opened = bus_read.opened(json.dumps(json.loads(first)).encode(), topic_kind=None)
+    opened = bus_reader.opened(json.dumps(json.loads(first)).encode(), topic_kind=None)
 
     assert isinstance(opened, Opened)
     assert opened.kind == "microtrip"

@@ -41,7 +41,7 @@ def test_settings_exist(row):
 @pytest.mark.parametrize(
     ("what", "most"),
     [
-        ("Open connections of a door", f"{Bounds().connections:,}"),
+        ("Open connections of a listener", f"{Bounds().connections:,}"),
         (
             "More of them, of peers on this machine, such as health checks; none with `behind_proxy`",
             f"{Bounds().local}",

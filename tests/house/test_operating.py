@@ -23,7 +23,7 @@ def test_every_step_of_a_batch_is_explained():
 
 
 def test_metrics_that_are_to_be_watched_exist():
-    known = reference.pages()[reference.REFERENCE / "observing.md"]
+    known = reference.observing()
 
     named = [name for name in NAMES if name.startswith("tripline_")]
 
@@ -36,13 +36,13 @@ def test_settings_exist():
 
     named = set(re.findall(rf"`((?:{'|'.join(sections)})\.[a-z_]+)[` ]", PAGE)) - set(observe.EVENTS)
 
-    page = reference.pages()[reference.REFERENCE / "settings.md"]
+    page = reference.settings()
     assert len(named) >= 5
     assert [name for name in named if f"| `{name.partition('.')[2]}` |" not in page] == []
 
 
 def test_operations_exist():
-    page = reference.pages()[reference.REFERENCE / "rest.md"]
+    page = reference.rest()
 
     named = re.findall(r"`(?:GET |POST )?(/api/[^`?]+)", PAGE)
 
@@ -53,4 +53,4 @@ def test_operations_exist():
 @pytest.mark.parametrize("words", ["doctor", "push list", "push resend", "device check"])
 def test_commands_exist(words):
     assert f"tripline {words}" in PAGE
-    assert f"## tripline {words}\n" in reference.pages()[reference.REFERENCE / "commands.md"]
+    assert f"## tripline {words}\n" in reference.commands()

@@ -1,4 +1,4 @@
-"""What is documented is what the program has: generated pages, the map, names in use."""
+"""The documents match the program: generated pages, the map, names in use."""
 
 import ast
 import re
@@ -7,9 +7,10 @@ import pytest
 from tests.support import reference
 
 from tripline import observe
-from tripline.api import app as api
-from tripline.api import operations
+from tripline.api import families
 from tripline.domain import access
+from tripline.http import application, operations
+from tripline.portal import families as pages
 from tripline.services.device_check import phrases
 
 REASON = re.compile(r'reason="([a-z_]+)"')
@@ -20,9 +21,9 @@ def sources() -> list[tuple[str, str]]:
     return [(str(path), (root / path).read_text("utf-8")) for path in reference.modules()]
 
 
-@pytest.mark.parametrize("path", reference.pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", reference.PAGES, ids=lambda path: path.name)
 def test_page_is_what_the_program_says(path):
-    assert path.read_text("utf-8") == reference.pages()[path], "run `make docs`"
+    assert path.read_text("utf-8") == reference.PAGES[path](), "run `make docs`"
 
 
 def test_map_names_every_module_once_and_no_other():
@@ -65,7 +66,7 @@ def test_reasons_of_rejected_messages_are_documented():
 
 
 def test_every_command_is_documented_with_an_example():
-    page = reference.pages()[reference.REFERENCE / "commands.md"]
+    page = reference.commands()
 
     for words, command in reference.command_tree():
         if words and command.default_command is not None:
@@ -80,7 +81,8 @@ def test_refusal_codes_are_unique():
 
 
 def test_every_route_is_a_declared_operation_and_every_operation_is_routed():
-    routed = api.routed_app(None)
+    both = (*families.FAMILIES, *pages.FAMILIES)
+    routed = application.routed_app(both, None)
     served = {
         (path.path_format, method)
         for path in routed.routes
@@ -89,7 +91,7 @@ def test_every_route_is_a_declared_operation_and_every_operation_is_routed():
     }
     declared = [
         (path.replace(":str", ""), operations.of_handler(handler).method)
-        for family in api.FAMILIES
+        for family in both
         for handler in family.handlers
         for path in handler.paths
     ]

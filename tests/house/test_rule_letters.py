@@ -7,35 +7,42 @@ in `tests/system/test_device_check.py`. The rows of the acceptance summary, sect
 `tests/system/test_acceptance.py`, all over TLS.
 """
 
-import ast
 import re
-from collections.abc import Iterable
-from pathlib import Path
+from functools import cache
 
 import pytest
 from tests.support import reference
 
 TESTS = reference.ROOT / "tests"
-RULES = {"k": 8, "v": 6, "t": 5, "p": 2, "i": 6, "o": 4, "e": 1, "a": 7, "d": 29, "m": 4, "c": 6, "n": 5}
-"""Letter -> how many rules it has."""
+SPEC = reference.ROOT / "docs" / "spec"
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
+
+
+def rules(page: str, form: str = r"[a-z]\d+") -> tuple[str, ...]:
+    """The rules of a page of the specification that have a letter, or a number of this form, in its order."""
+    return tuple(
+        re.findall(rf'(?:^|- |\| )<a id="({form})"></a>\S', (SPEC / f"{page}.md").read_text("utf-8"), re.MULTILINE)
+    )
+
+
+LETTERS = (*rules("device-messages"), *(letter for letter in rules("push") if letter.startswith("n")))
 GAPS = ("g21", "g22", "g35", "h6", "h7", "h8", "h9", "h14", "h15", "h16")
-LETTERS = [f"{letter}{number}" for letter, count in RULES.items() for number in range(1, count + 1)] + list(GAPS)
-RPC = {"q": 6, "a": 3, "b": 6, "r": 8}
-"""Letters of rpc.md, whose `a` is not that of device-messages: they are carried by tests in files about calls."""
-RPC_LETTERS = [f"{letter}{number}" for letter, count in RPC.items() for number in range(1, count + 1)]
+"""The rows of spec/gaps that devices meet."""
+RPC_LETTERS = rules("rpc")
+"""Letters of spec/rpc, whose `a` is not that of spec/device-messages: carried by tests in files about calls."""
 RPC_FILES = ("test_rpc", "test_activation")
-PUSH_LETTERS = ("m1", "m2", "m3")
-"""Letters of push.md, whose `m` is not that of device-messages: carried by tests in files about pushes."""
+PUSH_LETTERS = tuple(letter for letter in rules("push") if letter.startswith("m"))
+"""Letters of spec/push, whose `m` is not that of spec/device-messages: carried by tests in files about pushes."""
 PUSH_FILES = ("test_push", "test_queue", "test_webhook")
-BUS_RULES = [f"4_{number}" for number in range(1, 21)]
-"""Reading rules of bus-messages 4: `test_rule_4_1_...`."""
+BUS_RULES = tuple(rule.replace(".", "_") for rule in rules("bus-messages", r"4\.\d+"))
+"""Reading rules of spec/bus-messages 4: `test_rule_4_1_...`."""
 BUS_CASES = (
     *("payload_as_an_array", "capitalised_microtrip_on_the_topic_of_trips", "company_in_capitals_only"),
     *("sensor_beside_data_only", "unknown_sensor_is_a_dead_letter", "second_delivery_is_dropped"),
     *("event_without_id", "event_of_the_producer", "trip_with_any_latest_trip_or_none"),
     "trip_without_times_takes_those_of_its_payload",
 )
-"""Check cases of bus-messages 6."""
+"""Check cases of spec/bus-messages 6."""
 CHECKS = 12
 """Check messages: aggregate, three masks, old number, no `clt`, headerless, four unusable, one uninterpreted."""
 
@@ -54,20 +61,18 @@ ACCEPTANCE = {
 }
 """Row of the acceptance summary -> what is held of it."""
 EXAMPLES = ("3.4", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5", "6", "7", "8", "9", "11")
-"""Sections of device-messages whose rejected and converted examples are explained."""
+"""Sections of spec/device-messages whose rejected and converted examples are explained."""
 
 
-def names(paths: Iterable[Path] = ()) -> list[str]:
-    """The name of every test function, of these files or of all."""
+@cache
+def names(beginnings: tuple[str, ...] = ("test_",)) -> list[str]:
+    """The name of every test function in files that begin so. Read by lines, for parsing every test takes seconds."""
     return [
-        node.name
-        for path in sorted(paths or TESTS.rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        name
+        for path in sorted(TESTS.rglob("test_*.py"))
+        if path.name.startswith(beginnings)
+        for name in TEST.findall(path.read_text("utf-8"))
     ]
-
-
-NAMES = names()
 
 
 def text(path: str) -> str:
@@ -75,37 +80,39 @@ def text(path: str) -> str:
     return (TESTS / path).read_text("utf-8")
 
 
+def test_pages_of_the_specification_have_rules() -> None:
+    assert all((LETTERS, RPC_LETTERS, PUSH_LETTERS, BUS_RULES))
+
+
 @pytest.mark.parametrize("letter", RPC_LETTERS)
 def test_rule_letter_of_calls_is_carried_by_a_test_about_calls(letter: str) -> None:
-    paths = [path for path in TESTS.rglob("test_*.py") if path.name.startswith(RPC_FILES)]
-    carriers = [name for name in names(paths) if letter in name.split("_")]
+    carriers = [name for name in names(RPC_FILES) if letter in name.split("_")]
 
     assert carriers, f"no test of calls is named test_..._{letter}_..."
 
 
 @pytest.mark.parametrize("letter", PUSH_LETTERS)
 def test_rule_letter_of_pushes_is_carried_by_a_test_about_pushes(letter: str) -> None:
-    paths = [path for path in TESTS.rglob("test_*.py") if path.name.startswith(PUSH_FILES)]
-    carriers = [name for name in names(paths) if letter in name.split("_")]
+    carriers = [name for name in names(PUSH_FILES) if letter in name.split("_")]
 
     assert carriers, f"no test of pushes is named test_..._{letter}_..."
 
 
-@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("letter", (*LETTERS, *GAPS))
 def test_rule_letter_is_carried_by_a_test(letter: str) -> None:
-    carriers = [name for name in NAMES if letter in name.split("_")]
+    carriers = [name for name in names() if letter in name.split("_")]
 
     assert carriers, f"no test is named test_..._{letter}_..."
 
 
 @pytest.mark.parametrize("rule", BUS_RULES)
 def test_rule_of_the_bus_is_carried_by_a_test(rule: str) -> None:
-    assert any(name.startswith(f"test_rule_{rule}_") for name in NAMES), f"no test is named test_rule_{rule}_..."
+    assert any(name.startswith(f"test_rule_{rule}_") for name in names()), f"no test is named test_rule_{rule}_..."
 
 
 @pytest.mark.parametrize("case", BUS_CASES)
 def test_every_check_case_of_the_bus_is_carried_by_a_test(case: str) -> None:
-    assert any(name.startswith(f"test_bus_check_case_{case}") for name in NAMES)
+    assert any(name.startswith(f"test_bus_check_case_{case}") for name in names())
 
 
 def test_every_check_message_has_a_file_that_a_test_of_the_whole_path_plays() -> None:
@@ -125,7 +132,7 @@ def test_row_of_the_acceptance_summary_is_held_through_the_whole_path(row: str, 
 
 @pytest.mark.parametrize("section", EXAMPLES)
 def test_examples_of_the_section_are_explained(section: str) -> None:
-    explained = text("unit/wire/test_device_explain.py")
+    explained = text("unit/wire/explanation/test_messages.py")
 
     assert re.search(rf'\("{re.escape(section)}[. ]', explained), f"no example of section {section} is explained"
 
@@ -140,4 +147,4 @@ def test_examples_of_the_section_are_explained(section: str) -> None:
     ],
 )
 def test_every_check_case_of_pushes_is_carried_by_a_test(case: str) -> None:
-    assert any(name.startswith(f"test_check_case_{case}") for name in NAMES)
+    assert any(name.startswith(f"test_check_case_{case}") for name in names())

@@ -1,9 +1,11 @@
 """The house rules that can be run: layers, sizes, docstrings, and what the repository must not say."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ FORBIDDEN = {
 }
 
 
+@cache
 def tracked() -> list[Path]:
     """Every text file of the repository."""
     listed = subprocess.run(
@@ -30,6 +33,7 @@ def tracked() -> list[Path]:
     return [reference.ROOT / name for name in listed.split("\0") if name and (reference.ROOT / name).is_file()]
 
 
+@cache
 def texts() -> list[tuple[str, str]]:
     found = []
     for path in tracked():
@@ -54,7 +58,7 @@ def test_layers_import_downwards_only():
 
 
 def test_modules_open_with_a_docstring():
-    assert [name for name, text in modules() if not ast.get_docstring(ast.parse(text))] == []
+    assert [name for name, text in modules() if not reference.docstring(text)] == []
 
 
 def test_public_names_have_docstrings():
@@ -119,3 +123,8 @@ def test_every_decision_is_listed_with_its_title():
     titles = {path.name: path.read_text("utf-8").splitlines()[0] for path in sorted(folder.glob("[0-9]*.md"))}
 
     assert [(name, f"# {number}. {title}") for number, name, title in listed] == list(titles.items())
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (reference.ROOT / "bench").glob("[a-z]*.py")))
+def test_benchmark_can_be_imported(name: str) -> None:
+    importlib.import_module(f"bench.{name}")

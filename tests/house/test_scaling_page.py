@@ -17,7 +17,7 @@ VARIABLES = set(re.findall(r"\[(TRIPLINE_\w+)\]", SETTINGS))
 def test_settings_of_the_page_exist():
     named = set(re.findall(rf"`((?:{SECTIONS})\.[a-z_*]+)`", TEXT)) - set(observe.EVENTS)
 
-    page = reference.pages()[reference.REFERENCE / "settings.md"]
+    page = reference.settings()
     assert len(named) >= 6
     assert [name for name in named if not name.endswith("*") and f"| `{name.partition('.')[2]}` |" not in page] == []
 
@@ -36,7 +36,7 @@ def test_variables_of_the_page_exist_and_its_files_set_nothing_else():
 
 
 def test_log_events_and_metrics_of_the_page_exist():
-    observed = reference.pages()[reference.REFERENCE / "observing.md"]
+    observed = reference.observing()
     prefixes = {event.partition(".")[0] for event in observe.EVENTS} - set(SECTIONS.split("|"))
 
     events = {name for name in NAMES if re.fullmatch(rf"(?:{'|'.join(prefixes)}|bus|ingest)\.[a-z_]+", name)}
@@ -50,7 +50,7 @@ def test_log_events_and_metrics_of_the_page_exist():
 
 
 def test_commands_of_the_page_exist_with_their_flags():
-    page = reference.pages()[reference.REFERENCE / "commands.md"]
+    page = reference.commands()
     lines = [line for text in scaling_page.blocks("run").values() for line in text.splitlines()]
     words = [shlex.split(line)[1:] for line in lines if line.startswith("tripline ")]
 

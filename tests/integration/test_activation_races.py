@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import func, select
-from tests.support import rest
+from tests.support import ingest_rig, rest
 
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
@@ -33,7 +33,7 @@ class Acknowledging:
     async def says(self, server, sensor_id, request_id, *, is_result) -> None:
         """A device's success, taken in by this server."""
         said = RpcAnswer(is_result=is_result, request_id=request_id, body=b'{"result":2000}')
-        answered = [(SensorId(sensor_id), "t", said, server.now_ms)]
+        answered = [ingest_rig.answered(SensorId(sensor_id), said, server.now_ms)]
         taken = await server.store.write(lambda tx: answers.take_in(tx, answered, ids=server.ids, now_ms=server.now_ms))
         for each in self.servers:
             hints.tell(each.signals, taken.hints)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from tests.support import bus_messages, drives, ingest_rig
-from tests.support.bus_rig import LATER, door_over, message
+from tests.support.bus_rig import LATER, consumer_over, message
 from tests.support.ingest_nodes import Node, nodes
 from tests.support.ingest_rig import NOW, SENSOR, VEHICLE, FakeSource
 
@@ -30,8 +30,8 @@ def pair() -> Iterator[list[Node]]:
 
 def deliver(node: Node, *bodies: Any) -> Outcome:
     node.now_ms = LATER
-    door = door_over(node)
-    outcome: Outcome = node.run(door.take_in([message(body) for body in bodies], now_ms=LATER))
+    consumer = consumer_over(node)
+    outcome: Outcome = node.run(consumer.take_in([message(body) for body in bodies], now_ms=LATER))
     return outcome
 
 
@@ -74,7 +74,7 @@ def test_rule_4_14_both_at_the_same_time_share_a_trip(pair: list[Node]) -> None:
     async def both() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(gateway.pipeline.take_in(frames, now_ms=LATER))
-            tasks.create_task(door_over(worker).take_in(sent, now_ms=LATER))
+            tasks.create_task(consumer_over(worker).take_in(sent, now_ms=LATER))
 
     gateway.run(both())
 
@@ -103,7 +103,7 @@ def test_bus_batch_locks_the_sensor_before_the_vehicle_as_the_pipeline_does(pair
         async with asyncio.TaskGroup() as tasks:
             asked = tasks.create_task(asyncio.to_thread(vehicle_is_free, worker.url, held))
             await asyncio.to_thread(held.wait, WAITING_S)
-            stored = await door_over(worker).take_in([message(bus_messages.microtrip())], now_ms=LATER)
+            stored = await consumer_over(worker).take_in([message(bus_messages.microtrip())], now_ms=LATER)
         return asked.result(), stored
 
     is_free, stored = worker.run(work())

@@ -191,10 +191,12 @@ def test_patient_writer_drops_nothing_however_long_nobody_takes_it_and_keeps_the
     assert [value for value in kept if value != b"before"] == [b"%d" % number for number in range(30)]
 
 
-def test_queue_fills_while_no_node_is_there_and_then_refuses_at_once(bus):
+def test_without_any_node_a_queue_fills_then_refuses_at_once_and_a_reader_waits_until_there_is_one(bus):
     bus.make_topic("nobody")
+    bus.make_topic("early")
+    bus.put("early", [b"x"])
 
-    async def play():
+    async def write():
         made = config.Bus(url=bus.url, timeout_s=2, queue=50)
         writer, told = KafkaWriter(made), Told()
         await until_taken(writer, BusNote("nobody", b"k", b"before"))
@@ -212,22 +214,7 @@ def test_queue_fills_while_no_node_is_there_and_then_refuses_at_once(bus):
         await writer.close()
         return sent, took, crowded, settled_after, told.well
 
-    sent, took, crowded, settled_after, well = whole(play())
-
-    assert sent == 50
-    assert took < 1
-    assert crowded
-    assert settled_after < 6
-    assert well == []
-
-
-def test_reader_made_before_its_brokers_are_there_reads_when_they_are(bus):
-    bus.make_topic("early")
-    bus.put("early", [b"x"])
-    for broker in bus.brokers:
-        broker.kill()
-
-    async def play():
+    async def read():
         reader = KafkaReader(config.Bus(url=bus.url), topics=["early"], group="early")
         reading = asyncio.ensure_future(reader.read())
         done, _ = await asyncio.wait([reading], timeout=1)
@@ -238,7 +225,15 @@ def test_reader_made_before_its_brokers_are_there_reads_when_they_are(bus):
         await reader.close()
         return batch
 
-    assert [message.value for message in whole(play()).messages] == [b"x"]
+    sent, took, crowded, settled_after, well = whole(write())
+    batch = whole(read())
+
+    assert sent == 50
+    assert took < 1
+    assert crowded
+    assert settled_after < 6
+    assert well == []
+    assert [message.value for message in batch.messages] == [b"x"]
 
 
 def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):

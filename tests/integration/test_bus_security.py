@@ -1,4 +1,4 @@
-"""Doors of a real broker that ask who comes: SCRAM, PLAIN, TLS, certificates; each opened, and each kept shut."""
+"""Listeners of a real broker that ask who comes: SCRAM, PLAIN, TLS, certificates; each opened, and each kept shut."""
 
 import asyncio
 import io
@@ -42,15 +42,15 @@ def bus(tmp_path_factory, secured):
         yield made
 
 
-def settings(bus, door, secured, **changed):
-    """What opens the door, unless it is changed."""
-    protocol = brokers.SECURED[door].lower()
-    made = {"url": bus.door(door), "security": protocol, "timeout_s": 30.0}
+def settings(bus, endpoint, secured, **changed):
+    """What opens the endpoint, unless it is changed."""
+    protocol = brokers.SECURED[endpoint].lower()
+    made = {"url": bus.endpoint(endpoint), "security": protocol, "timeout_s": 30.0}
     if protocol.startswith("sasl"):
         made |= {"user": secured.user, "password": secured.password}
     if protocol.endswith("ssl"):
         made |= {"ca": str(secured.certificates.ca)}
-    if door == "MTLS":
+    if endpoint == "MTLS":
         made |= {"cert": str(secured.certificates.certificate), "key": str(secured.certificates.key)}
     return config.Bus(**(made | changed))
 
@@ -64,7 +64,7 @@ def whole(playing):
 
 
 @pytest.mark.parametrize(
-    ("door", "changed"),
+    ("endpoint", "changed"),
     [
         ("SASL", {"mechanism": "SCRAM-SHA-512"}),
         ("SASL", {"mechanism": "SCRAM-SHA-256"}),
@@ -74,8 +74,8 @@ def whole(playing):
         ("SASLTLS", {"mechanism": "SCRAM-SHA-512"}),
     ],
 )
-def test_door_is_opened_by_what_it_asks_for(bus, secured, door, changed, request):
-    made = settings(bus, door, secured, **changed)
+def test_endpoint_is_opened_by_what_it_asks_for(bus, secured, endpoint, changed, request):
+    made = settings(bus, endpoint, secured, **changed)
     body = request.node.name.encode()
 
     async def play():
@@ -94,7 +94,7 @@ def test_door_is_opened_by_what_it_asks_for(bus, secured, door, changed, request
 
 
 @pytest.mark.parametrize(
-    ("door", "changed", "event", "code"),
+    ("endpoint", "changed", "event", "code"),
     [
         ("SASL", {"password": "wrong"}, "bus.refused", "_AUTHENTICATION"),
         ("SASL", {"user": "nobody"}, "bus.refused", "_AUTHENTICATION"),
@@ -116,11 +116,13 @@ def test_door_is_opened_by_what_it_asks_for(bus, secured, door, changed, request
         "certificate of others",
     ],
 )
-def test_door_stays_shut_and_the_log_says_why_without_secrets(bus, secured, strangers, door, changed, event, code):
+def test_endpoint_stays_shut_and_the_log_says_why_without_secrets(
+    bus, secured, strangers, endpoint, changed, event, code
+):
     """A broker that misses a certificate says nothing (TLS 1.3): it just closes."""
     others = {"ca": strangers.ca, "cert": strangers.certificate, "key": strangers.key}
     changed = {name: str(others[name]) if value == "strangers" else value for name, value in changed.items()}
-    made = settings(bus, door, secured, timeout_s=2.0, **changed)
+    made = settings(bus, endpoint, secured, timeout_s=2.0, **changed)
     kept = len(bus.kept(TOPIC))
 
     async def play():
@@ -182,7 +184,7 @@ def test_library_writes_nothing_to_standard_error(bus, secured):
         "import asyncio; from tripline import config; from tripline.adapters.bus_kafka_writer import KafkaWriter\n"
         "from tripline.ports import BusNote, Outage\n"
         "async def play():\n"
-        f"    writer = KafkaWriter(config.Bus(url={bus.door('SASL')!r}, security='sasl_plaintext', user='nobody',"
+        f"    writer = KafkaWriter(config.Bus(url={bus.endpoint('SASL')!r}, security='sasl_plaintext', user='nobody',"
         " password='wrong', timeout_s=1))\n"
         "    try: await writer.deliver([BusNote('x', None, b'x')])\n"
         "    except Outage: pass\n"

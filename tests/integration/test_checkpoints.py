@@ -9,7 +9,7 @@ import pytest
 from tests.support.stores import fresh_file
 
 from tripline.store import tables
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.transactions import WriteTx
 
 pytestmark = pytest.mark.sqlite("checkpoints of SQLite")

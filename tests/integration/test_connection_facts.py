@@ -12,7 +12,8 @@ from tests.support.ingest_rig import Rig
 
 from tripline.mqtt import packets
 from tripline.services.presence import PresenceKeeper
-from tripline.store import connections, tables
+from tripline.store import tables
+from tripline.store.devices import connections
 from tripline.store.transactions import Hot
 
 SENSOR = SENSORS[USER]
@@ -21,7 +22,7 @@ TOLD = Hot(select(tables.push_outbox.c.body).order_by(tables.push_outbox.c.no))
 
 @pytest.fixture
 def rig(tmp_path):
-    """A store that knows the sensors of the test's door, whose company asked for class 500."""
+    """A store that knows the sensors of the test's listener, whose company asked for class 500."""
     with Rig.fresh(tmp_path) as made:
         row = {"created_ms": 0, "company_id": ingest_rig.COMPANY, "service_type": "harbour", "type": "GPS"}
         row |= {"activation_required": False, "status": "ACTIVATED"}

@@ -14,9 +14,10 @@ from tests.support import postgres, servers
 from tests.support.ingest_nodes import Node
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, aggregate, frame, microtrip, seed_rows
 
-from tripline import app
+from tripline import clock
 from tripline.ports import Fault, StoreOutage
-from tripline.store import faults, migrate, tables
+from tripline.store import migrate, tables
+from tripline.store.database import postgres_faults
 
 BLOCK = 8192
 HEAD = 24
@@ -30,7 +31,7 @@ def cluster() -> Iterator[postgres.Cluster]:
 
 
 def blocks_of(cluster: postgres.Cluster, database: str, table: str) -> list[Path]:
-    """The files of a table's parts that hold rows, and of their indexes, written out and forgotten by the server."""
+    """The files of partitions that hold rows, and of their indexes, written out and forgotten by the server."""
     found = cluster.run(
         "SELECT pg_relation_filepath(oid) FROM pg_class WHERE (oid = %s::regclass OR relname LIKE %s)"
         " AND relkind IN ('r', 'i') AND pg_relation_size(oid) > 0",
@@ -88,23 +89,23 @@ def test_doctor_names_damage_that_it_meets_and_damage_that_the_server_met() -> N
     postgres.need("damaged files of PostgreSQL")
     with postgres.cluster(checksums=True) as cluster:
         url = cluster.create("checked")
-        migrate.upgrade_shared(url, now_ms=app.now_ms())
+        migrate.upgrade_shared(url, now_ms=clock.now_ms())
         with Node(url, 0) as node:
             node.run(node.store.write(seed_rows))
             node.send(b"no message", at=NOW)
-        well = servers.run("doctor", "--store", url)
+        well = servers.run_here("doctor", "--store", url)
         files = blocks_of(cluster, "checked", "rejected_message")
         cluster.stop()
         sound = {path: path.read_bytes() for path in files}
         for path, content in sound.items():
             path.write_bytes(content[:100] + b"\xa5" + content[101:])
         cluster.start()
-        met = servers.run("doctor", "--store", url)
+        met = servers.run_here("doctor", "--store", url)
         cluster.stop()
         for path, content in sound.items():
             path.write_bytes(content)
         cluster.start()
-        counted = servers.run("doctor", "--store", url)
+        counted = servers.run_here("doctor", "--store", url)
 
     def database(done: subprocess.CompletedProcess[str]) -> list[str]:
         assert done.stderr == ""
@@ -145,6 +146,6 @@ def _of(kind: type[psycopg.Error], state: str | None = None) -> psycopg.Error:
     ],
 )
 def test_errors_of_postgresql_are_outages_by_their_state(error: psycopg.Error, fault: Fault | None) -> None:
-    outage = faults.of_postgres(error)
+    outage = postgres_faults.of_postgres(error)
 
     assert (None if outage is None else outage.fault) is fault

@@ -15,8 +15,9 @@ from tests.support import damage, stores
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, Rig, aggregate, frame, microtrip, seeded
 
 from tripline.ports import Fault, Outage, StoreOutage
-from tripline.store import checkpoints, faults, tables
-from tripline.store.sqlite import SqliteStore
+from tripline.store import tables
+from tripline.store.database import checkpoints, faults
+from tripline.store.database.sqlite import SqliteStore
 
 pytestmark = pytest.mark.sqlite("damaged files of SQLite")
 

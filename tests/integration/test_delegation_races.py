@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from tests.support import lending, rest
+from tests.support import delegating, rest
 
 ROUNDS = 6
 
@@ -11,16 +11,16 @@ ROUNDS = 6
 def test_equal_delegations_at_two_servers_have_one_winner_each(tmp_path):
     async def scenario(servers):
         first = servers[0]
-        of = await lending.companies(first)
-        vehicle_id = await lending.new_vehicle(first, of.owner)
-        driver = await lending.driver(first, of.borrower, "driver")
+        of = await delegating.companies(first)
+        vehicle_id = await delegating.new_vehicle(first, of.owner)
+        driver = await delegating.driver(first, of.borrower, "driver")
         requests = [
-            (of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
+            (of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
             (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
-            (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id}),
-            (of.borrower, "DELETE", f"{lending.rights(driver, drive=True)}/{vehicle_id}"),
-            (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id)),
-            (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}"),
+            (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id}),
+            (of.borrower, "DELETE", f"{delegating.rights(driver, drive=True)}/{vehicle_id}"),
+            (of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id)),
+            (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"),
         ]
         outcomes = []
         for request in requests * ROUNDS:
@@ -36,18 +36,18 @@ def test_equal_delegations_at_two_servers_have_one_winner_each(tmp_path):
 def test_rights_given_at_one_server_while_the_other_takes_the_vehicle_back_are_not_left_over(tmp_path):
     async def scenario(servers):
         first, second = servers
-        of = await lending.companies(first)
-        vehicle_id = await lending.new_vehicle(first, of.owner)
-        driver = await lending.driver(first, of.borrower, "driver")
-        await lending.register(first, of.owner, of.borrower)
-        give = (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id})
+        of = await delegating.companies(first)
+        vehicle_id = await delegating.new_vehicle(first, of.owner)
+        driver = await delegating.driver(first, of.borrower, "driver")
+        await delegating.register(first, of.owner, of.borrower)
+        give = (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id})
         seen = []
         for _ in range(ROUNDS):
-            await lending.lend(first, of.owner, of.borrower, vehicle_id)
+            await delegating.delegate(first, of.owner, of.borrower, vehicle_id)
             await asyncio.gather(
-                first.call(*give), second.call(of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+                first.call(*give), second.call(of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id))
             )
-            rights = await second.get(of.operator, f"{lending.rights(driver, drive=True)}s", limit=9)
+            rights = await second.get(of.operator, f"{delegating.rights(driver, drive=True)}s", limit=9)
             vehicle = await first.call(driver, "GET", f"/vehicle/{vehicle_id}")
             seen.append((rights["data"], vehicle.status_code))
         return seen

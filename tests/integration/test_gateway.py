@@ -1,4 +1,4 @@
-"""The device door over real sockets, with an intake that keeps frames in a list."""
+"""The device listener over real sockets, with an intake that keeps frames in a list."""
 
 import asyncio
 import socket
@@ -496,10 +496,10 @@ def test_answers_that_are_not_read_are_kept_up_to_the_bound(unread):
 
 def test_slow_reader_is_closed_when_its_answers_pile_up():
     async def scenario():
-        door = socket.create_server(("127.0.0.1", 0))
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # Accepted sockets inherit it.
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # Accepted sockets inherit it.
         async with listening(MemoryIntake(), Devices(write_buffer=4_096)) as listener:
-            device = await Client.connected(await listener.start_on(door, None))
+            device = await Client.connected(await listener.start_on(bound, None))
             device.writer.transport.pause_reading()
 
             device.writer.write(encode.packet(packets.Pingreq()) * 500_000)
@@ -512,10 +512,10 @@ def test_slow_reader_is_closed_when_its_answers_pile_up():
 
 def test_connection_that_cannot_be_closed_politely_is_closed_at_the_second_look():
     async def scenario():
-        door = socket.create_server(("127.0.0.1", 0))
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
         async with listening(MemoryIntake(), Devices(write_buffer=20_000_000)) as listener:
-            device = await Client.connected(await listener.start_on(door, None))
+            device = await Client.connected(await listener.start_on(bound, None))
             device.send(packets.Subscribe(1, (("v1/sensors/me/rpc/request/+", 0),)))
             assert await device.next() == packets.Suback(1, (0,))
             device.writer.transport.pause_reading()
@@ -683,7 +683,7 @@ def test_connection_that_never_begins_tls_is_closed_after_the_timeout(tls):
 
 def test_connections_of_devices_are_counted_while_they_are_open(tls):
     def count():
-        (sample,) = [each for each in observe.CONNECTIONS.collect()[0].samples if each.labels == {"door": "device"}]
+        (sample,) = [each for each in observe.CONNECTIONS.collect()[0].samples if each.labels["listener"] == "device"]
         return sample.value
 
     async def scenario():

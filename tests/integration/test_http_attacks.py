@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from bench import strangers
-from tests.support.http_doors import with_door
+from tests.support.http_listeners import with_listener
 
 from tripline.adapters.http_bounds import Bounds
 
@@ -40,7 +40,7 @@ def test_others_are_answered_during_an_attack(name: str) -> None:
         assert seen.connections >= CONNECTIONS - 1
         return answered, longest
 
-    answered, longest = with_door(BOUNDS, talk, _answering)
+    answered, longest = with_listener(BOUNDS, talk, _answering)
 
     assert answered > 1
     assert longest < 5

@@ -1,4 +1,4 @@
-"""Who finds no place at an HTTP door, and what becomes of answers that nobody reads."""
+"""Connections that find no place at an HTTP listener, and answers that nobody reads."""
 
 import asyncio
 import functools
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.support import certificates
 from tests.support.clocks import stepped
-from tests.support.http_doors import HEAD, NOW_MS, echo, error_of, sending, with_door
+from tests.support.http_listeners import HEAD, NOW_MS, echo, error_of, sending, with_listener
 
 from tripline import app
 from tripline.adapters.http_bounds import Bounds, Causes, Places
-from tripline.adapters.http_entrance import Door, Entrance
+from tripline.adapters.http_entrance import Entrance, Listener
 from tripline.adapters.http_outlet import Outlet
-from tripline.adapters.http_uvicorn import HttpDoors
+from tripline.adapters.http_uvicorn import HttpListeners
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF = HEAD + b"Content-Length: 5\r\n\r\n1234"
@@ -55,7 +55,7 @@ async def _ask(address: tuple[str, int], source: str = "127.0.0.1", request: byt
         (Bounds(connections=3, address_connections=9, local=0), False, "connections"),
         (Bounds(connections=2, address_connections=9, local=1), False, "connections"),
     ],
-    ids=["address", "door", "door with a place for this machine"],
+    ids=["address", "listener", "listener with a place for this machine"],
 )
 def test_connection_beyond_the_bound_is_answered_503(
     bounds: Bounds, other_answered: bool, cause: str, monkeypatch: pytest.MonkeyPatch
@@ -93,7 +93,7 @@ def test_connection_beyond_the_bound_is_answered_503(
         for _, other in held:
             other.close()
 
-    with_door(bounds, talk, waiting)
+    with_listener(bounds, talk, waiting)
 
     assert [(line["event"], line["cause"]) for line in lines] == [("http.limit", cause)]
     assert lines[0]["limit"] == (bounds.connections if cause == "connections" else 3)
@@ -105,7 +105,7 @@ def test_connection_beyond_the_bound_is_answered_503(
     [b"", b"GET", HEAD, HALF, GET, GET + HALF],
     ids=["nothing", "method", "headers", "half a body", "served", "served, then half a body"],
 )
-def test_at_a_full_door_who_was_served_nothing_for_longest_gives_way(begun: bytes) -> None:
+def test_at_a_full_listener_who_was_served_nothing_for_longest_gives_way(begun: bytes) -> None:
     release = asyncio.Event()
 
     async def waiting(scope, receive, send):
@@ -135,10 +135,10 @@ def test_at_a_full_door_who_was_served_nothing_for_longest_gives_way(begun: byte
         for each in (first, second):
             each.close()
 
-    with_door(Bounds(connections=3, local=0), talk, waiting, steps=True)
+    with_listener(Bounds(connections=3, local=0), talk, waiting, steps=True)
 
 
-def test_handshake_that_is_not_finished_gives_way_at_a_full_door(tmp_path: Path) -> None:
+def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_path: Path) -> None:
     tls = certificates.make(tmp_path)
 
     async def scenario() -> bytes:
@@ -146,9 +146,9 @@ def test_handshake_that_is_not_finished_gives_way_at_a_full_door(tmp_path: Path)
             address = listening.getsockname()
             shell = functools.partial(app._inside_tls, tls.server_context())
             bounds = Bounds(connections=2, local=0)
-            doors = HttpDoors(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
-            serving = asyncio.ensure_future(doors.run())
-            await doors.opened()
+            listeners = HttpListeners(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
+            serving = asyncio.ensure_future(listeners.run())
+            await listeners.opened()
             longest, first = await asyncio.open_connection(*address)
             _, second = await asyncio.open_connection(*address)
 
@@ -159,7 +159,7 @@ def test_handshake_that_is_not_finished_gives_way_at_a_full_door(tmp_path: Path)
             assert await _read_all(longest) == b""
             for each in (first, second, writer):
                 each.close()
-            doors.stop()
+            listeners.stop()
             await serving
             return answer
 
@@ -188,11 +188,11 @@ class _From(asyncio.Transport):
 @pytest.mark.parametrize(
     ("address", "admitted"), [("127.0.0.1", 4), ("::1", 4), ("::ffff:127.0.0.1", 4), ("192.0.2.1", 2), ("", 2)]
 )
-def test_at_a_door_full_of_busy_peers_some_of_this_machine_come_in(
+def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(
     address: str, admitted: int, behind_proxy: bool
 ) -> None:
     bounds = Bounds(connections=2, local=2, behind_proxy=behind_proxy)
-    door = Door(
+    listener = Listener(
         name="api",
         bounds=bounds,
         causes=Causes(lambda: 0.0),
@@ -204,10 +204,10 @@ def test_at_a_door_full_of_busy_peers_some_of_this_machine_come_in(
 
     came = [_From(address) for _ in range(5)]
     for each in came:
-        Entrance(door).connection_made(each)
+        Entrance(listener).connection_made(each)
 
     assert [each.aborted for each in came].count(False) == (2 if behind_proxy else admitted)
-    assert door.of_address.taken == (0 if behind_proxy else admitted)
+    assert listener.of_address.taken == (0 if behind_proxy else admitted)
 
 
 def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
@@ -220,7 +220,7 @@ def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
         for _, each in silent:
             each.close()
 
-    with_door(Bounds(address_connections=1), talk)
+    with_listener(Bounds(address_connections=1), talk)
 
 
 @pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2)])
@@ -240,7 +240,7 @@ def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, mon
             other.close()
         return answers
 
-    answers = with_door(Bounds(address_connections=1), talk, steps=True)
+    answers = with_listener(Bounds(address_connections=1), talk, steps=True)
 
     assert [error_of(each, 503) for each in answers[:answered]] == [BUSY] * answered
     assert answers[answered:] == [b""] * (peers - answered)
@@ -279,7 +279,7 @@ def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
         for _, each in held:
             each.close()
 
-    with_door(Bounds(address_connections=2, behind_proxy=True), talk, waiting)
+    with_listener(Bounds(address_connections=2, behind_proxy=True), talk, waiting)
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_999, 200), (2_000, 200), (2_001, 503)])
@@ -305,7 +305,7 @@ def test_bodies_are_bounded_together(source: str, bounds: Bounds, size: int, sta
         )
         return answer
 
-    answer = with_door(bounds, talk)
+    answer = with_listener(bounds, talk)
 
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
@@ -319,14 +319,6 @@ def _answering(size: int, pieces: int = 1):
             await send({"type": "http.response.body", "body": b"x" * size, "more_body": more})
 
     return app
-
-
-def _narrow() -> socket.socket:
-    """A listening socket whose system takes little that is unread."""
-    door = socket.socket()
-    door.bind(("127.0.0.1", 0))
-    door.listen()
-    return door
 
 
 async def _narrow_reader(address: tuple[str, int]) -> socket.socket:
@@ -362,7 +354,7 @@ def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
                 await asyncio.sleep(0.02)
             return await _read_to_end(peer)
 
-    got = with_door(Bounds(stall_s=0.3, look_s=0.05), talk, _answering(8_000_000))
+    got = with_listener(Bounds(stall_s=0.3, look_s=0.05), talk, _answering(8_000_000))
 
     assert got < 8_000_000
     assert [line["cause"] for line in lines] == ["stalled_answer"]
@@ -383,9 +375,61 @@ def test_answer_may_stand_still_for_its_time(waited_s: float, stalled: bool) -> 
     assert outlet.look(100.0 + waited_s, Bounds()) is stalled
 
 
+class _Written(asyncio.Transport):
+    """Keeps each piece that is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert not self.closed
+        self.pieces.append(bytes(data))
+
+    def close(self) -> None:
+        self.closed = True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+
+def _outlet() -> tuple[Outlet, _Written]:
+    written = _Written()
+    outlet = Outlet(written, "127.0.0.1", Places(1, 1), {}, lambda: 0.0)
+    outlet.begin()
+    outlet.write(b"head")
+    return outlet, written
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(1, 1), (65_535, 1), (65_536, 1), (65_537, 2)])
+def test_head_leaves_with_its_body(size: int, pieces: int) -> None:
+    outlet, written = _outlet()
+    assert written.pieces == []
+
+    outlet.write(b"b" * size)
+    outlet.write(b"more")
+
+    assert len(written.pieces) == pieces + 1
+    assert b"".join(written.pieces) == b"head" + b"b" * size + b"more"
+
+
+@pytest.mark.parametrize("end", ["sent", "close"])
+def test_head_without_a_body_leaves_at_the_end_of_its_answer(end: str) -> None:
+    outlet, written = _outlet()
+
+    getattr(outlet, end)()
+
+    assert written.pieces == [b"head"]
+    assert written.closed == (end == "close")
+
+
 @pytest.mark.parametrize(("size", "status"), [(65_535, 200), (65_536, 200), (65_537, 503)])
 def test_short_answer_is_sent_whatever_is_unread(size: int, status: int) -> None:
-    answer = with_door(Bounds(answers=0), sending(GET.replace(b"Host: x", b"Connection: close")), _answering(size))
+    answer = with_listener(Bounds(answers=0), sending(GET.replace(b"Host: x", b"Connection: close")), _answering(size))
 
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
@@ -403,7 +447,7 @@ def test_answer_that_makes_progress_may_take_long() -> None:
                     await asyncio.sleep(0.05)
             return got, time.monotonic() - began
 
-    got, took = with_door(Bounds(stall_s=0.5, look_s=0.05), talk, _answering(4_000_000))
+    got, took = with_listener(Bounds(stall_s=0.5, look_s=0.05), talk, _answering(4_000_000))
 
     assert got > 4_000_000
     assert took > 4 * 0.5
@@ -422,7 +466,7 @@ def test_stream_of_events_that_is_silent_is_not_ended() -> None:
         return first + await reader.readuntil(b"data: 2\n\n")
 
     bounds = Bounds(stall_s=0.2, look_s=0.05, idle_s=0.2, request_s=0.2)
-    assert with_door(bounds, talk, events).startswith(b"HTTP/1.1 200 ")
+    assert with_listener(bounds, talk, events).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(("readers", "refused"), [(1, 0), (2, 0), (3, 1)])
@@ -456,7 +500,7 @@ def test_long_answers_are_bounded_until_they_are_read(
             await asyncio.sleep(0.02)
         return turned_away
 
-    assert with_door(bounds, talk, _answering(4_000_000)) == refused
+    assert with_listener(bounds, talk, _answering(4_000_000)) == refused
 
 
 def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,7 +515,7 @@ def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.Monke
             return await _read_to_end(idle)
 
     bounds = Bounds(address_answers=8_000_000, answers=8_000_000, look_s=0.05)
-    assert with_door(bounds, talk, _answering(4_100_000)) < 4_100_000
+    assert with_listener(bounds, talk, _answering(4_100_000)) < 4_100_000
 
 
 def test_places_are_given_back() -> None:

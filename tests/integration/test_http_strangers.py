@@ -1,10 +1,10 @@
-"""Bounds of what a peer may send to an HTTP door: framing, trailers, pipelines, idle connections, upgrades."""
+"""Bounds of what a peer may send to an HTTP listener: framing, trailers, pipelines, idle connections, upgrades."""
 
 import asyncio
 
 import pytest
 from tests.support.clocks import stepped
-from tests.support.http_doors import CHUNKED, HEAD, echo, endless, error_of, sending, with_door
+from tests.support.http_listeners import CHUNKED, HEAD, echo, endless, error_of, sending, with_listener
 
 from tripline.adapters.http_bounds import Bounds
 
@@ -25,7 +25,7 @@ LAST = b"Connection: close\r\n"
     ids=["one trailer", "many trailers", "chunk extension", "zeros of a chunk size", "request line", "headers"],
 )
 def test_endless_bytes_around_a_body_are_refused_at_the_bound(start: bytes, piece: bytes) -> None:
-    answer = with_door(Bounds(), endless(start, piece, most=2_000_000))
+    answer = with_listener(Bounds(), endless(start, piece, most=2_000_000))
 
     assert not answer or error_of(answer)["errorCode"] == 31
 
@@ -40,7 +40,7 @@ def test_trailers_count_with_the_head_up_to_the_bound(length: int, accepted: boo
     whole = head + body + end + trailer
     cut = len(head) if pieces == 2 else len(whole)
 
-    answer = with_door(Bounds(head_bytes=1000), sending(whole[:cut], whole[cut:]))
+    answer = with_listener(Bounds(head_bytes=1000), sending(whole[:cut], whole[cut:]))
 
     assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
 
@@ -62,7 +62,7 @@ def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(
         writer.write(behind + b"\r\nx\r\n0\r\n\r\n")
         return await reader.read()
 
-    answer = with_door(Bounds(head_bytes=1000), talk, steps=True)
+    answer = with_listener(Bounds(head_bytes=1000), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
 
@@ -75,7 +75,7 @@ def test_trailer_is_no_header_of_the_request() -> None:
         await echo(scope, receive, send)
 
     body = b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Authorization: stolen\r\n\r\n"
-    with_door(Bounds(), sending(HEAD + LAST + body), telling)
+    with_listener(Bounds(), sending(HEAD + LAST + body), telling)
 
     assert [name for name, _ in seen] == [b"host", b"connection", b"transfer-encoding"]
 
@@ -88,7 +88,7 @@ def test_refused_request_is_not_carried_out() -> None:
         await echo(scope, receive, send)
 
     request = CHUNKED + b"0\r\nT: " + b"a" * 2_000 + b"\r\n\r\n"
-    answer = with_door(Bounds(head_bytes=1_000), sending(request), telling)
+    answer = with_listener(Bounds(head_bytes=1_000), sending(request), telling)
 
     assert error_of(answer)["errorCode"] == 31
     assert called == []
@@ -98,7 +98,7 @@ def test_refused_request_is_not_carried_out() -> None:
 def test_request_has_at_most_so_many_headers(headers: int, accepted: bool) -> None:
     request = b"GET /x HTTP/1.1\r\nConnection: close\r\n" + b"X: y\r\n" * (headers - 1) + b"\r\n"
 
-    answer = with_door(Bounds(headers=100), sending(request))
+    answer = with_listener(Bounds(headers=100), sending(request))
 
     assert answer.startswith(b"HTTP/1.1 200 " if accepted else b"HTTP/1.1 400 ")
 
@@ -114,7 +114,7 @@ def test_requests_sent_ahead_are_answered_up_to_the_bound(requests: int, answers
             received += await reader.read()
         return received
 
-    received = with_door(Bounds(ahead=3), talk)
+    received = with_listener(Bounds(ahead=3), talk)
 
     assert received.count(b"HTTP/1.1 200 ") == answers
     assert received.count(b"HTTP/1.1 ") == answers
@@ -122,7 +122,7 @@ def test_requests_sent_ahead_are_answered_up_to_the_bound(requests: int, answers
 
 
 def test_unreadable_request_behind_another_does_not_take_its_answer() -> None:
-    answer = with_door(Bounds(), sending(GET + b"NOTHING\r\n\r\n"))
+    answer = with_listener(Bounds(), sending(GET + b"NOTHING\r\n\r\n"))
 
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.count(b"HTTP/1.1") == 1
@@ -136,7 +136,7 @@ def test_connection_without_a_next_request_is_closed(idle: bytes) -> None:
         writer.write(idle)
         return answer + await reader.read()
 
-    assert with_door(Bounds(idle_s=0.1), talk).startswith(b"HTTP/1.1 200 ")
+    assert with_listener(Bounds(idle_s=0.1), talk).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
         await asyncio.sleep(0.2)
         await echo({**scope}, receive, send)
 
-    answer = with_door(Bounds(), endless(request_bytes, b"a" * 50_000, most=20_000_000), slow)
+    answer = with_listener(Bounds(), endless(request_bytes, b"a" * 50_000, most=20_000_000), slow)
 
     assert not answer or answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 400 "))
 
@@ -178,7 +178,7 @@ def test_so_many_bytes_may_come_behind_a_last_request(behind: int, answered: boo
         except ConnectionError:
             return b""
 
-    answer = with_door(Bounds(deaf_bytes=1000), talk, waiting, steps=True)
+    answer = with_listener(Bounds(deaf_bytes=1000), talk, waiting, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 ") if answered else answer == b""
 
@@ -198,7 +198,7 @@ def test_rest_of_an_answered_request_is_read_for_a_while(rest: int, kept: bool) 
             return received + await reader.readuntil(b"\r\n\r\n")
         return received + await reader.read()
 
-    answers = with_door(Bounds(linger_bytes=200_000), talk, hasty)
+    answers = with_listener(Bounds(linger_bytes=200_000), talk, hasty)
 
     assert answers.count(b"HTTP/1.1 413 ") == (2 if kept else 1)
 
@@ -208,6 +208,6 @@ def test_rest_of_an_answered_request_that_never_comes_is_not_waited_for() -> Non
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
-    answer = with_door(Bounds(linger_s=0.1), sending(HEAD + b"Content-Length: 10\r\n\r\n"), hasty)
+    answer = with_listener(Bounds(linger_s=0.1), sending(HEAD + b"Content-Length: 10\r\n\r\n"), hasty)
 
     assert answer.startswith(b"HTTP/1.1 413 ")

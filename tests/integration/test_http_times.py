@@ -1,10 +1,10 @@
-"""Bounds of time at an HTTP door: just before one everything goes on, from then on the peer is hung up on."""
+"""Bounds of time at an HTTP listener: just before one everything goes on, from then on the peer is hung up on."""
 
 import asyncio
 
 import pytest
 from tests.support.clocks import stepped
-from tests.support.http_doors import HEAD, echo, error_of, with_door
+from tests.support.http_listeners import HEAD, echo, error_of, with_listener
 
 from tripline.adapters.http_bounds import Bounds
 
@@ -21,7 +21,7 @@ def around(bound_s: float) -> pytest.MarkDecorator:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, last: bytes) -> bytes:
-    """What comes until the door closes; nothing, when it had closed before."""
+    """What comes until the listener closes; nothing, when it had closed before."""
     try:
         writer.write(last)
         return await reader.read()
@@ -37,7 +37,7 @@ def test_request_has_its_time_to_arrive(begun: int, waited_s: float, kept: bool)
         await stepped().move(waited_s)
         return await _answer(reader, writer, LAST[begun:])
 
-    answer = with_door(Bounds(), talk, steps=True)
+    answer = with_listener(Bounds(), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
 
@@ -49,7 +49,7 @@ def test_body_has_a_second_more_for_every_8_kib(waited_s: float, kept: bool) -> 
         await stepped().move(waited_s)
         return await _answer(reader, writer, b"b" * (20_000 - 16_384))
 
-    answer = with_door(Bounds(), talk, steps=True)
+    answer = with_listener(Bounds(), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
 
@@ -62,7 +62,7 @@ def test_connection_waits_for_its_next_request(waited_s: float, kept: bool) -> N
         await stepped().move(waited_s)
         return await _answer(reader, writer, LAST)
 
-    answer = with_door(Bounds(), talk, steps=True)
+    answer = with_listener(Bounds(), talk, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
 
@@ -82,7 +82,7 @@ def test_rest_of_an_answered_request_has_its_time(waited_s: float, kept: bool) -
         await stepped().move(waited_s)
         return await _answer(reader, writer, b"b" * 10 + GET.replace(b"Host: x", b"Connection: close"))
 
-    answer = with_door(Bounds(), talk, hasty, steps=True)
+    answer = with_listener(Bounds(), talk, hasty, steps=True)
 
     assert answer.startswith(b"HTTP/1.1 200 ") if kept else answer == b""
 
@@ -96,6 +96,6 @@ def test_peer_that_is_turned_away_has_its_time_to_ask(waited_s: float, kept: boo
         other.close()
         return answer
 
-    answer = with_door(Bounds(address_connections=1), talk, steps=True)
+    answer = with_listener(Bounds(address_connections=1), talk, steps=True)
 
     assert error_of(answer, 503)["errorCode"] == 2 if kept else answer == b""

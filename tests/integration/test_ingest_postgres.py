@@ -32,10 +32,11 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain.ids import SensorId
-from tripline.services.erasing import Eraser
+from tripline.services.eraser import Eraser
 from tripline.services.fleet import sensor_removal
-from tripline.services.ingest import closing
-from tripline.store import erasures, tables
+from tripline.services.ingest import silence
+from tripline.store import tables
+from tripline.store.erasure import erasures
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def by_trip(rig: Rig) -> list[int]:
 def sweep(node: Node, at: int) -> list[SensorId]:
     node.now_ms = at
     silent: list[SensorId] = node.run(
-        closing.silent_sensors(node.store, node.settings, node_id=node.pipeline.node_id, now_ms=at)
+        silence.silent_sensors(node.store, node.settings, node_id=node.pipeline.node_id, now_ms=at)
     )
     node.take_in([], silent=silent)
     return silent
@@ -288,10 +289,10 @@ def test_claims_deleted_vehicle_is_let_go_of_by_every_process(pair: list[Node]) 
     assert [row[1] for row in trips(first)] == ["LAPSED", "OPEN"]
 
     async def erase() -> None:
-        door = second.door()
+        intake = second.intake()
         await second.store.write(lambda tx: tx.run(delete(tables.vehicle).where(tables.vehicle.c.id == VEHICLE)))
         await second.store.write(lambda tx: erasures.begin(tx, VEHICLE, now_ms=NOW + 2000))
-        eraser = Eraser(store=second.store, signals=second.signals, let_go=door.let_go_of, stopwatch=lambda: 0.0)
+        eraser = Eraser(store=second.store, signals=second.signals, let_go=intake.let_go_of, stopwatch=lambda: 0.0)
         await eraser.erase_pending()
 
     second.now_ms = NOW + 2000
@@ -325,7 +326,7 @@ def test_letting_go_waits_for_batches_under_way(pair: list[Node]) -> None:
             seen.append("batch")
 
         async def letting_go() -> None:
-            await second.door().let_go_of([VEHICLE])
+            await second.intake().let_go_of([VEHICLE])
             seen.append("let go")
 
         async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:

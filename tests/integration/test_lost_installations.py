@@ -10,7 +10,8 @@ from tests.support import faults_disk, servers
 
 from tripline import cli
 from tripline.adapters import data_folder
-from tripline.store import files, migrate
+from tripline.store import migrate
+from tripline.store.database import sqlite_files
 
 pytestmark = pytest.mark.sqlite("data folders with a database file")
 COMMANDS = {
@@ -66,7 +67,7 @@ def test_file_without_tables_beside_certificates_is_a_lost_database(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = installed(tmp_path, None)
-    with closing(files.sqlite3.connect(data / data_folder.DATABASE)) as connection:
+    with closing(sqlite_files.sqlite3.connect(data / data_folder.DATABASE)) as connection:
         connection.execute("PRAGMA user_version = 1")
 
     assert "is missing or empty" in said("migrate", data, capsys)
@@ -123,8 +124,8 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 def served(data: Path) -> str:
     """The last line of a server that does not start."""
-    doors = ("--api-port=0", "--analytics-port=0", "--device-port=0")
-    ended = servers.run("serve", "--data", str(data), *doors, variables={"TRIPLINE_LOG_LEVEL": "error"})
+    listeners = ("--api-port=0", "--analytics-port=0", "--device-port=0")
+    ended = servers.run("serve", "--data", str(data), *listeners, variables={"TRIPLINE_LOG_LEVEL": "error"})
     assert (ended.returncode, ended.stdout, "Traceback" in ended.stderr) == (1, "", False)
     return ended.stderr.splitlines()[-1]
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from tests.support import ingest_rig, stores
 
-from tripline.store import files, migrate, sqlite, tables
+from tripline.store import migrate, tables
+from tripline.store.database import sqlite, sqlite_files
 
 pytestmark = pytest.mark.sqlite("schemas of database files")
 
@@ -163,6 +165,12 @@ def test_first_step_is_where_databases_begin():
     assert migrate.steps()[0] == FIRST
 
 
+def test_steps_are_named_as_alembic_knows_them():
+    known = ScriptDirectory(migrate.FOLDER).walk_revisions()
+
+    assert migrate.steps() == [step.revision for step in known][::-1]
+
+
 def test_file_that_is_no_database_is_told_in_one_line(tmp_path):
     path = tmp_path / "tripline.db"
     path.write_bytes(b"not a database" * 1_000)
@@ -177,9 +185,9 @@ def test_lock_of_another_program_is_told_and_its_end(tmp_path):
     migrate.upgrade(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        locked = files.unwritable(path, wait_s=0.01)
+        locked = sqlite_files.unwritable(path, wait_s=0.01)
         other.execute("ROLLBACK")
-        free = files.unwritable(path, wait_s=0.01)
+        free = sqlite_files.unwritable(path, wait_s=0.01)
 
     assert (locked, free) == ("database is locked", None)
 

@@ -12,16 +12,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from tests.support import databases, postgres, servers
 
-from tripline.store import indexes_ahead, migrate, tables
-from tripline.store import postgres as store
+from tripline.store import migrate, tables
+from tripline.store.database import early_indexes
+from tripline.store.database import postgres as store
 from tripline.store.migrate import DatabaseError
 
 NOW_MS = databases.NOW_MS
 OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
-"""What PostgreSQL has otherwise: an index with one column more, and no rule over the parts of a table."""
+"""What PostgreSQL has otherwise: an index with one column more, and no rule over the partitions of a table."""
 BEFORE_SENSOR = "0003"
 """The next step changes the table `sensor`."""
-SERVES = {"0005": "0004", "0007": "0006", "0008": "0006"}
+SERVES = {"0005": "0004"} | {f"{number:04}": "0006" for number in range(7, 17)}
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 
@@ -141,7 +142,7 @@ def test_rows_of_every_earlier_step_are_kept():
 def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:
     """Build what an upgrade builds before its transaction begins."""
     with store.open_engine(url).connect() as connection:
-        indexes_ahead.build(connection, migrate._between(since, migrate.newest()))
+        early_indexes.build(connection, migrate._between(since, migrate.newest()))
 
 
 def indexes(url: str) -> set[str]:

@@ -17,17 +17,19 @@ from tripline.adapters.signals_local import LocalSignals
 from tripline.domain import ids as time_ids
 from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
 from tripline.ports import TAKEN_OVER, Delivery
-from tripline.services import hints, nodes, sessions, settling
+from tripline.services import barrier, hints, nodes, session_check
+from tripline.services.barrier import GATEWAYS, Answering, Barrier
 from tripline.services.nodes import DEAD_MS, PATIENCE_S, Node, Undertaker
 from tripline.services.presence import PresenceKeeper
-from tripline.services.rpc import sending
-from tripline.services.rpc.sending import Deliverer, EveryDevice
-from tripline.services.sessions import CREDENTIAL_ENDED, SessionCheck
-from tripline.services.settling import GATEWAYS, Answering, Settling
-from tripline.store import connections, device_sends, tables
-from tripline.store import nodes as rows
-from tripline.store.nodes import QUARANTINE_MS, SlotsTaken
-from tripline.store.postgres import PostgresStore
+from tripline.services.rpc import dispatch
+from tripline.services.rpc.dispatch import Deliverer, EveryDevice
+from tripline.services.session_check import CREDENTIAL_ENDED, SessionCheck
+from tripline.store import tables
+from tripline.store.database import nodes as rows
+from tripline.store.database.nodes import QUARANTINE_MS, SlotsTaken
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.devices import connections
+from tripline.store.rpc import sends
 from tripline.store.transactions import Hot
 
 NOW = 1_780_000_000_000
@@ -412,17 +414,17 @@ def test_session_that_the_rows_forgot_is_said_again(url):
 # What a process has acknowledged is true for all
 
 
-def settled_by(asker: Process, gateway: Process, signals: LocalSignals) -> tuple[Settling, SessionCheck, Held]:
+def settled_by(asker: Process, gateway: Process, signals: LocalSignals) -> tuple[Barrier, SessionCheck, Held]:
     """Who asks, and the gateway that answers."""
     held = Held([])
     check = SessionCheck(store=gateway.store, node=gateway.node, live=held, presence=gateway.presence, signals=signals)
     Answering(node=gateway.node, signals=signals, is_behind=lambda: check.is_behind)
-    return Settling(store=asker.store, node=asker.node, signals=signals), check, held
+    return Barrier(store=asker.store, node=asker.node, signals=signals), check, held
 
 
 def test_token_is_ended_once_every_gateway_has_acted_on_the_hint(url, monkeypatch):
-    monkeypatch.setattr(settling, "LOOK_S", 0.2)
-    monkeypatch.setattr(settling, "WITHIN_S", 0.4)
+    monkeypatch.setattr(barrier, "LOOK_S", 0.2)
+    monkeypatch.setattr(barrier, "WITHIN_S", 0.4)
 
     async def scenario(asker, gateway):
         signals = LocalSignals()
@@ -440,7 +442,7 @@ def test_token_is_ended_once_every_gateway_has_acted_on_the_hint(url, monkeypatc
 
 
 def test_gateway_that_lost_hints_answers_once_it_has_compared_its_sessions(url, monkeypatch):
-    monkeypatch.setattr(settling, "LOOK_S", 0.1)
+    monkeypatch.setattr(barrier, "LOOK_S", 0.1)
 
     async def scenario(asker, gateway):
         signals = LocalSignals()
@@ -523,7 +525,7 @@ def test_message_to_a_device_elsewhere_is_answered_with_what_became_of_it(url, d
 
 
 def test_message_is_sent_and_answered_although_every_hint_is_lost(url, monkeypatch):
-    monkeypatch.setattr(sending, "LOOK_S", 0.1)
+    monkeypatch.setattr(dispatch, "LOOK_S", 0.1)
 
     async def scenario(api, gateway):
         gateway.begins(5)
@@ -540,8 +542,8 @@ def test_message_is_sent_and_answered_although_every_hint_is_lost(url, monkeypat
 
 
 def test_message_that_no_gateway_takes_is_answered_in_time_and_never_sent(url, monkeypatch):
-    monkeypatch.setattr(sending, "LOOK_S", 0.1)
-    monkeypatch.setattr(sending, "WITHIN_S", 0.5)
+    monkeypatch.setattr(dispatch, "LOOK_S", 0.1)
+    monkeypatch.setattr(dispatch, "WITHIN_S", 0.5)
 
     async def scenario(api, gateway):
         gateway.begins(5)
@@ -558,8 +560,8 @@ def test_message_whose_time_is_over_is_taken_and_not_sent(url):
     async def scenario(api, gateway):
         gateway.begins(5)
         await gateway.presence.round()
-        waiting = device_sends.Waiting(RowNo(1), api.node.id, SENSOR, "t", b"x", in_time=True)
-        await api.store.write(lambda tx: device_sends.put(tx, waiting, within_ms=0), locked=True)
+        waiting = sends.Waiting(RowNo(1), api.node.id, SENSOR, "t", b"x", in_time=True)
+        await api.store.write(lambda tx: sends.put(tx, waiting, within_ms=0), locked=True)
         devices = Connected()
         deliverer = Deliverer(here=devices, node=gateway.node, store=gateway.store, signals=Quiet())
         return await deliverer.deliver(), devices.got, await deliverer.deliver()
@@ -636,4 +638,4 @@ def test_device_that_went_elsewhere_and_is_lost_there_is_told_to_be_away_by_the_
 
 def test_periods_leave_time_for_more_than_one_heartbeat_and_look():
     assert nodes.BEAT_S * 1_000 * 4 < DEAD_MS < QUARANTINE_MS / 2
-    assert sessions.EVERY_S <= 5
+    assert session_check.EVERY_S <= 5

@@ -10,9 +10,9 @@ from psycopg import errors
 from sqlalchemy import literal, select
 from tests.support import databases
 
-from tripline.store import postgres
-from tripline.store.postgres import PostgresStore
-from tripline.store.postgres_statements import KEPT, Statements
+from tripline.store.database import postgres
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.database.postgres_statements import KEPT, Statements
 from tripline.store.transactions import Hot
 
 

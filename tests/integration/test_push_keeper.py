@@ -1,4 +1,4 @@
-"""What the keeper forgets and counts."""
+"""The keeper of pushes: it forgets in time, and counts."""
 
 import asyncio
 

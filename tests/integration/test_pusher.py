@@ -14,9 +14,10 @@ from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Repl
 
 from tripline import config
 from tripline.domain.pushes import Channel
-from tripline.services.push import reading
-from tripline.services.push.deliveries import NO_ADDRESS
-from tripline.store import companies, push_secrets
+from tripline.services.push import outbox
+from tripline.services.push.attempts import NO_ADDRESS
+from tripline.store.fleet import companies
+from tripline.store.push import secrets as push_secrets
 
 
 def numbered(count, prefix=b""):
@@ -344,9 +345,9 @@ def test_messages_are_not_given_up_for_want_of_an_address_that_was_given_meanwhi
         what = {"before_no": 2**62, "error": NO_ADDRESS, "now_ms": world.now_ms, "limit": 10}
 
         def park(tx):
-            return reading.park_unaddressed(tx, key, **what)
+            return outbox.park_unaddressed(tx, key, **what)
 
-        with pytest.raises(reading.AddressedError):
+        with pytest.raises(outbox.AddressedError):
             await world.store.write(park, locked=True)
         before = await world.rows()
         await world.readdress(company_id, None)

@@ -1,4 +1,4 @@
-"""How SQLite finds what the operations ask for: never by looking at a whole table, and what it sorts is one owner's.
+"""SQLite's plans: no operation looks at a whole table, and each sorts one owner's rows at most.
 
 Every reading operation is played by everybody of the access matrix's world, with each value of its query by itself and
 with the offsets of a second page; what changes something is played by its owners. The statements are those that really
@@ -15,9 +15,9 @@ import pytest
 from tests.support import rest, stores
 from tests.support.access_world import ACTORS, World
 
-from tripline.api import app as api
-from tripline.api import operations
-from tripline.store import sqlite
+from tripline.api import families
+from tripline.http import operations
+from tripline.store.database import sqlite
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
 
@@ -36,16 +36,18 @@ PERMITTED = {
     "driven.read_latest_of_driver": {LOOKS_FOR_ONE},
     "analytics.driver_scores": {LOOKS_FOR_ONE},
     "analytics.driver_events": {LOOKS_FOR_ONE},
-    # One company's relations, one vehicle's loans, one person's rights.
+    # One company's relations, one vehicle's delegations, one person's rights.
     "candidates.list_companies": {SORTED},
-    "loans.list_companies": {SORTED},
+    # Vehicles of one reader; and one row, the counter of changes.
+    "positions.read": {SORTED, "SCAN position_change"},
+    "delegations.list_companies": {SORTED},
     "rights.list_director": {SORTED},
     "rights.list_driver": {SORTED},
-    # Up to a thousand vehicles (`reached.MANY`, `loans.MANY`); of more, in the order of an index.
+    # Up to a thousand vehicles (`reached.MANY`, `delegations.MANY`); of more, in the order of an index.
     "companies.list_vehicles": {SORTED},
     "sensors.list_sensors": {SORTED},
-    "loans.list_lent": {SORTED},
-    "loans.list_received": {SORTED},
+    "delegations.list_delegating": {SORTED},
+    "delegations.list_received": {SORTED},
     # The sensors of one vehicle, or of those that one person drives now.
     "DELETE /vehicle/…/driver/…": {SORTED},
     "DELETE /vehicle/…": {SORTED},
@@ -84,7 +86,7 @@ FLAGS = ("true", "false")
 
 def reading():
     """Every operation that reads rows, by name; a sample file is none."""
-    of_rows = [operations.of_handler(handler) for family in api.FAMILIES for handler in family.handlers]
+    of_rows = [operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers]
     return {
         each.name: each
         for each in of_rows

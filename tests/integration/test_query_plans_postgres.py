@@ -1,4 +1,4 @@
-"""How PostgreSQL finds what the operations ask for: by an index, each of them, once there is much to look through.
+"""PostgreSQL's plans: every operation finds its rows by an index once a table is large.
 
 The operations are those of `test_query_plans.py`, and so is the way in which they are asked. The planner is told that
 reading a whole table costs very much, which is what it costs when there are many rows: what it reads whole even then,
@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql
 from tests.integration import test_query_plans as asked
@@ -19,9 +20,16 @@ from tests.support import databases, rest, stores
 from tests.support.access_world import World
 
 from tripline.domain import ids
-from tripline.store import analytics, deliveries, imports, partitions, push_queue, tables
-from tripline.store.postgres import PostgresStore
-from tripline.store.postgres_statements import Statements
+from tripline.domain.access import Reach
+from tripline.store import tables
+from tripline.store.database import partitions
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.database.postgres_queries import Asker
+from tripline.store.database.postgres_statements import Statements
+from tripline.store.fleet import imports
+from tripline.store.ingest import deliveries
+from tripline.store.push import queue as push_queue
+from tripline.store.scores import reads as score_reads
 
 WHOLE = re.compile(r"Seq Scan on (\w+)")
 MANY_VEHICLES = """
@@ -33,6 +41,8 @@ READ_OF_VEHICLES = text("SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_u
 PERMITTED = {
     # The platform administrator's: the number of every company.
     "companies.count_partners": {"company"},
+    # One row, the counter of changes.
+    "positions.read": {"position_change"},
     # The mails of one person, among those that wait to be sent, which are soon gone.
     "DELETE /director/…": {"mail_outbox"},
     "DELETE /driver/…": {"mail_outbox"},
@@ -47,7 +57,7 @@ def played(folder) -> dict[str, set[str]]:
     """The tables that each operation reads whole."""
     seen: dict[str, dict[str, Any]] = defaultdict(dict)
     now = ["settling"]
-    execute, rows = psycopg.Cursor.execute, Statements.rows
+    execute, rows, asked_rows = psycopg.Cursor.execute, Statements.rows, Asker.rows
 
     def note(query, params, cursor):
         if isinstance(query, str) and query.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
@@ -60,6 +70,10 @@ def played(folder) -> dict[str, set[str]]:
     def noting_hot(self, sql, values):
         note(sql, values, psycopg.RawCursor)
         return rows(self, sql, values)
+
+    async def noting_asked(self, sql, values):
+        note(sql, values, psycopg.RawCursor)
+        return await asked_rows(self, sql, values)
 
     async def scenario():
         app = rest.Rest(database)
@@ -75,6 +89,7 @@ def played(folder) -> dict[str, set[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(psycopg.Cursor, "execute", noting)
         patch.setattr(Statements, "rows", noting_hot)
+        patch.setattr(Asker, "rows", noting_asked)
         asyncio.run(scenario())
     with psycopg.connect(database.url, autocommit=True) as connection:
         connection.execute("SET enable_seqscan = off")
@@ -115,7 +130,7 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
     bounds = (first, ids.first_no(databases.NOW_MS + 60_000))
     numbers = list(range(1_000))
     statement, values = {
-        "delivery": (deliveries._ENTRIES, (numbers, numbers, numbers, *bounds)),
+        "delivery": (deliveries._ENTRIES, (numbers, numbers, *bounds)),
         "microtrip": (deliveries._of_all(tables.microtrip), ([first + each for each in numbers], *bounds)),
     }[table]
     with databases.fresh() as database:
@@ -131,20 +146,28 @@ def test_redelivery_is_looked_for_by_key_among_many(table):
             )
             steps = " ".join(step for (step,) in plan.fetchall())
 
-    part = partitions.part_of(table, first).name
+    part = partitions.partition_of(table, first).name
     assert f"using {part}_pkey" in steps
     assert part not in WHOLE.findall(steps)
     assert set(re.findall(rf"{table}_(?:w\d+|other)", steps)) == {part}
 
 
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
 @pytest.mark.parametrize("ascending", [True, False])
-@pytest.mark.parametrize("owner", analytics.Owner)
-@pytest.mark.parametrize("walk", [analytics._SCORES, analytics._EVENTS], ids=["scores", "events"])
-def test_page_by_event_walks_the_index_of_its_owner_among_many(walk, owner, ascending):
-    """With statistics: a page deep in the list, and its offset."""
-    walk = walk[analytics.By.EVENT]
-    statements = (analytics._page(walk, owner, ascending), analytics._offset(walk, owner))
-    values = (("7", 5_000, 5_000, 9_000_000 if ascending else 0, 21), ("5007", "7"))
+@pytest.mark.parametrize("owner", score_reads.Owner)
+@pytest.mark.parametrize("by", score_reads.By)
+@pytest.mark.parametrize("walks", [score_reads._SCORES, score_reads._EVENTS], ids=["scores", "events"])
+def test_page_walks_the_index_of_its_owner_among_many(walks, by, owner, ascending, plans):
+    """With statistics: a page deep in the list, and its offset; by themselves and in one statement."""
+    walk, place = walks[by], (5_000,) * len(walks[by].order)
+    far, reaches = 9_000_000 if ascending else 0, frozenset({Reach.OWN_COMPANY})
+    known = ("u", "c", "r", "s")
+    asked_for = (
+        (score_reads._page(walk, owner, ascending), ("7", *place, far, 21)),
+        (score_reads._offset(walk, owner), ("5007", "7")),
+        (score_reads._whole_page(walk, owner, ascending, False, reaches), ("7", far, 21, *known, *place)),
+        (score_reads._whole_page(walk, owner, ascending, True, reaches), ("7", far, 21, *known, 5_000, "5007")),
+    )
     steps = ""
     with databases.fresh() as database:
         database.rows(
@@ -164,14 +187,19 @@ def test_page_by_event_walks_the_index_of_its_owner_among_many(walk, owner, asce
         )
         with psycopg.connect(database.url, autocommit=True) as connection:
             connection.execute("ANALYZE trip, driving_score, gps_event, erasure")
-            for statement, given in zip(statements, values, strict=True):
+            connection.execute(f"SET plan_cache_mode = {plans}")
+            for number, (statement, given) in enumerate(asked_for):
                 text, order, constants = statement.compiled(postgresql.dialect())
-                every = (*given, *constants)
-                plan = psycopg.RawCursor(connection).execute(f"EXPLAIN {text}", [every[i] for i in order]).fetchall()
-                steps += " ".join(step for (step,) in plan)
+                every = [sql.Literal(([*given, *constants])[i]) for i in order]
+                connection.execute(f"PREPARE asked_{number} AS {text}")
+                run = sql.SQL("EXPLAIN EXECUTE {} ({})").format(
+                    sql.Identifier(f"asked_{number}"), sql.SQL(", ").join(every)
+                )
+                steps += " ".join(step for (step,) in connection.execute(run).fetchall())
 
-    filled = set(WHOLE.findall(steps)) & {"trip", "driving_score", "gps_event", "gps_event_other"}
-    assert not filled
+    large = {"trip", "driving_score", "gps_event", "gps_event_other", "account", "refresh_session"}
+    assert not set(WHOLE.findall(steps)) & large
+    assert len(re.findall(r"using \w+ on refresh_session", steps)) == 2
     assert "Sort  (" not in steps
     assert "Hash" not in steps
 

@@ -1,4 +1,4 @@
-"""Who is there: the roster and what presence is told, over real sockets, whichever way a session ends."""
+"""The roster and the presence it reports, over real sockets, whichever way a session ends."""
 
 import asyncio
 import contextlib
@@ -350,11 +350,11 @@ def test_device_that_never_sends_puback_gets_every_request():
 
 def test_device_that_does_not_read_is_congested_then_closed_and_others_are_served():
     async def scenario():
-        door = socket.create_server(("127.0.0.1", 0))
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # Accepted sockets inherit it.
+        tls_listener = socket.create_server(("127.0.0.1", 0))
+        tls_listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # Accepted sockets inherit it.
         intake, presence = MemoryIntake(), MemoryPresence()
         async with listening(intake, Devices(write_buffer=40_000), presence=presence) as listener:
-            address = await listener.start_on(door, None)
+            address = await listener.start_on(tls_listener, None)
             client = await Client.connected(address)
             other = await Client.connected(address, user_name=OTHER_USER)
             for each in (client, other):
@@ -388,20 +388,20 @@ def test_drain_closes_sockets_whose_handshake_is_not_done(tls):
             address = await listener.start("127.0.0.1", 0, tls.server_context())
             silent, begun = await Client.open(address), await Client.open(address)
             begun.writer.write(b"\x16\x03\x01\x02\x00")
-            [door] = listener._doors
-            await gateways.until(lambda: len(door.unfinished) == 2)
+            [tls_listener] = listener._listeners
+            await gateways.until(lambda: len(tls_listener.unfinished) == 2)
 
             await listener.drain(1)
 
             assert [await silent.next(), await begun.next()] == [None, None]
-            await gateways.until(lambda: not door.unfinished)
+            await gateways.until(lambda: not tls_listener.unfinished)
             await silent.close()
             await begun.close()
 
     run(scenario)
 
 
-def test_sockets_of_the_door_ask_for_peers_that_are_gone(tls):
+def test_sockets_of_the_tls_listener_ask_for_peers_that_are_gone(tls):
     async def scenario():
         async with listening(MemoryIntake()) as listener:
             client = await RawTls.connected(tls, await listener.start("127.0.0.1", 0, tls.server_context()))

@@ -22,12 +22,18 @@ from tripline.domain.pushes import Channel
 from tripline.ports import Letter, Listening, Outage, Webhook
 from tripline.services.accounts import letters, postman
 from tripline.services.accounts.postman import Postman
-from tripline.services.erasing import Eraser
+from tripline.services.eraser import Eraser
 from tripline.services.push import claims, pusher
 from tripline.services.push.pusher import Pusher
-from tripline.store import erasures, mail_outbox, outbox, push_claims, scores, tables
-from tripline.store.outbox import Waiting
-from tripline.store.postgres import PostgresStore
+from tripline.services.scores import scorer
+from tripline.store import tables
+from tripline.store.accounts import mail_outbox
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.erasure import erasures
+from tripline.store.push import claims as push_claims
+from tripline.store.push import outbox
+from tripline.store.push.outbox import Waiting
+from tripline.store.scores import scores
 
 CALM = drive(*[40.0] * 30)
 
@@ -93,7 +99,7 @@ def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum
     assert jobs == []
 
 
-@pytest.mark.parametrize("step", ["hold_vehicles", "forget", "keep_score", "finish", "keep_total"])
+@pytest.mark.parametrize("step", ["put_off", "hold", "hold_vehicles", "forget", "keep_score", "finish", "keep_total"])
 def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, monkeypatch, step):
     async def play(stores):
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
@@ -111,12 +117,121 @@ def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, mon
             await first.scorer.score_due()
         monkeypatch.setattr(scores, step, own)
         left = await second.rows(tables.driving_score, "score")
+        second.now_ms += scorer.LEASE_MS
         return left, await second.drain(), await second.rows(tables.vehicle_score, "count")
 
     assert played(database, 2, play) == ([], 4, [(4,)])
 
 
+def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_lease_ends(database):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        await first.add_trip(CALM, distance_m=9_000)
+        in_hand = await first.scorer._take()
+        second.now_ms += scorer.LEASE_MS - 1
+        early = await second.drain()
+        second.now_ms += 1
+        return len(in_hand), early, await second.drain(), await second.rows(tables.driving_score, "score")
+
+    assert played(database, 2, play) == (1, 0, 1, [(100,)])
+
+
+def test_scorer_stopped_in_order_while_it_judges_leaves_its_trips_to_another_one_at_once(database):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        await first.add_trip(CALM, distance_m=9_000)
+        judging = asyncio.Event()
+
+        async def judged(_):
+            judging.set()
+            await asyncio.Event().wait()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(first.scorer, "_judged", judged)
+            stopped = asyncio.create_task(first.scorer.score_due())
+            await judging.wait()
+            in_hand = await second.drain()
+            stopped.cancel()
+            await asyncio.wait([stopped])
+        return in_hand, await second.drain(), await second.rows(tables.driving_score, "score")
+
+    assert played(database, 2, play) == (0, 1, [(100,)])
+
+
+@pytest.mark.parametrize("order", ["first is late", "first is still in time"])
+def test_trip_that_two_scorers_judge_is_kept_as_one_of_them_judged_it(database, order):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        no = await first.add_trip(CALM, distance_m=9_000)
+        before = await first.scorer._take()
+        await first.write(lambda tx: scoring_rows.add_microtrip(tx, first.ids, no, scoring_rows.sample(60, 180.0)))
+        second.now_ms += scorer.LEASE_MS
+        after = await second.scorer._take()
+        for rig, tasks in [(first, before), (second, after)][:: 1 if order == "first is still in time" else -1]:
+            await rig.scorer._score(tasks)
+        return (
+            [len(task.packed) for task in (*before, *after)],
+            await second.rows(tables.driving_score, "over_speed"),
+            await second.rows(tables.vehicle_score, "count"),
+            await second.rows(tables.scoring_job, "trip_no"),
+        )
+
+    (less, more), *left = played(database, 2, play)
+
+    assert less < more
+    assert left == [[(1,)], [(1,)], []]
+
+
+def test_trip_that_was_judged_without_its_late_samples_is_due_again_at_once(database):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        no = await first.add_trip(CALM, distance_m=9_000)
+        # Numbered before all the others, by a process that commits after them.
+        numbers = TimeIds(node=7, slot=9)
+        tasks = await first.scorer._take()
+        await second.write(
+            lambda tx: tx.run(
+                insert(tables.microtrip).values(
+                    no=first_no(scoring_rows.START_MS - 1),
+                    trip_no=no,
+                    id=numbers.next(now_ms=scoring_rows.START_MS),
+                    ty=2,
+                    payload=b"{}",
+                    samples=scoring_rows.sample(60, 180.0),
+                )
+            )
+        )
+        await first.scorer._score(tasks)
+        between = await first.rows(tables.driving_score, "over_speed")
+        return between, await second.drain(), await first.rows(tables.driving_score, "over_speed")
+
+    assert played(database, 2, play) == ([], 1, [(1,)])
+
+
 def test_trips_in_one_scorers_hands_are_left_to_it_and_new_ones_are_not(database):
+    async def play(stores):
+        first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
+        await first.add_vehicle()
+        held = await first.add_trip(CALM, distance_m=9_000)
+        in_hand = await first.scorer._take()
+        other = await second.add_trip(CALM, distance_m=9_000)
+        handled = await second.drain()
+        scored = await second.rows(tables.driving_score, "trip_no")
+        await first.scorer._score(in_hand)
+        return [held, other], in_hand, handled, scored, await second.rows(tables.driving_score, "trip_no")
+
+    trips, in_hand, handled, scored, at_last = played(database, 2, play)
+
+    assert [task.job.trip_no for task in in_hand] == trips[:1]
+    assert (handled, scored) == (1, [(trips[1],)])
+    assert at_last == [(no,) for no in trips]
+
+
+def test_jobs_that_one_scorer_is_about_to_take_are_left_to_it_and_new_ones_are_not(database):
     async def play(stores):
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()

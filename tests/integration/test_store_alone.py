@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import insert, select
 from tests.support import stores
 
-from tripline.store.sqlite import SqliteStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.tables import secret
 
 

@@ -15,7 +15,8 @@ from tests.support.databases import Database
 from tripline import cli
 from tripline.adapters import data_folder
 from tripline.chores import store_copy
-from tripline.store import copying, migrate, sqlite
+from tripline.store import migrate
+from tripline.store.database import sqlite, transfer
 from tripline.store.migrate import DatabaseError
 
 NOW_MS = databases.NOW_MS
@@ -69,12 +70,12 @@ def silent(doing: str, table: str, rows: int) -> None:
 
 def rows_of(data: Path) -> dict[str, list[tuple]]:
     with opened(data) as connection:
-        side = copying.SqliteSide(connection)
-        return {table.name: list(side.rows(table)) for table in copying.TABLES}
+        side = transfer.SqliteSide(connection)
+        return {table.name: list(side.rows(table)) for table in transfer.TABLES}
 
 
 def count_in(target: Database) -> int:
-    counts = " + ".join(f"(SELECT count(*) FROM {table.name})" for table in copying.TABLES)
+    counts = " + ".join(f"(SELECT count(*) FROM {table.name})" for table in transfer.TABLES)
     return target.rows(f"SELECT {counts}")[0][0]
 
 
@@ -95,7 +96,7 @@ def test_every_row_of_every_table_arrives_and_comes_back_as_it_was(tmp_path, sou
     }
 
 
-def test_rows_of_long_ago_lie_in_parts_of_their_weeks(source, target):
+def test_rows_of_long_ago_lie_in_partitions_of_their_weeks(source, target):
     store_copy.copied(source, target.url, progress=silent)
 
     assert target.rows("SELECT count(*) FROM microtrip") == [(ROWS,)]
@@ -105,7 +106,7 @@ def test_rows_of_long_ago_lie_in_parts_of_their_weeks(source, target):
 def test_rows_of_running_processes_stay_behind(source, target):
     store_copy.copied(source, target.url, progress=silent)
 
-    for table in sorted(copying.LEFT):
+    for table in sorted(transfer.LEFT):
         assert target.rows(f"SELECT count(*) FROM {table}") == [(0,)]
     assert target.rows("SELECT count(*) FROM sensor WHERE ingest_node IS NOT NULL") == [(0,)]
     assert target.rows("SELECT count(*) FROM device_connection WHERE connected") == [(0,)]
@@ -132,7 +133,7 @@ def test_row_that_did_not_arrive_as_it_was_is_told_and_nothing_is_kept(source, t
 
     copied = store_copy.copied(source, target.url, progress=silent)
 
-    assert copied.differences == [copying.Difference(table, (key,), what)]
+    assert copied.differences == [transfer.Difference(table, (key,), what)]
     assert count_in(target) == 0
 
 
@@ -142,7 +143,7 @@ def test_row_that_the_source_does_not_have_is_told(source, target):
 
     copied = store_copy.copied(source, target.url, progress=silent)
 
-    assert copied.differences == [copying.Difference("secret", ("late",), "not in the source")]
+    assert copied.differences == [transfer.Difference("secret", ("late",), "not in the source")]
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_no_more_than_the_first_differences_are_told(capsys, source, target):
     printed = capsys.readouterr()
     told = [line for line in printed.out.splitlines() if line.startswith("DIFFERS ")]
     assert code == cli.FAILED
-    assert len(told) == copying.SHOWN
+    assert len(told) == transfer.SHOWN
     assert all(line.startswith("DIFFERS gps_event ") and line.endswith(": user_id") for line in told)
     assert printed.err == "tripline: the copy is not the same as the source; nothing of it was kept.\n"
 
@@ -274,7 +275,9 @@ def test_command_tells_each_table_and_how_much_in_all(capsys, source, target, mo
     assert code == cli.OK
     assert f"copied trip: {ROWS} rows" in lines
     assert f"verified trip: {ROWS} rows" in lines
-    assert lines[-1].startswith(f"copied and verified {len(copying.TABLES)} tables, {ROWS * len(copying.TABLES)} rows")
+    assert lines[-1].startswith(
+        f"copied and verified {len(transfer.TABLES)} tables, {ROWS * len(transfer.TABLES)} rows"
+    )
 
 
 @pytest.mark.usefixtures("_no_variables")

@@ -1,6 +1,7 @@
-"""Certificates at open doors, seen by foreign clients: RSA only, ECDSA only, and while they are renewed."""
+"""Certificates at open listeners, seen by foreign clients: RSA only, ECDSA only, and while they are renewed."""
 
 import asyncio
+import contextlib
 import functools
 import re
 import socket
@@ -10,13 +11,13 @@ import time
 
 import uvloop
 from tests.support import gateways, required
-from tests.support.foreign import Door, mosquitto_command
+from tests.support.foreign import Listener, mosquitto_command
 from tests.support.foreign_devices import PahoDevice
 from tests.support.gateways import USER, MemoryIntake
 
 from tripline import app
 from tripline.adapters import tls_local
-from tripline.adapters.http_uvicorn import HttpDoors
+from tripline.adapters.http_uvicorn import HttpListeners
 from tripline.adapters.tls_renewal import ServedCertificates
 
 LIMIT_S = 30
@@ -56,8 +57,24 @@ async def _page(scope, receive, send):
     await send({"type": "http.response.body", "body": b"ok"})
 
 
+@contextlib.asynccontextmanager
+async def web(certificates):
+    """The port of an HTTP listener with these certificates; it ends with the block, also when the block fails."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    http = HttpListeners(
+        _page, {"api": listener}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
+    )
+    serving = asyncio.ensure_future(http.run())
+    try:
+        await http.opened()
+        yield listener.getsockname()[1]
+    finally:
+        http.stop()
+        await serving
+
+
 def looked_at(port, ca, *options):
-    """What OpenSSL's own client says of the door, trusting nobody but the authority."""
+    """What OpenSSL's own client says of the listener, trusting nobody but the authority."""
     command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", str(ca), "-no-CApath", "-no-CAstore"]
     command += ["-verify_ip", "127.0.0.1", "-verify_return_error", "-x509_strict", *options]
     done = subprocess.run(command, input=b"", capture_output=True, timeout=LIMIT_S)
@@ -72,28 +89,20 @@ def serial(shown):
     return done.stdout
 
 
-def test_clients_of_one_kind_of_signature_verify_the_whole_chain_at_both_doors(tmp_path):
+def test_clients_of_one_kind_of_signature_verify_the_whole_chain_at_both_listeners(tmp_path):
     required.need("openssl", "clients that know RSA or ECDSA only")
     certificates = served(tmp_path)
 
     async def scenario():
-        door = socket.create_server(("127.0.0.1", 0))
-        http = HttpDoors(
-            _page, {"api": door}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
-        )
-        serving = asyncio.ensure_future(http.run())
-        await http.opened()
-        async with gateways.listening(MemoryIntake()) as listener:
+        async with web(certificates) as web_port, gateways.listening(MemoryIntake()) as listener:
             _, device_port = await listener.start("127.0.0.1", 0, certificates.context)
             for name, (ca, options, kind) in KINDS.items():
-                for port in (device_port, door.getsockname()[1]):
+                for port in (device_port, web_port):
                     shown = await asyncio.to_thread(looked_at, port, tmp_path / "tls" / ca, *options)
                     assert "Verify return code: 0 (ok)" in shown, (name, shown)
                     assert f"CN = Tripline local{' RSA' if kind == 'RSA' else ''} CA" in shown, (name, shown)
             wrong = await asyncio.to_thread(looked_at, device_port, tmp_path / "tls" / "ca-rsa.crt")
             assert "Verify return code: 0 (ok)" not in wrong
-        http.stop()
-        await serving
 
     run(scenario)
 
@@ -105,19 +114,12 @@ def test_renewal_keeps_connections_and_shows_the_new_certificate_to_new_ones(tmp
     ca = tmp_path / "tls" / "ca.crt"
 
     async def scenario():
-        door = socket.create_server(("127.0.0.1", 0))
-        http = HttpDoors(
-            _page, {"api": door}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
-        )
-        serving = asyncio.ensure_future(http.run())
-        await http.opened()
-        web_port = door.getsockname()[1]
         trusting = ssl.create_default_context(cafile=ca)
-        reader, writer = await asyncio.open_connection("127.0.0.1", web_port, ssl=trusting)
         intake = MemoryIntake()
-        async with gateways.listening(intake) as listener:
+        async with web(certificates) as web_port, gateways.listening(intake) as listener:
             _, port = await listener.start("127.0.0.1", 0, certificates.context)
-            device = PahoDevice(Door("127.0.0.1", port, ca), USER)
+            reader, writer = await asyncio.open_connection("127.0.0.1", web_port, ssl=trusting)
+            device = PahoDevice(Listener("127.0.0.1", port, ca), USER)
             await asyncio.to_thread(device.connect)
             await asyncio.to_thread(device.publish, TRE, b"before")
             shown = functools.partial(asyncio.to_thread, looked_at)
@@ -132,14 +134,12 @@ def test_renewal_keeps_connections_and_shows_the_new_certificate_to_new_ones(tmp
             assert (await asyncio.wait_for(reader.read(), LIMIT_S)).endswith(b"ok")
             writer.close()
             command = mosquitto_command(
-                "mosquitto_pub", Door("127.0.0.1", port, ca), USER, "-t", TRE, "-q", "1", "-m", "x"
+                "mosquitto_pub", Listener("127.0.0.1", port, ca), USER, "-t", TRE, "-q", "1", "-m", "x"
             )
             done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=LIMIT_S)
             assert done.returncode == 0, done.stderr
             assert [body for _, _, body in intake.frames] == [b"before", b"after", b"x"]
             await asyncio.to_thread(device.disconnect)
-        http.stop()
-        await serving
 
     run(scenario)
 

@@ -1,4 +1,4 @@
-"""The SQL of a scope says the same as a sentence of plain Python, for any owners, masters, loans and rights."""
+"""The SQL of a scope says the same as a sentence of plain Python, for any owners, masters, delegations and rights."""
 
 import hypothesis.strategies as st
 import pytest
@@ -20,7 +20,7 @@ worlds = st.fixed_dictionaries(
         "masters": st.fixed_dictionaries({name: st.sampled_from(("c0", "c3")) for name in ("c1", "c2")}),
         "owners": st.fixed_dictionaries({name: st.sampled_from(COMPANIES) for name in (*USERS, *VEHICLES, "s0", "t0")}),
         "director": st.fixed_dictionaries({name: st.none() | st.sampled_from(USERS) for name in VEHICLES}),
-        "loans": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(COMPANIES))),
+        "delegations": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(COMPANIES))),
         "rights": st.sets(st.tuples(st.sampled_from(VEHICLES), st.sampled_from(USERS), st.sampled_from(UserRole))),
         "mounted": st.none() | st.sampled_from(VEHICLES),
         "driven": st.none() | st.sampled_from(VEHICLES),
@@ -55,9 +55,9 @@ def write(tx, world):
     row = {"no": 1, "id": "t0", "created_ms": 1, "sensor_id": "s0", "service_type": "x", "device_type": "GPS"}
     driven = {"company_id": world["owners"]["t0"], "vehicle_id": world["driven"], "user_id": world["drove"]}
     tx.run(insert(trip), {**row, **driven, "parking": False, "state": "OPEN"})
-    for number, (vehicle_id, to) in enumerate(sorted(world["loans"])):
-        loan = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "from_company_id": "c0"}
-        tx.run(insert(vehicle_company), {**loan, "to_company_id": to, "automatic": False})
+    for number, (vehicle_id, to) in enumerate(sorted(world["delegations"])):
+        delegation = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "from_company_id": "c0"}
+        tx.run(insert(vehicle_company), {**delegation, "to_company_id": to, "automatic": False})
     for number, (vehicle_id, user_id, role) in enumerate(sorted(world["rights"])):
         right = {"id": str(number), "created_ms": 1, "vehicle_id": vehicle_id, "user_id": user_id}
         tx.run(insert(vehicle_user), {**right, "company_id": "c0", "user_role": role.value})
@@ -79,7 +79,7 @@ def oracle(world, masters, scope):
 
     def near(vehicle_id):
         return vehicle_id is not None and (
-            (holds(Reach.DELEGATED_COMPANY) and (vehicle_id, scope.company_id) in world["loans"])
+            (holds(Reach.DELEGATED_COMPANY) and (vehicle_id, scope.company_id) in world["delegations"])
             or (holds(Reach.MANAGED) and scope.user_id is not None and world["director"][vehicle_id] == scope.user_id)
             or (
                 holds(Reach.DIRECTING_RIGHT)
@@ -92,8 +92,8 @@ def oracle(world, masters, scope):
         return holds(Reach.SELF) and user_id is not None and user_id == scope.user_id
 
     def borrows(company_id):
-        lent_to = {to for _, to in world["loans"]}
-        return holds(Reach.BORROWERS) and scope.company_id == "c0" and company_id in lent_to
+        lent_to = {to for _, to in world["delegations"]}
+        return holds(Reach.DELEGATED_COMPANIES) and scope.company_id == "c0" and company_id in lent_to
 
     owners = world["owners"]
     everything = Reach.ANY in scope.reaches

@@ -22,8 +22,9 @@ from tests.support.stores import Content
 from tripline.services.bus import messages as reading
 from tripline.services.bus.messages import Message
 from tripline.store import tables
-from tripline.wire import bus_read, bus_reasons
-from tripline.wire.bus_read import Opened
+from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus import reasons as bus_reasons
+from tripline.wire.bus.reader import Opened
 from tripline.wire.readings import Rejected
 
 ZONE = zoneinfo.ZoneInfo("Asia/Seoul")
@@ -136,7 +137,7 @@ FIELDS = st.sampled_from(
 
 def read(body: bytes) -> Opened | Rejected:
     """The message, read to its end; what cannot be used has a documented reason."""
-    opened = bus_read.opened(body, topic_kind="event")
+    opened = bus_reader.opened(body, topic_kind="event")
     found = [opened] if isinstance(opened, Rejected) else []
     if isinstance(opened, Opened):
         whole = reading.read(

@@ -1,8 +1,8 @@
-"""Whatever is lent, given and taken back in whatever order: no right is left whose ground is gone.
+"""Whatever is delegated, given and taken back in whatever order: no right is left whose ground is gone.
 
 The rules are said twice: by the services, and below in plain Python over sets (rules 1 to 3 of delegation). After every
-step both hold the same relations, loans, rights and drivers, so a refused step changes nothing and an accepted one
-nothing else.
+step both hold the same relations, delegations, rights and drivers, so a refused step changes nothing and an accepted
+one nothing else.
 """
 
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import Refusal
-from tripline.services.fleet import candidates, loans, rights
-from tripline.store import rights as rights_rows
+from tripline.services.fleet import candidates, delegations, rights
+from tripline.store.fleet import rights as rights_rows
 from tripline.store.tables import account, company, company_relation, vehicle, vehicle_company, vehicle_user
 
 OPERATOR, P, R, OTHER = "operator", "p", "r", "other"
@@ -39,43 +39,41 @@ class Model:
     """The rules over sets."""
 
     relations: set[tuple[str, str]] = field(default_factory=set)
-    loans: set[tuple[str, str]] = field(default_factory=set)
+    delegations: set[tuple[str, str]] = field(default_factory=set)
     """Vehicle and receiver, without the automatic ones."""
     rights: set[tuple[str, str, UserRole]] = field(default_factory=set)
     drivers: dict[str, str] = field(default_factory=dict)
 
     def has(self, company_id, vehicle_id):
-        """Whether the vehicle is the company's, or lent to it in either way."""
-        return OWNERS[vehicle_id] == company_id or (vehicle_id, company_id) in self.loans | AUTOMATIC
+        """Whether the vehicle is the company's, or delegated to it in either way."""
+        return OWNERS[vehicle_id] == company_id or (vehicle_id, company_id) in self.delegations | AUTOMATIC
 
-    def lends(self, lender, receiver):
-        return any(OWNERS[vehicle_id] == lender and to == receiver for vehicle_id, to in self.loans)
+    def delegates(self, owner, receiver):
+        return any(OWNERS[vehicle_id] == owner and to == receiver for vehicle_id, to in self.delegations)
 
-    def may_register(self, lender, receiver):
-        return (
-            lender != receiver and SERVICES[lender] == SERVICES[receiver] and (lender, receiver) not in self.relations
-        )
+    def may_register(self, owner, receiver):
+        return owner != receiver and SERVICES[owner] == SERVICES[receiver] and (owner, receiver) not in self.relations
 
-    def register(self, lender, receiver):
-        self.relations.add((lender, receiver))
+    def register(self, owner, receiver):
+        self.relations.add((owner, receiver))
 
-    def may_remove(self, lender, receiver):
-        return (lender, receiver) in self.relations and not self.lends(lender, receiver)
+    def may_remove(self, owner, receiver):
+        return (owner, receiver) in self.relations and not self.delegates(owner, receiver)
 
-    def remove(self, lender, receiver):
-        self.relations.remove((lender, receiver))
+    def remove(self, owner, receiver):
+        self.relations.remove((owner, receiver))
 
-    def may_lend(self, vehicle_id, receiver):
+    def may_delegate(self, vehicle_id, receiver):
         return not self.has(receiver, vehicle_id) and (OWNERS[vehicle_id], receiver) in self.relations
 
-    def lend(self, vehicle_id, receiver):
-        self.loans.add((vehicle_id, receiver))
+    def delegate(self, vehicle_id, receiver):
+        self.delegations.add((vehicle_id, receiver))
 
     def may_take_back(self, vehicle_id, receiver):
-        return (vehicle_id, receiver) in self.loans
+        return (vehicle_id, receiver) in self.delegations
 
     def take_back(self, vehicle_id, receiver):
-        self.loans.remove((vehicle_id, receiver))
+        self.delegations.remove((vehicle_id, receiver))
         self.rights = {right for right in self.rights if right[0] != vehicle_id or PEOPLE[right[1]] != receiver}
         if PEOPLE.get(self.drivers.get(vehicle_id)) == receiver:
             del self.drivers[vehicle_id]
@@ -126,13 +124,13 @@ RIGHTS = list(product([*ADMINS, *DIRECTORS], [*DIRECTORS, *DRIVERS], OWNERS, Use
 ARGUMENTS = {
     "register": PAIRS,
     "remove": PAIRS,
-    "lend": LOANS,
+    "delegate": LOANS,
     "take_back": LOANS,
     "give": RIGHTS,
     "end": RIGHTS,
     "drive": list(product(OWNERS, [*DIRECTORS, *DRIVERS])),
 }
-KINDS = ("register", "lend", "give", "give", "drive", "end", "take_back", "remove")
+KINDS = ("register", "delegate", "give", "give", "drive", "end", "take_back", "remove")
 """Giving twice as often as the rest, so that there is something to end."""
 STEPS = 40
 
@@ -171,13 +169,13 @@ def actor(name):
 
 
 def empty(tx):
-    """Nothing lent but what is automatic, no right, nobody driving."""
+    """Nothing delegated but what is automatic, no right, nobody driving."""
     for table in (company_relation, vehicle_company, vehicle_user):
         tx.run(delete(table))
     tx.run(update(vehicle).values(current_driver_id=None))
     for vehicle_id, to in AUTOMATIC:
-        loan = {"id": IDS.next(now_ms=1), "created_ms": 1, "vehicle_id": vehicle_id, "to_company_id": to}
-        tx.run(insert(vehicle_company), {**loan, "from_company_id": OWNERS[vehicle_id], "automatic": True})
+        delegation = {"id": IDS.next(now_ms=1), "created_ms": 1, "vehicle_id": vehicle_id, "to_company_id": to}
+        tx.run(insert(vehicle_company), {**delegation, "from_company_id": OWNERS[vehicle_id], "automatic": True})
 
 
 def take_step(tx, kind, arguments):
@@ -189,23 +187,29 @@ def take_step(tx, kind, arguments):
                 if not rights_rows.may_drive(tx, VehicleId(vehicle_id), UserId(person)):
                     return False
                 tx.run(update(vehicle).where(vehicle.c.id == vehicle_id).values(current_driver_id=person))
-            case "register", (lender, to):
-                admin = actor(f"admin-{lender}")
-                candidates.register(tx, actor=admin, company_id=lender, to_company_id=to, ids=IDS, now_ms=1)
-            case "remove", (lender, to):
-                candidates.remove(tx, actor=actor(f"admin-{lender}"), company_id=lender, to_company_id=to)
-            case "lend", (vehicle_id, to):
+            case "register", (owner, to):
+                admin = actor(f"admin-{owner}")
+                candidates.register(tx, actor=admin, company_id=owner, to_company_id=to, ids=IDS, now_ms=1)
+            case "remove", (owner, to):
+                candidates.remove(
+                    tx, actor=actor(f"admin-{owner}"), company_id=owner, to_company_id=to, ids=IDS, now_ms=1
+                )
+            case "delegate", (vehicle_id, to):
                 admin = actor(f"admin-{OWNERS[vehicle_id]}")
-                loans.lend(tx, actor=admin, vehicle_id=VehicleId(vehicle_id), to_company_id=to, ids=IDS, now_ms=1)
+                delegations.delegate(
+                    tx, actor=admin, vehicle_id=VehicleId(vehicle_id), to_company_id=to, ids=IDS, now_ms=1
+                )
             case "take_back", (vehicle_id, to):
                 admin = actor(f"admin-{OWNERS[vehicle_id]}")
-                loans.take_back(tx, actor=admin, vehicle_id=VehicleId(vehicle_id), to_company_id=to)
+                delegations.take_back(
+                    tx, actor=admin, vehicle_id=VehicleId(vehicle_id), to_company_id=to, ids=IDS, now_ms=1
+                )
             case "give", (giver, person, vehicle_id, role):
                 right = {"user_id": UserId(person), "vehicle_id": VehicleId(vehicle_id), "role": role}
                 rights.give(tx, actor=actor(giver), **right, ids=IDS, now_ms=1)
             case "end", (taker, person, vehicle_id, role):
                 right = {"user_id": UserId(person), "vehicle_id": VehicleId(vehicle_id), "role": role}
-                rights.take_back(tx, actor=actor(taker), **right)
+                rights.take_back(tx, actor=actor(taker), **right, ids=IDS, now_ms=1)
     except Refusal:
         return False
     return True
@@ -213,15 +217,15 @@ def take_step(tx, kind, arguments):
 
 def kept(tx):
     """What the program holds, as a model."""
-    lent = [tuple(row) for row in tx.all(select(vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id))]
+    delegated = [tuple(row) for row in tx.all(select(vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id))]
     given = tx.all(select(vehicle_user.c.vehicle_id, vehicle_user.c.user_id, vehicle_user.c.user_role))
     driven = tx.all(select(vehicle.c.id, vehicle.c.current_driver_id).where(vehicle.c.current_driver_id.is_not(None)))
     relations = tx.all(select(company_relation.c.from_company_id, company_relation.c.to_company_id))
-    assert len(lent) == len(set(lent))
-    assert set(lent) >= AUTOMATIC
+    assert len(delegated) == len(set(delegated))
+    assert set(delegated) >= AUTOMATIC
     return Model(
         relations={tuple(row) for row in relations},
-        loans=set(lent) - AUTOMATIC,
+        delegations=set(delegated) - AUTOMATIC,
         rights={(vehicle_id, user_id, UserRole(role)) for vehicle_id, user_id, role in given},
         drivers={row.id: row.current_driver_id for row in driven},
     )
@@ -242,7 +246,7 @@ def test_any_sequence_of_steps_leaves_no_right_without_its_ground(tx, dice):
         assert kept(tx) == model
         assert all(model.has(PEOPLE[person], vehicle_id) for vehicle_id, person, _ in model.rights)
         assert all(model.has(PEOPLE[person], vehicle_id) for vehicle_id, person in model.drivers.items())
-        assert all((OWNERS[vehicle_id], to) in model.relations for vehicle_id, to in model.loans)
+        assert all((OWNERS[vehicle_id], to) in model.relations for vehicle_id, to in model.delegations)
     for kind in ARGUMENTS:
         for arguments in split(model, kind)[1]:
             assert not take_step(tx, kind, arguments), (kind, arguments)

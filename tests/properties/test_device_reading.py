@@ -12,16 +12,22 @@ from hypothesis import strategies as st
 from tests.support.device_messages import ITEM, RECEIVED_MS, TS
 
 from tripline.domain import pushes, samples
-from tripline.services.ingest import pushing
-from tripline.wire import device, device_answers, device_explain, device_fast, device_reasons, device_tables, topics
-from tripline.wire.device_explain_words import Sort
-from tripline.wire.readings import Event, Microtrip, Rejected, Trip
+from tripline.services.ingest import notices
+from tripline.wire import topics
+from tripline.wire.device import fast as device_fast
+from tripline.wire.device import publish as device_publish
+from tripline.wire.device import reasons as device_reasons
+from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import tables as device_tables
+from tripline.wire.explanation import messages as explanation_messages
+from tripline.wire.explanation.words import Sort
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 TOPICS = st.sampled_from(sorted(topics.DATA))
 SENSOR_TYPES = st.sampled_from(["GPS", "OBD", "OBD2", "BLACKBOX", "DTG", "DTAG", "ADAS", "AVN", "", "x-y"])
 MAX_ITEMS = 4
 TRACK = SimpleNamespace(company_id="c", sensor_id="s", vehicle_id=None)
-EVERYTHING = pushing.Wanted("c", (pushes.Wish("c", pushes.OF_DEVICES),))
+EVERYTHING = notices.Wanted("c", (pushes.Wish("c", pushes.OF_DEVICES),))
 
 numbers = st.one_of(
     st.integers(-10, 200),
@@ -88,7 +94,7 @@ def test_fast_reading_agrees_with_tolerant_reading(body: bytes, sensor_type: str
 
     fast = device_fast.microtrip(body, **surroundings)
 
-    assert fast is None or [fast] == device.read_tolerantly(topics.TRE, body, **surroundings)
+    assert fast is None or [fast] == device_publish.read_tolerantly(topics.TRE, body, **surroundings)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_keys_of_the_header_in_any_order_are_read_the_fast_way(body: bytes, cont
     fast = device_fast.microtrip(sent, received_ms=RECEIVED_MS, sensor_type="GPS", max_items=MAX_ITEMS)
 
     assert fast is not None
-    assert [fast] == device.read_tolerantly(
+    assert [fast] == device_publish.read_tolerantly(
         topics.TRE, sent, received_ms=RECEIVED_MS, sensor_type="GPS", max_items=MAX_ITEMS
     )
 
@@ -125,25 +131,25 @@ def test_usual_aggregate_of_numbers_is_read_the_fast_way(usual: list[dict[str, A
 
 def check(topic: str, body: bytes, sensor_type: str) -> None:
     """What holds for the readings of any bytes: complete, storable, answerable."""
-    readings = device.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=MAX_ITEMS)
+    readings = device_publish.read(topic, body, received_ms=RECEIVED_MS, sensor_type=sensor_type, max_items=MAX_ITEMS)
 
     for reading in readings:
         if isinstance(reading, Rejected):
             assert (reading.detail, reading.body) == (device_reasons.REASONS[reading.reason], body)
             continue
         assert isinstance(msgspec.json.decode(reading.payload), dict | list)
-        if isinstance(reading, Microtrip | Trip | Event):
-            answer = device_answers.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+        if isinstance(reading, Microtrip | Trip | DeviceEvent):
+            answer = device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
             assert isinstance(msgspec.json.decode(answer), dict | list)
             check_pushed(reading, answer)
         if isinstance(reading, Microtrip):
             check_samples(reading)
 
 
-def check_pushed(reading: Microtrip | Trip | Event, answer: bytes) -> None:
+def check_pushed(reading: Microtrip | Trip | DeviceEvent, answer: bytes) -> None:
     """What goes to whoever asked for everything: one message when the number is one that can be asked for."""
-    told = pushing.messages([(TRACK, reading, RECEIVED_MS)], wanted={"c": EVERYTHING}, told_vehicles=[None])
-    numbers = pushes.OF_DEVICES.intersection(pushing.numbers(reading))
+    told = notices.of_one(TRACK, reading, RECEIVED_MS, EVERYTHING, None)
+    numbers = pushes.OF_DEVICES.intersection(notices.numbers(reading))
     assert [body["pld"] for body in (msgspec.json.decode(message[3]) for message in told)] == (
         [msgspec.json.decode(answer)] if numbers else []
     )
@@ -189,9 +195,9 @@ def test_damaged_messages_are_read_without_an_error(topic: str, body: bytes, dat
 def check_explained(topic: str, body: bytes, sensor_type: str) -> None:
     """The explanation tells what the reader did: the same readings, the same reasons, something of each."""
     surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
-    readings = device.read(topic, body, **surroundings)
+    readings = device_publish.read(topic, body, **surroundings)
 
-    told = device_explain.explain(topic, body, **surroundings)
+    told = explanation_messages.explain(topic, body, **surroundings)
 
     reasons = [reading.reason for reading in readings if isinstance(reading, Rejected)]
     said = [finding for finding in told.findings if finding.sort is Sort.REJECTED]
@@ -236,7 +242,7 @@ def test_key_that_is_said_not_to_be_read_changes_nothing(
 ) -> None:
     surroundings: dict[str, Any] = {"received_ms": RECEIVED_MS, "sensor_type": sensor_type, "max_items": MAX_ITEMS}
     body = json.dumps({**header, "pld": item}).encode(errors="surrogatepass")
-    told = device_explain.explain(topics.TRE, body, **surroundings)
+    told = explanation_messages.explain(topics.TRE, body, **surroundings)
     unread = {
         finding.where.removeprefix("pld.")
         for finding in told.findings
@@ -245,7 +251,9 @@ def test_key_that_is_said_not_to_be_read_changes_nothing(
 
     rest = {key: value for key, value in item.items() if key not in unread}
 
-    again = device.read(topics.TRE, json.dumps({**header, "pld": rest}).encode(errors="surrogatepass"), **surroundings)
+    again = device_publish.read(
+        topics.TRE, json.dumps({**header, "pld": rest}).encode(errors="surrogatepass"), **surroundings
+    )
     assert rest.keys() == {"Latitude", "Longitude"} or without_payload(again) == without_payload(told.readings)
 
 

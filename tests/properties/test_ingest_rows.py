@@ -15,7 +15,7 @@ from tests.support import stores
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item
 from tests.support.stores import Content
 
-from tripline.services.ingest import checking
+from tripline.services.ingest import redeliveries
 from tripline.store import tables
 
 RECEIVED = NOW + 180 * MINUTE
@@ -142,19 +142,33 @@ def test_o3_i3_replay_of_any_prefix_changes_nothing(sent: list[Message], length:
         assert rows(rig) == before
 
 
-def all_doubtful(items: Sequence[Any], told: Callable[..., Any] = checking._sorted) -> Any:
-    """Have everything looked up that a second delivery can be told of."""
-    for track, *_ in items:
-        track.newest_ts = track.newest_ms = 2**63
-    return told(items)
+def all_doubtful(
+    items: Sequence[Any], since_ms: int, now_ms: int, told: Callable[..., Any] = redeliveries._sorted
+) -> Any:
+    """Have everything looked up that a second delivery can be told of, by every mark."""
+    for each in items:
+        each.track.newest_ts = each.track.newest_ms = each.track.marked_ms = 2**63
+    return told(items, since_ms, now_ms)
+
+
+def none_marked(
+    items: Sequence[Any], since_ms: int, now_ms: int, told: Callable[..., Any] = redeliveries._sorted
+) -> Any:
+    """Have everything looked up, by its own mark only of a sensor that sent one header time twice."""
+    for each in items:
+        each.track.newest_ts = each.track.newest_ms = 2**63
+    return told(items, since_ms, now_ms)
 
 
 @bounded
+@pytest.mark.parametrize("sort", [all_doubtful, none_marked])
 @given(sent=messages, cuts=st.lists(st.integers(0, 13), max_size=4))
-def test_surely_new_by_time_equals_looking_every_message_up(sent: list[Message], cuts: list[int]) -> None:
+def test_surely_new_by_time_equals_looking_every_message_up(
+    sort: Callable[..., Any], sent: list[Message], cuts: list[int]
+) -> None:
     quick = rows_of(split(sent, cuts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checking, "_sorted", all_doubtful)
+        patch.setattr(redeliveries, "_sorted", sort)
         slow = rows_of(split(sent, cuts))
 
     assert quick == slow

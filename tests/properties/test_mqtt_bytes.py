@@ -5,10 +5,11 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.open_namespace import OpenSession
+from tests.support.persistent_sessions import Lasting
 
 from tripline.mqtt import decode, encode, events, packets
 from tripline.mqtt.events import PUBACK_TOKEN
-from tripline.mqtt.lasting import Lasting
 from tripline.mqtt.packets import Connect, ProtocolError, Publish, Will
 from tripline.mqtt.session import Rules, ServerSession
 
@@ -62,12 +63,13 @@ def played(chunks: list[bytes], *, routed: bool = False) -> tuple[list[object], 
 
     Where topics are routed its session has three messages for the client under way.
     """
-    routes = (lambda topic: len(topic) % 2 == 0) if routed else None
-    lasting = Lasting(limit=2) if routed else None
-    if lasting:
+    rules = Rules(2_000, may_subscribe=lambda wanted: len(wanted) % 2 == 0)
+    session = ServerSession(rules)
+    if routed:
+        lasting = Lasting(limit=2)
         for qos in (2, 1, 2):
             lasting.keep(Publish("t", b"x", qos))
-    session = ServerSession(Rules(2_000, may_subscribe=lambda wanted: len(wanted) % 2 == 0, routes=routes))
+        session = OpenSession(lambda _: lasting, rules=rules, routes=lambda topic: len(topic) % 2 == 0)
     seen: list[object] = []
     for chunk in chunks:
         found = session.receive(chunk)
@@ -75,7 +77,7 @@ def played(chunks: list[bytes], *, routed: bool = False) -> tuple[list[object], 
             event = found.pop(0)
             seen.extend(event if isinstance(event, list) else [event])
             if isinstance(event, events.Asked):
-                found += session.admit(lasting)
+                found += session.admit()
     return seen, session.take_output()
 
 

@@ -7,21 +7,21 @@ missing field), or does: the cases tell a refusal of the value from any other by
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 from litestar.handlers import HTTPRouteHandler
 from msgspec import inspect
+from msgspec.structs import replace
 from tests.support import journeys, rest
 
 from tripline import config
-from tripline.api import app as api
-from tripline.api import operations
-from tripline.api.operations import Operation, PageOf
+from tripline.api import families
 from tripline.domain import fields
 from tripline.domain.access import RULES, Action, Authority, Gate
+from tripline.http import application, operations
+from tripline.http.operations import Operation, PageOf
 from tripline.services.accounts.limits import Limits
 
 LONG = {"description", "additionalInfo", "cooperationTask", "introduction", "reason"}
@@ -41,7 +41,7 @@ WRONG = [[{"no": "value"}], True, 12, {"no": "value"}]
 
 
 def _all() -> list[Operation]:
-    handlers: list[HTTPRouteHandler] = [handler for family in api.FAMILIES for handler in family.handlers]
+    handlers: list[HTTPRouteHandler] = [handler for family in families.FAMILIES for handler in family.handlers]
     return [operations.of_handler(handler) for handler in handlers]
 
 
@@ -206,7 +206,7 @@ def judged(answer: Any) -> tuple[int, str]:
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
     always = {"content-type", "content-length", "x-content-type-options", "cache-control"}
-    assert set(answer.headers) <= {*always, "retry-after"}
+    assert set(answer.headers) <= {*always, "content-language", "vary", "retry-after"}
     record = answer.json()
     assert answer.status_code < 500
     return answer.status_code, record.get("message", "")
@@ -267,7 +267,7 @@ def test_value_of_the_wrong_type_is_refused_by_name(tmp_path, operation):
 @pytest.mark.parametrize("operation", BODIES, ids=named)
 def test_body_is_an_object_of_at_most_a_mebibyte_and_unknown_fields_are_ignored(tmp_path, operation):
     bodies = {"empty": b"", "list": b"[]", "text": b'"x"', "cut": b"{", "no text": b"\xff", "deep": b"[" * 100_000}
-    at = b"{}" + b" " * (api.BODY_MAX - 2)
+    at = b"{}" + b" " * (application.BODY_MAX - 2)
 
     async def scenario(world):
         told = {kind: judged(await world.call(operation, body)) for kind, body in bodies.items()}

@@ -1,9 +1,8 @@
-"""What holds of the kernel for every drive: how trips are grouped or sent does not matter, and a plain reading agrees.
+"""The kernel on any drive: grouping and order of arrival do not matter, and a plain reading agrees.
 
-The plain reading is a second implementation of scoring 2 to 5 with loops and no arrays, written from the rules.
+The plain reading is a second implementation of spec/scoring 2 to 5 with loops and no arrays, written from the rules.
 """
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -39,7 +38,7 @@ def trips(draw):
 def told(findings, trip):
     """Everything found of one trip as plain values."""
     own = findings.events.trip == trip
-    events = [getattr(findings.events, f.name)[own].tolist() for f in dataclasses.fields(kernel.Events)[1:]]
+    events = [getattr(findings.events, name)[own].tolist() for name in kernel.Events.__struct_fields__[1:]]
     return (
         findings.distance_m[trip],
         findings.instants[trip],
@@ -103,7 +102,7 @@ def plain(drives, rules):
         if not 0.5 <= dt <= 5.5 or abs(change) / dt > 36:
             intervals.append(None)
             continue
-        limit = least(v0, v1, column, rules.thresholds) * min(dt, 1.5)
+        limit = least(v0, v1, column, rules.harsh) * min(dt, 1.5)
         intervals.append(
             {
                 "up": change > 0,

@@ -1,4 +1,4 @@
-"""What holds of every score: its range, its direction, and that neither order nor cutting matters."""
+"""Every score: its range, its direction, and that neither order nor cutting matters."""
 
 import math
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules
+from tripline.scoring.verdicts import trip_score
 
 COUNTS = st.integers(0, 500)
 SECONDS = st.floats(0, 5_000)
@@ -16,7 +17,7 @@ TRIPS = st.lists(st.tuples(COUNTS, SECONDS, METRES), min_size=1, max_size=30)
 
 
 def score(harsh, over_s, metres):
-    return policy.trip_score(harsh=harsh, over_s=over_s, distance_m=metres, rules=Rules())
+    return trip_score(harsh=harsh, over_s=over_s, distance_m=metres, rules=Rules())
 
 
 @given(COUNTS, SECONDS, METRES)

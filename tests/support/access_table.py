@@ -1,6 +1,6 @@
-"""The access matrix, written by hand from the reference: what every route answers to everybody.
+"""The access matrix, written by hand from the specification: what every route answers to everybody.
 
-From the interface specification's "Who" columns and delegation rules 1-3, and client-surface 3.3 (the order of checks),
+From the interface specification's "Who" columns and delegation rules 1-3, and spec/rest 3.3 (the order of checks),
 7, 9 and 11; never from `domain/access.py`, which is held against it. Who and what the names are: `access_world.py`.
 
     .  answered        -  answered, without the device's access token        B  let pass, and refused for the state
@@ -30,6 +30,10 @@ ANYBODY = {
     # About itself alone.
     "GET /api/auth/user": "U... ...... .... ...",
     "POST /api/auth/changePassword": "UBBB BBBBBB BBBB BBB",
+    "POST /api/auth/logout": "U... ...... .... ...",
+    "GET /sessions?limit=5": "U... ...... .... ...",
+    "DELETE /sessions": "U... ...... .... ...",
+    "DELETE /session/{unknown}": "UNNN NNNNNN NNNN NNN",
 }
 APPLICATIONS = {
     "GET /applications?limit=5": "U.FF FFFFFF FFFF FFF",
@@ -65,6 +69,9 @@ COMPANIES = {
     "GET /companies/count?serviceType=ace": "U.FF .....F FFFF FFF",
     "GET /company/{P}/vehicles?limit=5": "UFFF ..FFFF ..FF ...",
     "GET /company/{unknown}/vehicles?limit=5": "UFFN NNNNNN NNNN NNN",
+    # Whoever may read driving data, and the company.
+    "GET /company/{P}/positions?limit=5": "UFFF ..FFFF ..FF ...",
+    "GET /company/{unknown}/positions?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /company/{R}/vehicles/delegated?limit=5": "UFFF .FF.FF FF.F FFF",
     "GET /company/{unknown}/vehicles/delegated?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /company/{P}/vehicles/delegating?limit=5": "UFFF ..FFFF ..FF ...",
@@ -89,6 +96,10 @@ COMPANIES = {
     "GET /company/{unknown}/push/secret": "UFFN NNNNNN FFFF FFF",
     "POST /company/{P}/push/secret": "UFFF F.FFFF FFFF FFF",
     "POST /company/{unknown}/push/secret": "UFFN NNNNNN FFFF FFF",
+    # What its operator may see too; who registered it may not.
+    "GET /company/{P}/history?limit=5": "U.FF ..FFFF FFFF FFF",
+    "GET /company/{operator}/history?limit=5": "U.FF .FFFFF FFFF FFF",
+    "GET /company/{unknown}/history?limit=5": "UNFN NNNNNN FFFF FFF",
     "GET /company/{P}/admins?limit=5": "U.FF ..FFFF FFFF FFF",
     "GET /company/{other}/admins?limit=5": "U.FF FFFFF. FFFF FFF",
     "GET /company/{unknown}/admins?limit=5": "UNFN NNNNNN FFFF FFF",
@@ -124,6 +135,10 @@ PEOPLE = {
     "GET /driver/{driver of P}/trips?limit=5": "UFFF ..FFFF FFFF .FF",
     "GET /driver/{driver of P}/trip/latest": "UFFF ..FFFF FFFF .FF",
     "GET /driver/{unknown}/trips?limit=5": "UFFN NNNNNN NNNN NNN",
+    # Everybody sees what was done to the own record.
+    "GET /user/{driver of P}/history?limit=5": "U.FF ..FFFF FFFF .FF",
+    "GET /user/{managing director}/history?limit=5": "U.FF ..FFFF .FFF FFF",
+    "GET /user/{unknown}/history?limit=5": "UNFN NNNNNN NNNN NNN",
     # Only of a COMPANY_ADMIN, who is not told of an address elsewhere whether it is anybody's.
     "GET /user?email=driver-of-P@people.example": "UFFN ..NNNN FFFF FFF",
     "GET /user?email=admin@other.example": "UFFN NNNNN. FFFF FFF",
@@ -166,6 +181,10 @@ VEHICLES = {
     "GET /vehicle/{V}/companies?limit=5": "UFFF ..F.FF .F.F FFF",
     "GET /vehicle/{X}/companies?limit=5": "UFFF FFFFF. FFFF FFF",
     "GET /vehicle/{unknown}/companies?limit=5": "UFFN NNNNNN NNNN FFF",
+    # Not of those it is delegated to.
+    "GET /vehicle/{V}/history?limit=5": "UFFF ..FFFF .FFF FFF",
+    "GET /vehicle/{X}/history?limit=5": "UFFF FFFFF. FFFF FFF",
+    "GET /vehicle/{unknown}/history?limit=5": "UFFN NNNNNN NNNN FFF",
     "POST /vehicles/bulk": "UFFF ...... .... FFF",
     "GET /vehicles/bulk/sample": "UFF. ...... .... FFF",
 }
@@ -223,7 +242,7 @@ SENSORS = {
     "DELETE /sensor/{on V}/vehicle/{V}": "UFFF F.FFFF FFFF FFF",
     "DELETE /sensor/{on V}/vehicle/{W}": "UFFF FBFFFF FFFF FFF",
     "DELETE /sensor/{on V}/vehicle": "UFFF F.FFFF FFFF FFF",
-    # rpc.md 5.4. No device is connected: who may call one is told so.
+    # spec/rpc 5.4. No device is connected: who may call one is told so.
     "POST /api/plugins/rpc/twoway/{on V}": "UFFF BBFBFF BFBF FFF",
     "POST /api/plugins/rpc/twoway/{free}": "UFFF BBFFFF FFFF FFF",
     "POST /api/plugins/rpc/twoway/{unknown}": "UFFN NNNNNN NNNN FFF",
@@ -235,6 +254,8 @@ SENSORS = {
     "GET /sensor/{on V}/rpc/{call on V}": "UFFF ..F.FF .F.F FFF",
     "GET /sensor/{on V}/rpc/{call on X}": "UFFF NNFNFF NFNF FFF",
     "GET /sensor/{on X}/rpc/{call on X}": "UFFF FFFFF. FFFF FFF",
+    "GET /sensor/{on V}/history?limit=5": "UFFF ..FFFF FFFF FFF",
+    "GET /sensor/{unknown}/history?limit=5": "UFFN NNNNNN FFFF FFF",
     "POST /sensors/bulk": "UFFF ...... FFFF FFF",
     "GET /sensors/bulk/sample": "UFF. ...... FFFF FFF",
     "POST /api/carrier/v1/actions": "UFBF FFFFFF FFFF FFF",
@@ -250,7 +271,7 @@ RELATIONS = {
     "DELETE /company/{P}/relation/company/{unknown}": "UFFN NNNNNN FFFF FFF",
     "GET /company/{P}/relation/companies?limit=5": "UFFF ..FFFF FFFF FFF",
     "GET /company/{unknown}/relation/companies?limit=5": "UFFN NNNNNN FFFF FFF",
-    # What was lent is not lent on, and what went to the operator by itself is not taken back.
+    # What was delegated is not delegated on, and what went to the operator by itself is not taken back.
     "POST /company/{S}/relation/vehicle": "UFFF F.FFFF FFFF FFF",
     "POST /company/{unknown}/relation/vehicle": "UFFN NNNNNN FFFF FFF",
     "POST /director/{unknown}/relation/vehicle toCompanyId={S}": "UFFF F.FFFF FFFF FFF",

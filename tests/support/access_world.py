@@ -1,14 +1,15 @@
 """The world of the access matrix: who asks, and what there is to ask for.
 
 Operator `ace` has the partners P, R and S; Q is a partner that P registered. `other` is another operator, with its own
-vehicle X. P's vehicle V is managed by a director, activated, lent to R and (as every partner's) to the operator; a
+vehicle X. P's vehicle V is managed by a director, activated, delegated to R and (as every partner's) to the operator; a
 director of R and a driver of P hold rights on it, and that driver drives it now. S, one of its directors and another
 driver of P had the same once, and lost it. A driver without any right drove V's only trip. P's vehicle W is nobody's.
 """
 
 from typing import Any
 
-from tests.support import lending, lines
+from tests.support import delegating, lines
+from tests.support.drafts import Office
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
 from tripline.store.transactions import Store, WriteTx
@@ -43,7 +44,7 @@ class World:
     def __init__(self, app: Rest) -> None:
         self.app = app
         self.logins: dict[str, Login | None] = dict.fromkeys(ACTORS)
-        self.ids: dict[str, str] = {"unknown": lending.UNKNOWN, "mdn": lines.MDN, "file": "page.js"}
+        self.ids: dict[str, str] = {"unknown": delegating.UNKNOWN, "mdn": lines.MDN, "file": "page.js"}
 
     async def settle(self) -> "World":
         """Register everybody and everything."""
@@ -97,8 +98,8 @@ class World:
 
     async def _things(self) -> None:
         p, other = self.of("P"), self.of("other")
-        self.ids |= {number: await lending.new_vehicle(self.app, p, number) for number in "VW"}
-        self.ids["X"] = await lending.new_vehicle(self.app, other, "X")
+        self.ids |= {number: await delegating.new_vehicle(self.app, p, number) for number in "VW"}
+        self.ids["X"] = await delegating.new_vehicle(self.app, other, "X")
         for name, owner in {"on V": p, "on X": other, "free": p}.items():
             serial = name.replace(" ", "-")
             body = {"serialNo": serial, "type": "GPS", "credentialsId": serial.ljust(20, "-")}
@@ -115,21 +116,23 @@ class World:
         await app.post(p, f"/vehicle/{v}/activate")
         await app.post(p, f"/vehicle/{v}/director/{self.ids['managing director']}")
         for borrower, director in {"R": "delegated director of R", "S": "was delegated director of S"}.items():
-            await lending.register(app, p, of(borrower))
-            await lending.lend(app, p, of(borrower), v)
-            await lending.give(app, of(borrower), of(director), v)
+            await delegating.register(app, p, of(borrower))
+            await delegating.delegate(app, p, of(borrower), v)
+            await delegating.give(app, of(borrower), of(director), v)
         for name in ("delegated driver of P", "was delegated driver of P"):
-            await lending.give(app, p, of(name), v, drive=True)
-        await lending.take_back(app, p, of("S"), v)
-        await app.delete(p, f"{lending.rights(of('was delegated driver of P'), drive=True)}/{v}")
+            await delegating.give(app, p, of(name), v, drive=True)
+        await delegating.take_back(app, p, of("S"), v)
+        await app.delete(p, f"{delegating.rights(of('was delegated driver of P'), drive=True)}/{v}")
         await app.post(p, f"/vehicle/{v}/driver/{self.ids['delegated driver of P']}")
-        self.ids["T"] = await app.store.write(lending.scored_trip(app, p, v, of("driver of P")))
+        self.ids["T"] = await app.store.write(delegating.scored_trip(app, p, v, of("driver of P")))
         call = {"method": "reset", "params": {}}
         for name in ("on V", "on X"):
             owner = p if name == "on V" else of("other")
             path = f"/api/plugins/rpc/twoway/{self.ids[name]}"
             assert (await app.refused(owner, "POST", path, call))[0] == 409  # nobody is connected; it is on record
             self.ids[f"call {name}"] = (await app.get(owner, f"/sensor/{self.ids[name]}/rpc/latest"))["id"]["id"]
+        rows = b"vehicleNo,mileage\nnew,1\nbad,x\nV,2\n"
+        self.ids["draft of P"] = (await Office(app, p).checked(rows)).id
 
 
 async def settled(app: Rest) -> World:
@@ -151,6 +154,7 @@ class Undoing:
         self._store = store
         self.read = store.read
         self.read_short = store.read_short
+        self.ask = store.ask
         self.close = store.close
 
     @property

@@ -1,9 +1,9 @@
 """A small world in which every role meets own, delegated, foreign and former things, and what is true in it.
 
 The operator `ace` has the partners P and R and S; `other` is the operator of another service type. P's vehicle V is
-managed by a director, lent to R (and, as every partner's vehicle, to the operator), directed by a delegated director of
-P and one of R, and driven by a delegated driver. All of these were true of somebody else before and were taken back:
-the revoked. P's vehicle W is nobody's; X belongs to `other`.
+managed by a director, delegated to R (and, as every partner's vehicle, to the operator), directed by a delegated
+director of P and one of R, and driven by a delegated driver. All of these were true of somebody else before and were
+taken back: the revoked. P's vehicle W is nobody's; X belongs to `other`.
 
 `World.holds` says in plain Python whether a reach of `domain/access.py` connects an actor with a thing.
 """
@@ -45,8 +45,8 @@ class World:
     things: dict[str, dict[str, Thing]] = field(default_factory=dict)
     """By noun, then by a name that says how it relates to the owner P."""
     master: dict[str, str] = field(default_factory=dict)
-    loans: set[tuple[str, str]] = field(default_factory=set)
-    """Vehicle and the company it is lent to, now."""
+    delegations: set[tuple[str, str]] = field(default_factory=set)
+    """Vehicle and the company it is delegated to, now."""
     owners: dict[str, str] = field(default_factory=dict)
     """Vehicle and its company."""
     managers: dict[str, str] = field(default_factory=dict)
@@ -64,11 +64,11 @@ class World:
                 return company is not None and owner == company
             case Reach.PARTNERS:
                 return owner is not None and owner != company and self.master[owner] == company
-            case Reach.BORROWERS:
-                borrowers = {to for vehicle_id, to in self.loans if self.owners[vehicle_id] == company}
+            case Reach.DELEGATED_COMPANIES:
+                borrowers = {to for vehicle_id, to in self.delegations if self.owners[vehicle_id] == company}
                 return thing.noun == "user" and owner in borrowers
             case Reach.DELEGATED_COMPANY:
-                return (on, company) in self.loans
+                return (on, company) in self.delegations
             case Reach.MANAGED:
                 return on is not None and self.managers.get(on) == actor.user_id
             case Reach.DIRECTING_RIGHT:
@@ -105,8 +105,8 @@ async def build(app: Rest) -> World:
         "operator": companies["operator"],
         "owner P": companies["P"],
         "partner of a partner Q": companies["Q"],
-        "lent to R": companies["R"],
-        "was lent to S": companies["S"],
+        "delegated to R": companies["R"],
+        "was delegated to S": companies["S"],
         "other service": companies["other"],
         **people,
     }
@@ -173,7 +173,7 @@ async def _vehicles_and_sensors(
         vehicles[name] = Thing("vehicle", vehicle_id, company_id=login.company_id, vehicle_id=vehicle_id)
         world.owners[vehicle_id] = str(login.company_id)
         if owner == "P":
-            world.loans.add((vehicle_id, str(companies["operator"].company_id)))
+            world.delegations.add((vehicle_id, str(companies["operator"].company_id)))
         body = {"serialNo": f"{name} sensor", "type": "GPS", "credentialsId": f"{len(sensors):020d}"}
         sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
         mounted = None if name == "own, nobody's" else vehicle_id
@@ -186,7 +186,7 @@ async def _vehicles_and_sensors(
 async def _relate(
     app: Rest, world: World, vehicles: dict[str, Thing], companies: dict[str, Login], people: dict[str, Login]
 ) -> None:
-    """Lend V and give rights on it; what is of the past was there and was taken back."""
+    """Delegate V and give rights on it; what is of the past was there and was taken back."""
     v, owner = vehicles["own"].id, companies["P"]
     for name in ("was managing director", "managing director"):
         await app.post(owner, f"/vehicle/{v}/director/{people[name].user_id}")
@@ -195,7 +195,7 @@ async def _relate(
         to = {"toCompanyId": {"id": borrower.company_id}}
         await app.post(owner, f"/company/{owner.company_id}/relation/company", to)
         await app.post(owner, f"/company/{borrower.company_id}/relation/vehicle", {"vehicleId": {"id": v}})
-    world.loans.add((v, str(companies["R"].company_id)))
+    world.delegations.add((v, str(companies["R"].company_id)))
     given = {
         "delegated director of P": ("P", UserRole.DELEGATED_DIRECTOR),
         "delegated director of R": ("R", UserRole.DELEGATED_DIRECTOR),

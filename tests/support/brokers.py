@@ -13,6 +13,7 @@ import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,15 +32,18 @@ RELEASE = os.environ.get("KAFKA", PRESENT)
 """The release of the brokers."""
 CLUSTER_ID = "dHJpcGxpbmUtdGVzdHMtMQ"
 START_S = 120
-STOP_S = 30
+STOP_S = 60
 JAVA = ("-Xms64m", "-XX:+UseSerialGC", "-Xshare:auto", "-Dorg.apache.logging.log4j.level=WARN")
 QUICK_START = "-XX:TieredStopAtLevel=1"
 """Half the time until a broker is there, for two thirds of its speed: for tests, not for measurements."""
+CLASSES = "classes.jsa"
+"""Beside the jars: the classes of a broker as the JVM has them once they are loaded. With it a start needs half as much
+of the processor; made before the first cluster. A JVM that cannot use it goes without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """Further doors of the first node: SASL, TLS, TLS with a client's certificate, SASL over TLS."""
+    """Further endpoints of the first node: SASL, TLS, TLS with a client's certificate, SASL over TLS."""
 
     certificates: Certificates
     user: str = "tripline"
@@ -47,7 +51,7 @@ class Secured:
 
 
 SECURED = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "MTLS": "SSL", "SASLTLS": "SASL_SSL"}
-"""Names of the further doors, as in `Cluster.door`, and the protocol behind each."""
+"""Names of the further endpoints, as in `Cluster.endpoint`, and the protocol behind each."""
 
 
 def need(what: str, *, release: str = RELEASE) -> None:
@@ -61,21 +65,42 @@ def need(what: str, *, release: str = RELEASE) -> None:
                 [HERE / "fetch", *([release] if release else [])], stdin=subprocess.DEVNULL, capture_output=True
             )
     required.need(_complete(release), f"the jars of Kafka could not be fetched: {what}")
+    if release == RELEASE:
+        _load_classes()
 
 
 def jars(release: str = RELEASE) -> str:
     """The class path of Kafka's own programs and client library."""
-    return f"{HERE / _named('libs', release)}/*"
+    return f"{_libs(release)}/*"
+
+
+def _libs(release: str) -> Path:
+    return (HERE / _named("libs", release)).resolve()
 
 
 def _complete(release: str) -> bool:
     pom = HERE / _named("pom", release, ".xml")
-    made_by = HERE / _named("libs", release) / "pom.xml"
+    made_by = _libs(release) / "pom.xml"
     return made_by.exists() and made_by.read_bytes() == pom.read_bytes()
 
 
 def _named(what: str, release: str, ending: str = "") -> str:
     return f"{what}-{release}{ending}" if release else f"{what}{ending}"
+
+
+def _load_classes() -> None:
+    """Let a broker start once and end, to have its classes beside the jars."""
+    libs = _libs(RELEASE)
+    with (libs / "pom.xml").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (libs / CLASSES).exists():
+            return
+        with tempfile.TemporaryDirectory(dir=libs) as folder:
+            loaded = Path(folder) / CLASSES
+            with cluster(Path(folder), jvm=f"-XX:ArchiveClassesAtExit={loaded}") as made:
+                made.brokers[0].stop()
+            if not made.brokers[0].killed:  # else it took too long and half is there, on which a JVM would fail
+                loaded.rename(libs / CLASSES)
 
 
 class Broker:
@@ -106,19 +131,14 @@ class Broker:
         """End the process as an operator would."""
         self._end(signal.SIGTERM)
 
-    def freeze(self) -> None:
-        """Let the process do nothing, as a network cut would look from outside; `kill` and `thaw` end that."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
-
     def ended(self) -> bool:
         """Whether the process is not there, started or not."""
         return self._process is None or self._process.poll() is not None
+
+    @property
+    def killed(self) -> bool:
+        """Whether the process was ended without a say of its own."""
+        return self._process is not None and self._process.poll() == -signal.SIGKILL
 
     def log(self) -> str:
         """What it has logged, warnings and worse."""
@@ -141,15 +161,15 @@ class Broker:
 class Cluster:
     """Nodes that know each other; `bootstrap` and `url` name them all."""
 
-    def __init__(self, brokers: list[Broker], host: str, doors: dict[str, int]) -> None:
-        self.brokers, self._host, self._doors = brokers, host, doors
+    def __init__(self, brokers: list[Broker], host: str, endpoints: dict[str, int]) -> None:
+        self.brokers, self._host, self._endpoints = brokers, host, endpoints
         self.bootstrap = ",".join(f"{host}:{broker.port}" for broker in brokers)
         self.url = f"kafka://{self.bootstrap}"
         self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
 
-    def door(self, name: str) -> str:
-        """The address of a further door of the first node (a name of `SECURED`), as `bus.url`."""
-        return f"kafka://{self._host}:{self._doors[name]}"
+    def endpoint(self, name: str) -> str:
+        """The address of a further endpoint of the first node (a name of `SECURED`), as `bus.url`."""
+        return f"kafka://{self._host}:{self._endpoints[name]}"
 
     def ready(self) -> None:
         """Wait until every node whose process runs can be used."""
@@ -228,12 +248,36 @@ class Cluster:
             consumer.close()
         return sorted(found, key=lambda message: (message.partition(), message.offset()))
 
+    def ends(self, topic: str) -> dict[int, int]:
+        """The offset that the next message of each partition will have."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "of-a-test", "log_level": 0})
+        try:
+            parts = {part: TopicPartition(topic, part) for part in self._parts(topic)}
+            return {part: consumer.get_watermark_offsets(place, 10)[1] for part, place in parts.items()}
+        finally:
+            consumer.close()
+
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """Where the group goes on reading, by partition; partitions that it has not committed are left out."""
         parts = [TopicPartition(topic, part) for part in self._parts(topic)]
         asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
         answered = asked[group].result(START_S).topic_partitions
         return {part.partition: part.offset for part in answered if part.offset >= 0}
+
+    def until_read(self, group: str, topic: str) -> None:
+        """Wait until the group has gone past everything that the topic holds now."""
+        ends: dict[int, int] = {}
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "log_level": 0})
+
+        def past() -> bool:
+            ends.update(ends or self.ends(topic))
+            committed = consumer.committed([TopicPartition(topic, part) for part in ends], 5)
+            return all(part.offset >= ends[part.partition] for part in committed if ends[part.partition])
+
+        try:
+            self._until(past, f"{group} does not read {topic} to its end")
+        finally:
+            consumer.close()
 
     def rewind(self, group: str, topic: str) -> None:
         """Have the group read the topic from its beginning again, once it has no members any more."""
@@ -283,12 +327,16 @@ def cluster(
     secured: Secured | None = None,
     heap_mb: int = 256,
     quick_start: bool = True,
+    jvm: str = f"-XX:SharedArchiveFile={_libs(RELEASE) / CLASSES}",
 ) -> Iterator[Cluster]:
-    """A cluster that can be used, in the folder; it ends with the block. With three nodes two must have a message."""
-    java = ("java", f"-Xmx{heap_mb}m", *JAVA, *((QUICK_START,) if quick_start else ()), "-cp", jars())
+    """A cluster that can be used, in the folder; it ends with the block. With three nodes two must have a message.
+
+    `jvm`: a further flag of its programs.
+    """
+    java = ("java", f"-Xmx{heap_mb}m", *JAVA, jvm, *((QUICK_START,) if quick_start else ()), "-cp", jars())
     ports = free_ports(host, 2 * nodes + len(SECURED))
     inside, outside = ports[:nodes], ports[nodes : 2 * nodes]
-    doors = dict(zip(SECURED, ports[2 * nodes :], strict=True)) if secured else {}
+    endpoints = dict(zip(SECURED, ports[2 * nodes :], strict=True)) if secured else {}
     voters = ",".join(f"{node}@{host}:{port}" for node, port in enumerate(inside, 1))
     brokers = []
     for node, (own, port) in enumerate(zip(inside, outside, strict=True), 1):
@@ -299,12 +347,12 @@ def cluster(
             .read_text()
             .format(node=node, voters=voters, data=place / "data", replication=nodes, in_sync=min(nodes, 2))
         )
-        listeners = {"PLAINTEXT": port, **(doors if node == 1 else {})}
+        listeners = {"PLAINTEXT": port, **(endpoints if node == 1 else {})}
         lines = [filled, *_listeners(host, own, listeners), *(_secured(secured, place) if secured else ())]
         (place / "server.properties").write_text("\n".join(lines) + "\n")
         brokers.append(Broker(node, port, place, java))
     _format(folder, nodes, java, secured)
-    made = Cluster(brokers, host, doors)
+    made = Cluster(brokers, host, endpoints)
     try:
         for broker in brokers:
             broker.start()
@@ -338,11 +386,11 @@ def _secured(secured: Secured, folder: Path) -> list[str]:
         f"ssl.truststore.location={made.ca}",
         "listener.name.mtls.ssl.client.auth=required",
     ]
-    for door in ("sasl", "sasltls"):
+    for endpoint in ("sasl", "sasltls"):
         scram = f"{modules}.scram.ScramLoginModule required;"
         plain = f'{modules}.plain.PlainLoginModule required user_{secured.user}="{secured.password}";'
-        lines += [f"listener.name.{door}.scram-sha-{bits}.sasl.jaas.config={scram}" for bits in (256, 512)]
-        lines += [f"listener.name.{door}.plain.sasl.jaas.config={plain}"]
+        lines += [f"listener.name.{endpoint}.scram-sha-{bits}.sasl.jaas.config={scram}" for bits in (256, 512)]
+        lines += [f"listener.name.{endpoint}.plain.sasl.jaas.config={plain}"]
     return lines
 
 

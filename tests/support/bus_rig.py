@@ -1,4 +1,4 @@
-"""The bus door's batches over a fresh store with one company, vehicle, driver and sensor (`ingest_rig`)."""
+"""The bus consumer's batches over a fresh store with one company, vehicle, driver and sensor (`ingest_rig`)."""
 
 import json
 import zoneinfo
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.ingest_rig import NOW, Rig
-from tripline.config import Harsh, Scoring
 from tripline.domain.ids import CompanyId
+from tripline.scoring.rules import Harsh, Scoring
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome
-from tripline.services.ingest.pipeline import Begin, Frame, Taken
+from tripline.services.device_frames import Frame
+from tripline.services.ingest.pipeline import Begin, Taken
 from tripline.services.scores.scorer import Scorer
-from tripline.wire.bus import EVENTS, MICROTRIPS, TRIPS
+from tripline.wire.bus.envelopes import EVENTS, MICROTRIPS, TRIPS
 
 ZONE = zoneinfo.ZoneInfo("Asia/Seoul")
 LATER = NOW + 1_000_000
@@ -32,8 +33,8 @@ class _Devices:
         return await self._rig.pipeline.take_in(frames, now_ms=self._rig.now_ms, begin=begin)
 
 
-def door_over(rig: Rig, *, grace_s: float = 0.0) -> BusBatches:
-    """A bus door's batches over the store and the pipeline of the rig."""
+def consumer_over(rig: Rig, *, grace_s: float = 0.0) -> BusBatches:
+    """A bus consumer's batches over the store and the pipeline of the rig."""
     return BusBatches(
         store=rig.store,
         ids=rig.ids,
@@ -43,20 +44,21 @@ def door_over(rig: Rig, *, grace_s: float = 0.0) -> BusBatches:
         max_items=1000,
         devices=_Devices(rig),
         log=rig.rejected,
+        positions=rig.positions,
     )
 
 
 class BusRig(Rig):
-    """A bus door without a bus; use it as a context."""
+    """A bus consumer without a bus; use it as a context."""
 
     def start(self) -> None:
         super().start()
         self.now_ms = max(self.now_ms, LATER)
-        self.batches = self.bus_door()
+        self.batches = self.bus_consumer()
 
-    def bus_door(self, *, grace_s: float = 0.0) -> BusBatches:
+    def bus_consumer(self, *, grace_s: float = 0.0) -> BusBatches:
         """Another one over the same store and pipeline."""
-        return door_over(self, grace_s=grace_s)
+        return consumer_over(self, grace_s=grace_s)
 
     def deliver(self, *messages: Any, topic: str | None = None, company: str | None = None) -> Outcome:
         """Take messages in as one batch, each from the topic of its `msgType` when none is given."""

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support import brokers, certificates, fleet, postgres, producers, servers
+from tests.support import brokers, certificates, fleet, launcher, postgres, producers, servers
 
 DATABASE = "fleet"
 START_S = 240
 STOP_S = 30
 GATEWAY, API, WORKER, ALL = "gateway", "api", "worker", "all"
-DOORS = ("api", "analytics", "device")
+LISTENERS = ("api", "analytics", "device")
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Node:
     host: str = "127.0.0.1"
     inside: Sequence[str] = ()
     """A command that runs it somewhere else, such as in a network namespace."""
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | launcher.Process | None = None
 
     @property
     def api(self) -> str:
-        """The address of its REST door."""
+        """The address of its REST listener."""
         return f"http://{self.host}:{self.ports['api']}"
 
     @property
@@ -68,21 +68,22 @@ class Node:
     def launch(self) -> None:
         """Start its process; `ready` waits until it can be used."""
         assert not self.running, f"{self.name} runs"
-        flags = [f"--{door}-port={port}" for door, port in self.ports.items()]
+        flags = [f"--{listener}-port={port}" for listener, port in self.ports.items()]
         roles = [] if self.role == ALL else [f"--role={self.role}"]
-        command = servers.command("serve", "--data", str(self.folder / "data"), "--host", self.host, *flags, *roles)
+        arguments = ["serve", "--data", str(self.folder / "data"), "--host", self.host, *flags, *roles]
+        environment = servers.environment(self.variables)
         self.said.unlink(missing_ok=True)
         with self.log.open("ab") as log, self.said.open("wb") as said:
-            self.process = subprocess.Popen(
-                [*self.inside, *command],
-                env=servers.environment(self.variables),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=log,
-            )
+            if self.inside:
+                command = [*self.inside, *servers.command(*arguments)]
+                self.process = subprocess.Popen(
+                    command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=log
+                )
+            else:
+                self.process = launcher.start(arguments, environment, stdout=said.fileno(), stderr=log.fileno())
 
     def ready(self) -> None:
-        """Wait until its doors are open."""
+        """Wait until its listeners are open."""
         until = time.monotonic() + START_S
         while not self.said.read_bytes().startswith(b"ready "):
             assert self.running and time.monotonic() < until, (
@@ -92,11 +93,11 @@ class Node:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its process is there and its doors are open."""
+        """Whether its process is there and its listeners are open."""
         return self.running and self.said.read_bytes().startswith(b"ready ")
 
     def start(self) -> None:
-        """Start it, and wait until its doors are open."""
+        """Start it, and wait until its listeners are open."""
         self.launch()
         self.ready()
 
@@ -140,7 +141,7 @@ class Node:
 
 @dataclass
 class Deployment:
-    """Nodes on one store, with a company that was registered through the first of them that has a REST door."""
+    """Nodes on one store, with a company that was registered through the first of them that has a REST listener."""
 
     nodes: list[Node]
     database: postgres.Cluster
@@ -179,7 +180,7 @@ class Deployment:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command with the settings of this deployment."""
-        return servers.run(*arguments, variables=self.variables)
+        return servers.run_here(*arguments, variables=self.variables)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement on the store."""
@@ -226,7 +227,7 @@ def deployed(
     }
     numbers = {GATEWAY: gateways, API: apis, WORKER: workers, ALL: everything}
     names = [(f"{role}-{number}", role) for role, count in numbers.items() for number in range(1, count + 1)]
-    ports = iter(brokers.free_ports("127.0.0.1", len(DOORS) * len(names)))
+    ports = iter(brokers.free_ports("127.0.0.1", len(LISTENERS) * len(names)))
     tls = made.client_context()
     tls.check_hostname = False  # by which address a node is reached is no matter here
     nodes = []
@@ -234,8 +235,8 @@ def deployed(
         (folder / name).mkdir()
         there = (places or {}).get(name, Place())
         own = {**settings, "TRIPLINE_STORE_URL": url.replace("@127.0.0.1:", f"@{there.store}:"), **there.variables}
-        doors = {door: next(ports) for door in DOORS}
-        nodes.append(Node(name, role, folder / name, own, doors, there.host, there.inside))
+        listeners = {listener: next(ports) for listener in LISTENERS}
+        nodes.append(Node(name, role, folder / name, own, listeners, there.host, there.inside))
     deployment = Deployment(nodes, database, settings, tls, made.ca)
     migrated = deployment.run("migrate", "--data", str(folder / "operator"))
     assert migrated.returncode == 0, migrated.stderr

@@ -1,4 +1,4 @@
-"""What holds of every row whatever happened: read beside a server, with SQL apart from the program's."""
+"""Invariants of the rows whatever happened: read beside a server, with SQL apart from the program's."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ RULES = {
         SELECT id FROM vehicle WHERE current_driver_id IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM account WHERE account.id = current_driver_id AND (
                 account.company_id = vehicle.company_id
-                OR EXISTS (SELECT 1 FROM vehicle_company AS loan
-                           WHERE loan.vehicle_id = vehicle.id AND loan.to_company_id = account.company_id)))""",
+                OR EXISTS (SELECT 1 FROM vehicle_company AS delegation
+                           WHERE delegation.vehicle_id = vehicle.id AND delegation.to_company_id =
+    account.company_id)))""",
     "somebody drives one vehicle": """
         SELECT current_driver_id FROM vehicle WHERE current_driver_id IS NOT NULL
         GROUP BY current_driver_id HAVING count(*) > 1""",
@@ -29,22 +30,22 @@ RULES = {
         WHERE vehicle_id IS NOT NULL AND sensor.company_id IS DISTINCT FROM vehicle.company_id""",
     "a sensor on no vehicle is deactivated": """
         SELECT id FROM sensor WHERE vehicle_id IS NULL AND status <> 'DEACTIVATED'""",
-    "a loan is the owner's, to a candidate": """
-        SELECT loan.id FROM vehicle_company AS loan JOIN vehicle ON vehicle.id = loan.vehicle_id
-        WHERE loan.from_company_id <> vehicle.company_id OR NOT automatic AND NOT EXISTS (
-            SELECT 1 FROM company_relation AS relation WHERE relation.from_company_id = loan.from_company_id
-            AND relation.to_company_id = loan.to_company_id)""",
-    "a partner's vehicle is lent to its operator": """
+    "a delegation is the owner's, to a candidate": """
+        SELECT delegation.id FROM vehicle_company AS delegation JOIN vehicle ON vehicle.id = delegation.vehicle_id
+        WHERE delegation.from_company_id <> vehicle.company_id OR NOT automatic AND NOT EXISTS (
+            SELECT 1 FROM company_relation AS relation WHERE relation.from_company_id = delegation.from_company_id
+            AND relation.to_company_id = delegation.to_company_id)""",
+    "a partner's vehicle is delegated to its operator": """
         SELECT vehicle.id FROM vehicle JOIN company ON company.id = company_id WHERE NOT master AND NOT EXISTS (
-            SELECT 1 FROM vehicle_company AS loan WHERE loan.vehicle_id = vehicle.id AND automatic
-            AND loan.to_company_id = company.master_id)""",
+            SELECT 1 FROM vehicle_company AS delegation WHERE delegation.vehicle_id = vehicle.id AND automatic
+            AND delegation.to_company_id = company.master_id)""",
     "a right is of a company that has the vehicle, and whose person has it": """
         SELECT held.id FROM vehicle_user AS held JOIN vehicle ON vehicle.id = held.vehicle_id
         JOIN account ON account.id = held.user_id
         WHERE held.company_id IS DISTINCT FROM account.company_id
         OR held.company_id <> vehicle.company_id AND NOT EXISTS (
-            SELECT 1 FROM vehicle_company AS loan
-            WHERE loan.vehicle_id = vehicle.id AND loan.to_company_id = held.company_id)""",
+            SELECT 1 FROM vehicle_company AS delegation
+            WHERE delegation.vehicle_id = vehicle.id AND delegation.to_company_id = held.company_id)""",
     "a company has an administrator": """
         SELECT id FROM company WHERE NOT EXISTS (
             SELECT 1 FROM account WHERE account.company_id = company.id AND authority = 'COMPANY_ADMIN')""",

@@ -1,13 +1,20 @@
-"""Where a deleted thing is still named: every text column of every table is searched for its id."""
+"""Finds names of deleted things: searches every text column of every table for an id."""
 
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import String, Text, func, select
 
 from tests.support.ingest_rig import LocalSignals
-from tripline.services.erasing import Eraser
+from tripline.services.eraser import Eraser
 from tripline.store.tables import metadata
 from tripline.store.transactions import ReadTx, Store
+
+OUTLIVES = frozenset(
+    f"history.{name}"
+    for name in ("vehicle_id", "sensor_id", "user_id", "company_id", "master_id", "actor_company_id", "to_company_id")
+)
+"""Columns that may name deleted things: what was done stays known for a while. Whom it was done by is not among them;
+that entries of vehicles name no deleted person is held by `tests/unit/api/test_history.py`."""
 
 
 def references(tx: ReadTx, *deleted: str, besides: Collection[str] = ()) -> dict[str, int]:
@@ -19,7 +26,7 @@ def references(tx: ReadTx, *deleted: str, besides: Collection[str] = ()) -> dict
     for table in metadata.sorted_tables:
         for column in table.columns:
             name = f"{table.name}.{column.name}"
-            if not isinstance(column.type, String | Text) or name in besides:
+            if not isinstance(column.type, String | Text) or name in besides or name in OUTLIVES:
                 continue
             row = tx.one(select(func.count()).select_from(table).where(column.in_(deleted)))
             assert row is not None

@@ -11,6 +11,15 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close the connection, and leave nothing of it open."""
+    writer.close()
+    with contextlib.suppress(OSError, EOFError):
+        await asyncio.wait_for(writer.wait_closed(), 1)
+    writer.transport.abort()  # on a busy machine a second may be too short for both ends to say goodbye
+    await asyncio.sleep(0)
+
+
 def _remaining_length(length: int) -> bytes:
     out = bytearray()
     while True:
@@ -99,6 +108,4 @@ class CarefulDevice:
             except (OSError, EOFError, asyncio.IncompleteReadError, ssl.SSLError, TimeoutError):
                 await asyncio.sleep(retry_s)
             finally:
-                writer.close()
-                with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
-                    await asyncio.wait_for(writer.wait_closed(), 1)
+                await hang_up(writer)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tripline.domain import samples
-from tripline.wire import device, topics
+from tripline.wire import topics
+from tripline.wire.device import publish as device_publish
 from tripline.wire.readings import Microtrip, Reading
 
 CASES = Path(__file__).parents[1] / "golden" / "device"
@@ -29,7 +30,7 @@ def read(
     max_items: int = 9,
 ) -> list[Reading]:
     """`device.read` with the usual surroundings."""
-    return device.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
+    return device_publish.read(topic, body, received_ms=received_ms, sensor_type=sensor_type, max_items=max_items)
 
 
 def one(ty: Any, pld: Any, *, sensor_type: str = "GPS", topic: str = topics.TRE, **header: Any) -> Any:
@@ -45,7 +46,7 @@ def rows(microtrip: Microtrip) -> list[tuple[Any, ...]]:
 
 
 def check_body(case: str) -> bytes:
-    """The bytes of a check message of device-messages 11, from its file in `tests/golden/device`."""
+    """The bytes of a check message of spec/device-messages 11, from its file in `tests/golden/device`."""
     recorded = json.loads((CASES / f"check_{case}.json").read_text())
     body: str = recorded["body"]
     return body.encode()

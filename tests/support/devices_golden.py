@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tripline.wire import device_body
+from tripline.wire.device import body as device_body
 
 FOLDER = Path(__file__).parents[1] / "golden" / "device"
 

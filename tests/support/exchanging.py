@@ -1,9 +1,8 @@
 """Clients of an open namespace without sockets: sessions around one exchange, as the gateway joins them."""
 
-from tests.support.gateways import open_namespace
+from tests.support.exchange import Exchange
+from tests.support.open_namespace import Granted, OpenSession, Routed
 from tripline.mqtt import decode, encode, events, packets
-from tripline.mqtt.exchange import Exchange
-from tripline.mqtt.session import ServerSession
 
 CONNECT = packets.Connect("", user_name="u")
 
@@ -11,13 +10,12 @@ CONNECT = packets.Connect("", user_name="u")
 class Box:
     """One connection of a client; packets go in and come out whole."""
 
-    def __init__(self, exchange: Exchange, connect: packets.Connect = CONNECT, *, in_flight: int = 32) -> None:
+    def __init__(self, exchange: Exchange, connect: packets.Connect = CONNECT) -> None:
         self._exchange = exchange
-        self.session = ServerSession(open_namespace(max_in_flight=in_flight))
-        self.session.receive(encode.packet(connect))
         key = (connect.user_name or "", connect.client_id or str(id(self)))
-        lasting = exchange.enter(self, key, connect, keeps_will=True)
-        self._act(self.session.admit(lasting))
+        self.session = OpenSession(lambda connect: exchange.enter(self, key, connect, keeps_will=True))
+        self.session.receive(encode.packet(connect))
+        self._act(self.session.admit())
         [self.connack, *self.resumed] = self.heard()
 
     def deliver(self, message: packets.Publish) -> None:
@@ -43,13 +41,13 @@ class Box:
         """The network goes."""
         self._exchange.leave(self, orderly=False)
 
-    def _act(self, found: list[events.Event]) -> None:
+    def _act(self, found: list[events.SessionEvent]) -> None:
         for event in found:
-            if isinstance(event, events.Routed):
+            if isinstance(event, Routed):
                 self._exchange.publish(event.publish)
                 if event.token:
                     self.session._output += self.session.settled([event.token])
-            elif isinstance(event, events.Granted):
+            elif isinstance(event, Granted):
                 self._exchange.subscribed(self, event.wanted, event.qos)
             elif isinstance(event, events.Ended):
                 self._exchange.leave(self, orderly=event.reason == events.DISCONNECTED)

@@ -1,4 +1,4 @@
-"""What must hold after a fault, whatever it was: everything acknowledged is stored once, in the order sent; every trip
+"""Invariants after any fault: everything acknowledged is stored once, in the order sent; every trip
 has one score, that of the same drive on an undisturbed server; the log says what happened, and nothing it must not.
 """
 

@@ -137,8 +137,8 @@ def asking(*those: Asking) -> Iterator[None]:
 def box_at(deployment: Deployment, gateway: Node, registered: Registered) -> Iterator[Box]:
     """A device at this gateway that acknowledges every call and then reports success, while the block runs."""
     host, port = gateway.devices
-    door: Any = SimpleNamespace(device_host=host, device_port=port, ca=deployment.ca)
-    with calling.box(door, registered.token, calling.answering(SUCCESS, SUCCESS)) as opened:
+    listener: Any = SimpleNamespace(device_host=host, device_port=port, ca=deployment.ca)
+    with calling.box(listener, registered.token, calling.answering(SUCCESS, SUCCESS)) as opened:
         yield opened
 
 

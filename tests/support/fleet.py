@@ -30,9 +30,9 @@ def device_token() -> str:
 
 
 def grant(data: Path, email: str, password: str = PASSWORD, *, variables: Mapping[str, str] | None = None) -> None:
-    """A granted service account, made by the command an operator uses, with these settings."""
+    """A granted service account, made by the command that an operator uses, with these settings."""
     command = ("admin", "grant", "--data", str(data), "--email", email, "--password-stdin")
-    done = servers.run(*command, stdin=password, variables=variables)
+    done = servers.run_here(*command, stdin=password, variables=variables)
     assert done.returncode == 0, done.stderr
 
 

@@ -23,7 +23,7 @@ PATIENCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Listener:
     """Where devices connect, and the authority they trust."""
 
     host: str
@@ -47,16 +47,16 @@ class Publishing(Protocol):
 class PahoPublishing:
     """paho-mqtt with its network thread."""
 
-    def __init__(self, door: Door, user_name: str, qos: int) -> None:
+    def __init__(self, listener: Listener, user_name: str, qos: int) -> None:
         self._qos = qos
         self._sent: dict[int, bytes] = {}
         self._acknowledged: list[int] = []
         self._changed = threading.Condition()
         self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
-        self._client.tls_set(str(door.ca))
+        self._client.tls_set(str(listener.ca))
         self._client.username_pw_set(user_name)
         self._client.on_publish = lambda _client, _data, packet_id, _code, _properties: self._on_publish(packet_id)
-        self._client.connect(door.host, door.port)
+        self._client.connect(listener.host, listener.port)
         self._client.loop_start()
 
     def feed(self, body: bytes) -> None:
@@ -127,11 +127,11 @@ class MosquittoPublishing(_Process):
 
     _ACKNOWLEDGED = re.compile(rb".* received PUB(?:ACK|COMP) \(Mid: (\d+), RC:0\)\n")
 
-    def __init__(self, door: Door, user_name: str, qos: int) -> None:
-        self._again = lambda: MosquittoPublishing(door, user_name, qos)
+    def __init__(self, listener: Listener, user_name: str, qos: int) -> None:
+        self._again = lambda: MosquittoPublishing(listener, user_name, qos)
         self._qos = qos
         more = ("-t", TOPIC, "-q", str(qos), "-l", "-d")
-        super().__init__(mosquitto_command("mosquitto_pub", door, user_name, *more))
+        super().__init__(mosquitto_command("mosquitto_pub", listener, user_name, *more))
 
     def finish(self) -> list[bytes]:
         """The acknowledged bodies; at QoS 0, where nobody acknowledges, all when it ended well."""
@@ -155,8 +155,8 @@ class MosquittoPublishing(_Process):
 class MqttJsPublishing(_Process):
     """mqtt.js, which tells of each acknowledgement."""
 
-    def __init__(self, door: Door, user_name: str, qos: int) -> None:
-        super().__init__(mqtt_js_command(door, user_name, qos), JS)
+    def __init__(self, listener: Listener, user_name: str, qos: int) -> None:
+        super().__init__(mqtt_js_command(listener, user_name, qos), JS)
 
     def finish(self) -> list[bytes]:
         """The acknowledged bodies."""
@@ -177,16 +177,16 @@ def listening_to(command: list[str], take: Callable[[bytes], None]) -> Iterator[
         reader.join()
 
 
-def mosquitto_command(program: str, door: Door, user_name: str, *more: str) -> list[str]:
+def mosquitto_command(program: str, listener: Listener, user_name: str, *more: str) -> list[str]:
     """The command line of mosquitto_pub or mosquitto_sub; without user name for an empty one."""
     user = ["-u", user_name] if user_name else []
-    where = ["-h", door.host, "-p", str(door.port), "--cafile", str(door.ca)]
+    where = ["-h", listener.host, "-p", str(listener.port), "--cafile", str(listener.ca)]
     return [program, *where, "-V", "mqttv311", *user, *more]
 
 
-def mqtt_js_command(door: Door, user_name: str, qos: int) -> list[str]:
+def mqtt_js_command(listener: Listener, user_name: str, qos: int) -> list[str]:
     """The command line of the script that publishes with mqtt.js; to be run in `JS`."""
-    return ["node", "stream.js", door.host, str(door.port), str(door.ca), user_name, TOPIC, str(qos)]
+    return ["node", "stream.js", listener.host, str(listener.port), str(listener.ca), user_name, TOPIC, str(qos)]
 
 
 def _reading(stream: IO[bytes] | None, take: Callable[[bytes], None]) -> threading.Thread:

@@ -22,7 +22,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.support import foreign, paho_clients
-from tests.support.foreign import Door
+from tests.support.foreign import Listener
 from tests.support.foreign_embedded import EmbeddedDevice
 from tests.support.foreign_requests import LIMIT_S, REQUESTS, Request
 
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class ForeignDevice(Protocol):
-    """A device on its door."""
+    """A device on its listener."""
 
     def connect(self) -> None:
         """Connect and subscribe to requests; returns when the filter is granted."""
@@ -55,8 +55,8 @@ class ForeignDevice(Protocol):
 class PahoDevice:
     """paho-mqtt with its network thread, MQTT 3.1.1."""
 
-    def __init__(self, door: Door, user_name: str) -> None:
-        self._door = door
+    def __init__(self, listener: Listener, user_name: str) -> None:
+        self._listener = listener
         self._user_name = user_name
         self._requests: queue.Queue[Request] = queue.Queue()
         self._granted: queue.Queue[list[int]] = queue.Queue()
@@ -66,7 +66,7 @@ class PahoDevice:
     def connect(self) -> None:
         self._ended.clear()
         self._client = self._new()  # One that has run once leaves sockets of its own open when it runs again.
-        self._client.connect(self._door.host, self._door.port)
+        self._client.connect(self._listener.host, self._listener.port)
         self._client.loop_start()
         assert self._granted.get(timeout=LIMIT_S) == [1]
 
@@ -90,7 +90,7 @@ class PahoDevice:
 
     def _new(self) -> paho.Client:
         client = paho.Client(CallbackAPIVersion.VERSION2, CLIENT_ID, protocol=paho.MQTTv311, reconnect_on_failure=False)
-        client.tls_set(str(self._door.ca))
+        client.tls_set(str(self._listener.ca))
         client.username_pw_set(self._user_name)
         client.on_connect = lambda *_: client.subscribe(REQUESTS, 1)
         client.on_subscribe = lambda _c, _d, _id, codes, _p: self._granted.put([code.value for code in codes])
@@ -102,17 +102,17 @@ class PahoDevice:
 class AiomqttDevice:
     """aiomqtt on an event loop of its own."""
 
-    def __init__(self, door: Door, user_name: str) -> None:
+    def __init__(self, listener: Listener, user_name: str) -> None:
         self._requests: queue.Queue[Request] = queue.Queue()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         self._new = lambda: aiomqtt.Client(
-            door.host,
-            door.port,
+            listener.host,
+            listener.port,
             username=user_name,
             identifier=CLIENT_ID,
-            tls_context=ssl.create_default_context(cafile=door.ca),
+            tls_context=ssl.create_default_context(cafile=listener.ca),
             protocol=aiomqtt.ProtocolVersion.V311,
         )
         self._client: aiomqtt.Client | None = None
@@ -165,7 +165,7 @@ class AiomqttDevice:
 
 
 class _Listening:
-    """A program that runs and whose lines are waited for."""
+    """A running program whose output lines a test awaits."""
 
     def __init__(self, command: list[str], **more: Any) -> None:
         self._lines: queue.Queue[bytes | None] = queue.Queue()
@@ -202,8 +202,8 @@ class _Listening:
 class MosquittoDevice:
     """mosquitto_sub for requests, and mosquitto_pub for each message: a second connection ends the first one's."""
 
-    def __init__(self, door: Door, user_name: str) -> None:
-        self._door = door
+    def __init__(self, listener: Listener, user_name: str) -> None:
+        self._listener = listener
         self._user_name = user_name
         self._listening: _Listening | None = None
 
@@ -244,14 +244,23 @@ class MosquittoDevice:
 
     def _command(self, program: str, topic: str, *more: str) -> list[str]:
         where = ("-i", CLIENT_ID, "-t", topic, "-q", "1")
-        return foreign.mosquitto_command(program, self._door, self._user_name, *where, *more)
+        return foreign.mosquitto_command(program, self._listener, self._user_name, *where, *more)
 
 
 class MqttJsDevice:
     """mqtt.js in a program that does what the lines of its stdin say."""
 
-    def __init__(self, door: Door, user_name: str) -> None:
-        command = ["node", "device.js", door.host, str(door.port), str(door.ca), user_name, CLIENT_ID, REQUESTS]
+    def __init__(self, listener: Listener, user_name: str) -> None:
+        command = [
+            "node",
+            "device.js",
+            listener.host,
+            str(listener.port),
+            str(listener.ca),
+            user_name,
+            CLIENT_ID,
+            REQUESTS,
+        ]
         self._start = lambda: _Listening(command, cwd=foreign.JS, stdin=subprocess.PIPE)
         self._program: _Listening | None = None
         self._waiting: list[Request] = []
@@ -299,11 +308,11 @@ class MqttJsDevice:
                 return said[name]
 
 
-DEVICES: dict[str, Callable[[Door, str], ForeignDevice]] = {
+DEVICES: dict[str, Callable[[Listener, str], ForeignDevice]] = {
     "paho": PahoDevice,
     "aiomqtt": AiomqttDevice,
     "mosquitto": MosquittoDevice,
     "mqtt.js": MqttJsDevice,
-    "embedded": lambda door, user_name: EmbeddedDevice(door, user_name, CLIENT_ID),
+    "embedded": lambda listener, user_name: EmbeddedDevice(listener, user_name, CLIENT_ID),
 }
-"""Every kind of device, made for a door and a user name."""
+"""Every kind of device, made for a listener and a user name."""

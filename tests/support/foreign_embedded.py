@@ -1,8 +1,8 @@
 """A device as C programs in boxes are written: blocking socket, fixed buffers, fixed client id, one thing at a time.
 
-Sizes and ways of the published embedded SDK (rpc.md 1): 512 bytes for a packet in either direction, 256 for the JSON of
-a request, 70 for the topic of an acknowledgement, short fields for the parameters. What does not fit fails the test, as
-it would overrun the box. The protocol is written by hand from the MQTT 3.1.1 text.
+Sizes and ways of the published embedded SDK (spec/rpc 1): 512 bytes for a packet in either direction, 256 for the JSON
+of a request, 70 for the topic of an acknowledgement, short fields for the parameters. What does not fit fails the test,
+as it would overrun the box. The protocol is written by hand from the MQTT 3.1.1 text.
 """
 
 import json
@@ -10,7 +10,7 @@ import socket
 import ssl
 from typing import Any
 
-from tests.support.foreign import Door
+from tests.support.foreign import Listener
 from tests.support.foreign_requests import LIMIT_S, PREFIX, REQUESTS, Request
 
 PACKET = 512
@@ -21,10 +21,10 @@ FIELDS = {"method": 31, "vid": 9, "mty": 9, "pkv": 9, "url": 127, "pyd": 127}
 
 
 class EmbeddedDevice:
-    """One connection at a time; everything is read while something is waited for."""
+    """One connection at a time; it reads everything while it waits for something."""
 
-    def __init__(self, door: Door, user_name: str, client_id: str) -> None:
-        self._door = door
+    def __init__(self, listener: Listener, user_name: str, client_id: str) -> None:
+        self._listener = listener
         self._user_name = user_name
         self._client_id = client_id
         self._socket: ssl.SSLSocket | None = None
@@ -33,9 +33,9 @@ class EmbeddedDevice:
 
     def connect(self) -> None:
         # Many boxes cannot check names; the authority is checked.
-        context = ssl.create_default_context(cafile=self._door.ca)
+        context = ssl.create_default_context(cafile=self._listener.ca)
         context.check_hostname = False
-        plain = socket.create_connection((self._door.host, self._door.port), LIMIT_S)
+        plain = socket.create_connection((self._listener.host, self._listener.port), LIMIT_S)
         self._socket = context.wrap_socket(plain)
         # Clean session, user name, and a password that is there and empty.
         head = _text(b"MQTT") + bytes([4, 0b1100_0010, 0, 60])

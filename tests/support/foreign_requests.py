@@ -1,4 +1,4 @@
-"""What a foreign device gets asked, as it finds it in the topic and in the body."""
+"""Requests to a foreign device, as it finds them in the topic and in the body."""
 
 import json
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
-"""A device door with an intake that keeps nothing, and a plain socket client to try it with."""
+"""A device listener with an intake that keeps nothing, and a plain socket client to try it with."""
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -10,7 +11,6 @@ from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.gateway.listener import DeviceListener
 from tripline.mqtt import decode, encode, packets
-from tripline.mqtt.session import Rules
 from tripline.ports import Source
 
 SENSORS = {
@@ -98,10 +98,18 @@ class MemoryPresence:
         self.told.append((reason, sensor_id, session_no))
 
 
-def open_namespace(**more: object) -> Rules:
-    """Everybody may subscribe to everything; what begins with conf/ or $conf/ is routed between clients."""
-    settings = {"max_body": 262_144, "may_subscribe": lambda _: True} | more
-    return Rules(**settings, routes=lambda topic: topic.startswith(("conf/", "$conf/")))
+class Listener(DeviceListener):
+    """A device listener that binds its sockets itself."""
+
+    async def start(self, host: str, port: int, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
+        """Listen there (port 0 picks one); the address."""
+        bound = socket.socket()
+        bound.bind((host, port))
+        return await self.start_on(bound, ssl_context)
+
+    async def start_plain(self, host: str, port: int) -> tuple[str, int]:
+        """As `start`, without TLS."""
+        return await self.start(host, port, None)
 
 
 async def admit(user_name: str) -> SensorId | None:
@@ -122,17 +130,16 @@ async def listening(
     config: Devices | None = None,
     admit=admit,
     presence: MemoryPresence | None = None,
-    rules: Rules | None = None,
-) -> AsyncIterator[DeviceListener]:
-    """A listener without doors; closed on leaving."""
-    async with DeviceListener(
+    made: type[Listener] = Listener,
+) -> AsyncIterator[Listener]:
+    """A listener that does not listen yet; closed on leaving."""
+    async with made(
         config=config or Devices(),
         intake=intake,
         presence=presence or MemoryPresence(),
         admit=admit,
         ids=TimeIds(node=1),
         clock=lambda: NOW_MS,
-        rules=rules,
     ) as listener:
         yield listener
 

@@ -1,4 +1,4 @@
-"""Which modules of the tests a test file imports, itself or through others."""
+"""The modules of the tests that a test file imports, itself or through others."""
 
 import ast
 from functools import cache

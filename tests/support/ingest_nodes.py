@@ -9,8 +9,9 @@ from tests.support import databases, stores
 from tests.support.ingest_rig import BrokenStore, Rig, seed_rows
 from tripline.domain.ids import TimeIds
 from tripline.services.ingest.pipeline import Pipeline
-from tripline.services.ingest.rejecting import RejectedLog
-from tripline.store.postgres import PostgresStore
+from tripline.services.ingest.rejected_log import RejectedLog
+from tripline.services.live.position_keeper import PositionKeeper
+from tripline.store.database.postgres import PostgresStore
 
 NOWHERE = stores.Database(None)  # type: ignore[arg-type]
 
@@ -28,6 +29,7 @@ class Node(Rig):
         self.ids = TimeIds(node=1, slot=self.slot)
         self.store = BrokenStore(PostgresStore(self.url, readers=1, writers=2))
         self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
+        self.positions = PositionKeeper(store=self.store, signals=self.signals)
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,
@@ -36,6 +38,7 @@ class Node(Rig):
             ids=self.ids,
             signals=self.signals,
             log=self.rejected,
+            positions=self.positions,
         )
 
     def meanwhile(self, does: Callable[[], Any], *, times: int = 1) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Table, insert, select, update
 
 from tests.support import stores
@@ -14,11 +15,14 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Outage
-from tripline.services.ingest.intake import IngestDoor
-from tripline.services.ingest.pipeline import Frame, Pipeline
-from tripline.services.ingest.rejecting import RejectedLog
+from tripline.services.device_frames import Answered, Frame
+from tripline.services.ingest.intake import Intake
+from tripline.services.ingest.pipeline import Pipeline
+from tripline.services.ingest.rejected_log import RejectedLog
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
 from tripline.store.transactions import Store
+from tripline.wire.readings import RpcAnswer
 
 TOPIC = "v1/sensors/me/tre"
 NOW = 1_735_689_600_000
@@ -30,6 +34,8 @@ VEHICLE = "00000000-0000-11ef-8000-000000000003"
 SENSOR = SensorId("00000000-0000-11ef-8000-000000000004")
 UNMAPPED = SensorId("00000000-0000-11ef-8000-000000000005")
 OTHER_VEHICLE = "00000000-0000-11ef-8000-000000000006"
+_SEEDED: dict[bool, stores.Content] = {}
+"""Whether on PostgreSQL -> the content."""
 
 
 @dataclass(eq=False)
@@ -71,7 +77,7 @@ class BrokenStore:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.read, self.read_short, self.close = store.read, store.read_short, store.close
-        self.alone = store.alone
+        self.alone, self.ask = store.alone, store.ask
         self.troubles = store.troubles
 
     async def write(self, work: Any, *, locked: bool = False) -> Any:
@@ -103,6 +109,14 @@ def seed(database: stores.Database) -> stores.Database:
 def seeded(folder: Path) -> stores.Content:
     """What a database of the folder holds after `seed`."""
     return seed(stores.fresh(folder)).content()
+
+
+def seeded_once(folders: pytest.TempPathFactory) -> stores.Content:
+    """The content of `seeded`, made once a process for each store."""
+    kind = stores.on_postgresql()
+    if kind not in _SEEDED:
+        _SEEDED[kind] = seeded(folders.mktemp("seeded"))
+    return _SEEDED[kind]
 
 
 def seed_rows(tx: Any) -> None:
@@ -185,6 +199,7 @@ class Rig:
         # No test pulls the plug; the waiting is most of their time.
         self.store = BrokenStore(self.database.open(readers=1, quick=True))
         self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
+        self.positions = PositionKeeper(store=self.store, signals=self.signals)
         self.pipeline = Pipeline(
             store=self.store,
             settings=self.settings,
@@ -193,6 +208,7 @@ class Rig:
             ids=self.ids,
             signals=self.signals,
             log=self.rejected,
+            positions=self.positions,
         )
 
     def restart(self, *, clock_set_back: bool = False) -> None:
@@ -243,9 +259,9 @@ class Rig:
         """Bodies of the messages in the outbox, in order."""
         return [json.loads(body) for body in self.rows(tables.push_outbox, "body")]
 
-    def door(self, **more: Any) -> IngestDoor:
-        """A door over the rig's store; make it inside the loop."""
-        return IngestDoor(
+    def intake(self, **more: Any) -> Intake:
+        """An intake over the rig's store; make it inside the loop."""
+        return Intake(
             store=self.store,
             settings=self.settings,
             scoring_grace_s=0,
@@ -253,13 +269,19 @@ class Rig:
             ids=self.ids,
             signals=self.signals,
             clock=lambda: self.now_ms,
+            positions=self.positions,
             **more,
         )
 
 
 def frame(source: FakeSource, body: Any, received_ms: int, token: int = 1, topic: str = TOPIC) -> Frame:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return (source, topic, raw, received_ms, token, None)
+    return Frame(source, topic, raw, received_ms, token)
+
+
+def answered(sensor_id: SensorId, said: RpcAnswer, received_ms: int, topic: str = "t") -> Answered:
+    """A device's answer to a call, as the pipeline hands it on."""
+    return Answered(Frame(FakeSource(sensor_id), topic, said.body, received_ms, token=0), said)
 
 
 def item(at: int, *, tid: Any = 41, lat: float = 35.1577, **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where log lines go while tests run."""
+"""The place of log lines while tests run."""
 
 from typing import Any, NoReturn, TextIO
 
@@ -10,6 +10,7 @@ def plain(stream: TextIO | None = None) -> None:
 
     Plain, for a painted traceback takes longer than most tests; not cached in the loggers, so that a test may look.
     """
+    structlog.reset_defaults()  # a command or a test may have set a level
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from tests.support import brokers, clusters, faults, producers
 from tests.support.fleet import Registered
@@ -41,16 +41,6 @@ class Driver(producers.Box):
             number += 1
 
 
-def ends(bus: brokers.Cluster) -> dict[int, int]:
-    """Partition of the buffer topic -> the offset that its next message will have."""
-    consumer = Consumer({"bootstrap.servers": bus.bootstrap, "group.id": "of-a-test", "log_level": 0})
-    try:
-        parts = consumer.list_topics(TOPIC, 10).topics[TOPIC].partitions
-        return {part: consumer.get_watermark_offsets(TopicPartition(TOPIC, part), 10)[1] for part in parts}
-    finally:
-        consumer.close()
-
-
 def drained(deployment: clusters.Deployment, until: dict[int, int]) -> bool:
     """Whether every partition is stored up to these offsets."""
     stored = dict(deployment.rows("SELECT part, next_offset FROM bus_position"))
@@ -75,7 +65,7 @@ def preload(
             producer.produce(TOPIC, value, each.sensor_id.encode())
         producer.poll(0)
     assert producer.flush(60) == 0
-    until = ends(bus)
+    until = bus.ends(TOPIC)
     faults.until(lambda: drained(deployment, until), within_s=120)
 
 

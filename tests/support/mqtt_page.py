@@ -1,12 +1,14 @@
-"""`docs/mqtt.md`: what the device door speaks, made from its constants, its settings and the table of statements."""
+"""`docs/mqtt.md`: what the device listener speaks, made from its constants, its settings and the table of
+statements."""
 
 from tests.conformance.statements import FILES, ROUTED, STATEMENTS, Statement
+from tests.support import exchange, persistent_sessions
 from tripline.config import Devices
 from tripline.gateway import arrivals, listener, roster, tls, turns
-from tripline.mqtt import exactly_once, exchange, inbound, lasting, outbound, session
+from tripline.mqtt import exactly_once, inbound, outbound, session
 from tripline.wire import topics
 
-_HEAD = f"""# What the device door speaks
+_HEAD = f"""# What the device listener speaks
 
 Made by `make docs` from the program and from `tests/conformance/statements.py`; a test holds it equal.
 
@@ -58,11 +60,11 @@ _LIMITS = (
 _ROUTED = f"""
 ## Namespaces that route
 
-The code of a connection also does what the product's topics do not allow: messages between clients at every QoS,
-retained messages, Wills, sessions that outlive their connection. A namespace (`mqtt/session.Rules`) that routes topics
-has an exchange (`mqtt/exchange.py`) with at most {exchange.MAX_RETAINED:,} retained topics,
-{exchange.MAX_KEPT:,} sessions of absent clients, and {lasting.MAX_QUEUED:,} waiting messages for each. Only tests have
-one; rows marked *routed* below are proven there.
+The tests extend the code of a connection by what the product's topics do not allow: messages between clients at
+every QoS, retained messages, Wills, sessions that outlive their connection (`tests/support/open_namespace.py`). Their
+exchange (`tests/support/exchange.py`) holds at most {exchange.MAX_RETAINED:,} retained topics,
+{exchange.MAX_KEPT:,} sessions of absent clients, and {persistent_sessions.MAX_QUEUED:,} waiting messages for each. Rows
+marked *routed* below are proven there.
 
 ## Statements of the standard
 

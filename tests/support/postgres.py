@@ -202,16 +202,6 @@ class Cluster(Server):
         """Whether the server is not there, stopped or not."""
         return self._process is None or self._process.poll() is not None
 
-    def freeze(self) -> None:
-        """Let every process of it do nothing, as a network cut would look from outside; `kill` and `thaw` end that."""
-        for process in (self.pid, *_children(self.pid)):
-            os.kill(process, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let them go on."""
-        for process in (*_children(self.pid), self.pid):
-            os.kill(process, signal.SIGCONT)
-
     def remove(self) -> None:
         """End it and delete everything of it."""
         self.stop(with_signal=signal.SIGQUIT)

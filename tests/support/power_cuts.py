@@ -45,8 +45,8 @@ class Stage:
 
     def start(self, **variables: str) -> None:
         """The server starts where it was, with these settings beside its own."""
-        doors = servers.same_doors(self.server)
-        self.server = servers.start(self.data, *doors, variables={**self.variables, **variables})
+        listeners = servers.same_listeners(self.server)
+        self.server = servers.start(self.data, *listeners, variables={**self.variables, **variables})
 
     def kill(self) -> None:
         """As a power cut; then the server starts anew where it was."""

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.device import connect_packet, publish_packet
+from tests.support.device import connect_packet, hang_up, publish_packet
 from tests.support.fleet import Registered
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 from tripline.wire import topics
 
 FIRST_TRIP_MS = 1_735_689_600_000
@@ -45,7 +45,7 @@ class Drive:
     """A recorded drive."""
 
     name: str
-    points: Sequence[tracks.Point]
+    points: Sequence[recordings.Point]
 
     def bodies(self, trip: int, *, together: int = TOGETHER) -> list[dict[str, Any]]:
         """The messages of the drive as the n-th trip of a device: microtrips, then the trip message."""
@@ -68,7 +68,7 @@ class Drive:
 
 def drives() -> list[Drive]:
     """The drives that are driven."""
-    return [Drive(name, tracks.read(tracks.FOLDER / name).points) for name in DRIVES]
+    return [Drive(name, recordings.read(recordings.FOLDER / name).points) for name in DRIVES]
 
 
 @dataclass
@@ -141,9 +141,7 @@ class Box:
         else:
             return True
         finally:
-            writer.close()
-            with contextlib.suppress(*LOST):
-                await asyncio.wait_for(writer.wait_closed(), 1)
+            await hang_up(writer)
 
     async def _send(self, writer: asyncio.StreamWriter) -> None:
         """Send what is new, at the rate of the device; return when there is nothing more and all is acknowledged."""

@@ -15,9 +15,9 @@ from confluent_kafka import Producer
 
 from tests.support.fleet import Registered
 from tests.support.producers import Drive, drives, hash_of
-from tripline.wire import bus
+from tripline.wire.bus import envelopes as bus_envelopes
 
-TOPICS = (bus.MICROTRIPS, bus.TRIPS, bus.EVENTS)
+TOPICS = (bus_envelopes.MICROTRIPS, bus_envelopes.TRIPS, bus_envelopes.EVENTS)
 PARTITIONS = 6
 NAMESPACE = uuid.UUID("8d1b3f0a-6a1e-4a5e-9c65-0d4b0c6f7a11")
 
@@ -43,11 +43,11 @@ class Vehicle:
         trip_id = self._id("trip", number)
         self.trips.append((trip_id, drive.name))
         *samples, end = drive.bodies(number)
-        yield bus.EVENTS, self._message("event", number, trip_id, self.events, samples[0], ty=102)
+        yield bus_envelopes.EVENTS, self._message("event", number, trip_id, self.events, samples[0], ty=102)
         for sample in samples:
-            yield bus.MICROTRIPS, self._message("microtrip", number, trip_id, self.microtrips, sample)
+            yield bus_envelopes.MICROTRIPS, self._message("microtrip", number, trip_id, self.microtrips, sample)
         times = {"startTs": end["pld"]["stt"], "endTs": end["pld"]["edt"]}
-        yield bus.TRIPS, self._message("trip", number, trip_id, self.ended, end, **times)
+        yield bus_envelopes.TRIPS, self._message("trip", number, trip_id, self.ended, end, **times)
 
     def _message(
         self, kind: str, number: int, trip_id: str, written: list[Any], message: dict[str, Any], **more: Any

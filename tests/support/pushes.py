@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from sqlalchemy import select, update
 
 from tests.support import stores
@@ -19,10 +20,12 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, no_of
 from tripline.domain.pushes import Channel, Parked
 from tripline.services.push.pusher import Pusher
-from tripline.store import companies as company_rows
-from tripline.store import outbox, push_parked, push_receivers
-from tripline.store.outbox import Waiting
-from tripline.store.push_parked import Which
+from tripline.store.fleet import companies as company_rows
+from tripline.store.push import outbox
+from tripline.store.push import parked as push_parked
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.outbox import Waiting
+from tripline.store.push.parked import Which
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Store, WriteTx
 
@@ -47,7 +50,7 @@ class World:
         company_id = CompanyId(self.ids.next(now_ms=self.now_ms))
         details = companies.details(name=name, pic_name="Kim", pic_email=f"kim@{name}.example", **fields)
         new = Company(
-            **asdict(details),
+            **msgspec.structs.asdict(details),
             id=company_id,
             created_ms=self.now_ms,
             service_type=name,

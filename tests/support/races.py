@@ -138,7 +138,7 @@ class Track:
     def account(self, kind: str) -> str:
         """The token of a new account made by `tripline admin KIND`."""
         email = self.email()
-        made = servers.run(
+        made = servers.run_here(
             "admin", kind, "--data", str(self.server.data), "--email", email, "--password-stdin", stdin=PASSWORD
         )
         assert made.returncode == 0, made.stderr
@@ -200,13 +200,13 @@ class Track:
         return self.made("/company", company_body(email), token), self.log_in(email)["token"]
 
     def candidate(self) -> tuple[str, str]:
-        """As `partner`, one that the operator may lend to."""
+        """As `partner`, one that the operator may delegate to."""
         partner, token = self.partner()
         self.post(f"/company/{self.operator_id}/relation/company", {"toCompanyId": partner})
         return partner, token
 
     def borrower(self) -> tuple[str, str, str]:
-        """Ids of a new vehicle and of the new partner that it is lent to, and the partner's token."""
+        """Ids of a new vehicle and of the new partner that it is delegated to, and the partner's token."""
         vehicle, (partner, token) = self.vehicle(), self.candidate()
         self.post(f"/company/{partner}/relation/vehicle", {"vehicleId": vehicle})
         return vehicle, partner, token

@@ -6,23 +6,28 @@
 import ast
 import functools
 import importlib
+import inspect
 import json
 import pkgutil
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 import tripline
 from tests.support import mqtt_page
 from tripline import cli, config_files, observe
-from tripline.api import app as api
-from tripline.api import asyncapi_schemas, errors, openapi, openapi_errors, operations
+from tripline.api import families
+from tripline.api.documents import asyncapi_schemas, openapi, openapi_errors
 from tripline.domain import access, fields
 from tripline.domain.refusals import BadParameter, Forbidden, NotFound, Refusal
 from tripline.gateway import connection
+from tripline.http import errors, operations
 from tripline.services.accounts.limits import TooManyRequests
+from tripline.services.accounts.tokens import TokenExpired, TokenUnreadable
 from tripline.services.rpc import answers
-from tripline.services.tokens import TokenExpired, TokenUnreadable
-from tripline.wire import device_meanings, device_reasons
+from tripline.wire.device import meanings as device_meanings
+from tripline.wire.device import reasons as device_reasons
 
 USUAL = {
     BadParameter,
@@ -43,6 +48,7 @@ REFERENCE = ROOT / "docs" / "reference"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 MAP_BEGINS = "<!-- map: made by `make docs` -->\n"
 MAP_ENDS = "<!-- end of map -->\n"
+OPENING = re.compile(r'\s*(?:#.*\n\s*)*(r?""".*?""")', re.DOTALL)
 NOTE = "Made by `make docs` from the program; a test holds it equal.\n"
 
 REASONS = {
@@ -56,20 +62,10 @@ REASONS = {
 """Every reason of the rejected-message log, with its meaning."""
 
 
-@functools.cache
-def pages() -> dict[Path, str]:
-    """Every generated page with its text."""
-    return {
-        REFERENCE / "settings.md": settings(),
-        REFERENCE / "observing.md": observing(),
-        REFERENCE / "refusals.md": refusals(),
-        REFERENCE / "commands.md": commands(),
-        REFERENCE / "rest.md": rest(),
-        REFERENCE / "access.md": access_page(),
-        REFERENCE / "messages.md": messages(),
-        ROOT / "docs" / "mqtt.md": mqtt_page.page(),
-        ARCHITECTURE: architecture(ARCHITECTURE.read_text("utf-8")),
-    }
+def own_modules(*folders: str) -> list[Path]:
+    """Our own modules in these folders: no installed packages, no hidden folders such as a virtual environment."""
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in found if not re.search(r"/(?:\.|node_modules/)", f"/{path.relative_to(ROOT)}")]
 
 
 def settings() -> str:
@@ -121,6 +117,7 @@ def refusals() -> str:
     return _page(lines)
 
 
+@functools.cache
 def commands() -> str:
     """What each command does, with its example."""
     lines = [
@@ -135,13 +132,14 @@ def commands() -> str:
     return _page(lines)
 
 
+@functools.cache
 def rest() -> str:
     """Every operation under its heading: who may call it, and what it can be refused with."""
     lines = [
         "# REST",
         NOTE,
-        "Every path is served on both HTTP doors. The whole of it, with fields, types and examples, is served by the "
-        "program: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`; "
+        "Every path is served on both HTTP listeners. The program serves the whole of it, with fields, types and "
+        "examples: `GET /api/docs` (a page to read, without any other network) and `GET /api/openapi.json`; "
         "devices and pushes are in `GET /api/asyncapi.json`.\n",
         "`parameter.*` (400), `token.unreadable` and `token.expired` (401), `access.denied` (403), "
         "`object.unknown` (404) and `request.too_many` (429) are left out of the last column.",
@@ -188,11 +186,12 @@ def _roles(needed: access.Action | access.Gate) -> str:
 
 @functools.cache
 def _document() -> dict:
-    return openapi.document(api.FAMILIES)
+    return openapi.document(families.FAMILIES)
 
 
-def architecture(text: str) -> str:
+def architecture() -> str:
     """The page with its map renewed."""
+    text = ARCHITECTURE.read_text("utf-8")
     before, _, rest_of_page = text.partition(MAP_BEGINS)
     _, _, after = rest_of_page.partition(MAP_ENDS)
     return before + MAP_BEGINS + module_map() + MAP_ENDS + after
@@ -203,7 +202,7 @@ def module_map() -> str:
     lines = ["\n"]
     for path in modules():
         indent = "  " * (len(path.parts) - 1)
-        sentence = _first_sentence(ast.get_docstring(ast.parse((source_root() / path).read_text("utf-8"))))
+        sentence = _first_sentence(docstring((source_root() / path).read_text("utf-8")))
         lines.append(f"{indent}- `{path}`: {sentence}\n")
     return "".join(lines) + "\n"
 
@@ -212,6 +211,12 @@ def modules() -> list[Path]:
     """Every module of the package, relative to `src/tripline`; a package stands before what is in it."""
     found = [path.relative_to(source_root()) for path in source_root().rglob("*.py")]
     return sorted(found, key=lambda path: (path.parts[:-1], path.name != "__init__.py", path.name))
+
+
+def docstring(source: str) -> str:
+    """The docstring that a source opens with; empty without one. It is cut out: parsing every file takes seconds."""
+    found = OPENING.match(source)
+    return inspect.cleandoc(ast.literal_eval(found[1])) if found else ""
 
 
 def source_root() -> Path:
@@ -257,7 +262,7 @@ def example(command) -> str:
 
 def every_operation() -> list[operations.Operation]:
     """Every operation of every family, by path and method."""
-    found = [operations.of_handler(handler) for family in api.FAMILIES for handler in family.handlers]
+    found = [operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers]
     return sorted(found, key=lambda each: (each.path, each.method))
 
 
@@ -291,11 +296,25 @@ def _words(reach: access.Reach) -> str:
     return reach.name.lower().replace("_", " ")
 
 
+PAGES: Final[Mapping[Path, Callable[[], str]]] = {
+    REFERENCE / "settings.md": settings,
+    REFERENCE / "observing.md": observing,
+    REFERENCE / "refusals.md": refusals,
+    REFERENCE / "commands.md": commands,
+    REFERENCE / "rest.md": rest,
+    REFERENCE / "access.md": access_page,
+    REFERENCE / "messages.md": messages,
+    ROOT / "docs" / "mqtt.md": mqtt_page.page,
+    ARCHITECTURE: architecture,
+}
+"""Every generated page, with what makes its text."""
+
+
 def write() -> None:
     """Write every page."""
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    for path, text in pages().items():
-        path.write_text(text, "utf-8")
+    for path, text in PAGES.items():
+        path.write_text(text(), "utf-8")
 
 
 def _first_sentence(text: str | None) -> str:

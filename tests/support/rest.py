@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from zoneinfo import ZoneInfo
@@ -11,28 +11,41 @@ from zoneinfo import ZoneInfo
 import httpx
 from litestar import Litestar
 from litestar.types import ASGIApp
+from msgspec.structs import replace
 
 from tests.support import answers, stores
 from tripline import config
 from tripline.adapters.carrier_simulated import SimulatedCarrier
-from tripline.api import surround
-from tripline.api.app import create_app, routed_app
-from tripline.api.rim import Rim
+from tripline.api import families
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
-from tripline.ports import CarrierLines, Delivery, Devices
-from tripline.services.accounts import registry
+from tripline.http import middleware
+from tripline.http.application import create_app, routed_app
+from tripline.http.rim import Rim
+from tripline.ports import (
+    CarrierLines,
+    Delivery,
+    Devices,
+    Listening,
+    Webhook,
+    WebhookFailedError,
+    WebhookReply,
+    WebhookSender,
+)
+from tripline.services.accounts import refresh_sessions, registry
 from tripline.services.accounts.limits import Limits
-from tripline.services.carrier.batches import Batches
-from tripline.services.carrier.unpausing import Unpauser
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.sessions import Client
+from tripline.services.accounts.tokens import Tokens
+from tripline.services.barrier import Barrier
+from tripline.services.lines.batches import Batches
+from tripline.services.lines.pauses import Unpauser
 from tripline.services.nodes import Node
-from tripline.services.passwords import Passwords
+from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.settling import Settling
-from tripline.services.tokens import Tokens
-from tripline.store import accounts
+from tripline.store.accounts import accounts
 from tripline.store.transactions import Store
 
 T = TypeVar("T")
@@ -41,6 +54,9 @@ NOW_MS = 1_760_000_000_000
 """The instant of every request, unless a test moves the clock."""
 CHEAP = config.Passwords(memory_kib=8, passes=1)
 """Less than a settings file may say, so that a hash takes 0.04 ms instead of 8."""
+
+NOBODY = Client(agent=None, address=None)
+"""A client that does not say what it is."""
 
 
 class RecordingSignals:
@@ -70,6 +86,18 @@ class NoDevices:
         return Delivery.NOT_CONNECTED
 
 
+class NoServers:
+    """Implements `ports.WebhookSender`: no customer's server can be reached."""
+
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
+        """It did not get there."""
+        raise WebhookFailedError("The connection failed: Connection refused.")
+
+    async def ask(self, webhook: Webhook) -> WebhookReply:
+        """It did not get there."""
+        raise WebhookFailedError("The connection failed: Connection refused.")
+
+
 @dataclass(frozen=True)
 class Login:
     """An account and its access token."""
@@ -92,7 +120,8 @@ class _Stage:
     last_no: RowNo
 
 
-_STAGES: dict[Callable[..., Any], _Stage] = {}
+_STAGES: dict[tuple[Callable[..., Any], bool], _Stage] = {}
+"""By what made it, and whether on PostgreSQL."""
 
 
 class Rest:
@@ -109,6 +138,7 @@ class Rest:
         carrier_timeout_s: float = 10.0,
         devices: Devices | None = None,
         rpc: config.Rpc | None = None,
+        webhooks: WebhookSender | None = None,
     ) -> None:
         self.now_ms = NOW_MS
         self._database = database
@@ -122,7 +152,7 @@ class Rest:
         self.passwords = Passwords(CHEAP)
         self._rpc = rpc or config.Rpc()
         alone = Node(store=self.store, ids=self.ids, name="here:1", roles="api")
-        settling = Settling(store=self.store, node=alone, signals=self.signals)
+        settling = Barrier(store=self.store, node=alone, signals=self.signals)
         self.rim = Rim(
             store=self.store,
             ids=self.ids,
@@ -146,9 +176,15 @@ class Rest:
             **self._callers(self.store),
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: Report("ready", ()),
+            trials=Trials(
+                store=self.store,
+                sender=webhooks or NoServers(),
+                ids=self.ids,
+                clock=lambda: self.now_ms,
+            ),
             heard_of=lambda sensor_id: self.now_ms if sensor_id in self.connected else None,
         )
-        app = create_app(self.rim) if own_routes else application(self.rim)
+        app = create_app(families.FAMILIES, self.rim, state=families.STATE) if own_routes else application(self.rim)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         hooks: Any = {"response": [answers.hold_async]}
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", event_hooks=hooks)
@@ -175,10 +211,11 @@ class Rest:
 
         Only what is in the database is there again, so `build` keeps nothing in parts of the application.
         """
-        stage = _STAGES.get(build)
+        key = build, stores.on_postgresql()
+        stage = _STAGES.get(key)
         if stage is None:
             made = await build(self)
-            _STAGES[build] = _Stage(made, self._database.content(), self.ids.take(1, now_ms=self.now_ms))
+            _STAGES[key] = _Stage(made, self._database.content(), self.ids.take(1, now_ms=self.now_ms))
             return made
         self._database.fill(stage.content)
         self.ids.skip_to(stage.last_no)
@@ -199,11 +236,17 @@ class Rest:
                 now_ms=self.now_ms,
             )
         )
-        return self.login(user_id, email, authority, company_id)
+        return await self.login(user_id, email, authority, company_id)
 
-    def login(self, user_id: UserId, email: str, authority: Authority, company_id: CompanyId | None) -> Login:
-        """Tokens for an account that is there."""
-        token = self.tokens.access(user_id=user_id, email=email, authority=authority, now_ms=self.now_ms)
+    async def login(self, user_id: UserId, email: str, authority: Authority, company_id: CompanyId | None) -> Login:
+        """A new session of an account that is there, and its access token."""
+        opened = partial(
+            refresh_sessions.opened, user_id=user_id, tokens=self.tokens, client=NOBODY, now_ms=self.now_ms
+        )
+        session_id = (await self.store.write(opened)).session_id
+        token = self.tokens.access(
+            user_id=user_id, email=email, authority=authority, session_id=session_id, now_ms=self.now_ms
+        )
         return Login(user_id, authority, company_id, token)
 
     async def call(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
@@ -238,7 +281,7 @@ class Rest:
         email = f"admin@{service_type}.example"
         granted = await self.account(email, Authority.COMPANY_ADMIN)
         record = await self.post(granted, "/company", company_body(service_type, email, **fields))
-        return record, self.login(granted.user_id, email, Authority.COMPANY_ADMIN, CompanyId(record["id"]["id"]))
+        return record, await self.login(granted.user_id, email, Authority.COMPANY_ADMIN, CompanyId(record["id"]["id"]))
 
     async def partner(self, registrar: Login, email: str, **fields: Any) -> tuple[dict[str, Any], Login]:
         """A new partner company and its administrator, registered by a company's administrator."""
@@ -249,27 +292,27 @@ class Rest:
     async def _administrator(self, email: str, company_id: CompanyId) -> Login:
         found = await self.store.read(lambda tx: accounts.credentials(tx, email))
         assert found is not None
-        return self.login(found.user_id, email, Authority.COMPANY_ADMIN, company_id)
+        return await self.login(found.user_id, email, Authority.COMPANY_ADMIN, company_id)
 
     async def person(self, admin: Login, role: Authority, name: str) -> Login:
         """A new director or driver of the administrator's company, logged in."""
         email = f"{name}@people.example"
         body = {"name": name, "email": email, "phone": "010", "password": "pass phrase"}
         record = await self.post(admin, f"/{role.lower()}", body)
-        return self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
+        return await self.login(UserId(record["id"]["id"]), email, role, admin.company_id)
 
 
 def application(rim: Rim) -> ASGIApp:
     """The application over these parts, until the next one is asked for: its routes are the same for all."""
     routes = _routes()
     routes.state.rim = rim
-    return surround.surrounded(routes)
+    return middleware.surrounded(routes)
 
 
 @cache
 def _routes() -> Litestar:
     """Made once for all tests of a process, for it takes longer than most of them; the parts are changed under it."""
-    return routed_app(None)  # type: ignore[arg-type]
+    return routed_app(families.FAMILIES, None, state=families.STATE)  # type: ignore[arg-type]
 
 
 def company_body(service_type: str | None, email: str, **fields: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 
 from tests.support import databases, stores
-from tripline.store import postgres, sqlite
-from tripline.store.postgres import PostgresTx
-from tripline.store.postgres_statements import Statements
+from tripline.store.database import postgres, sqlite
+from tripline.store.database.postgres import PostgresTx
+from tripline.store.database.postgres_statements import Statements
 from tripline.store.transactions import WriteTx
 
 

@@ -42,7 +42,7 @@ class Process:
 
     @property
     def api(self) -> str:
-        """The address of its REST or health door."""
+        """The address of its REST or health listener."""
         return f"http://127.0.0.1:{self.ports['API']}"
 
     def ready(self) -> None:
@@ -117,7 +117,7 @@ class Site:
         folder = self.folder / f"{role}-{number}"
         folder.mkdir()
         ports = dict(zip(("API", "ANALYTICS", "DEVICE"), brokers.free_ports("127.0.0.1", 3), strict=True))
-        variables = {f"TRIPLINE_{door}_PORT": str(port) for door, port in ports.items()}
+        variables = {f"TRIPLINE_{listener}_PORT": str(port) for listener, port in ports.items()}
         with (folder / "log").open("wb") as log, (folder / "said").open("wb") as said:
             running = subprocess.Popen(
                 ["bash", "-euo", "pipefail", "-c", self._script(role, folder)],

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from sqlalchemy import insert, select
 
 from tests.support import stores
-from tripline import config
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
+from tripline.scoring.rules import Harsh, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -50,8 +50,8 @@ class Rig:
         self.hints = Hints()
         self.scorer = Scorer(
             store=self.store,
-            scoring=config.Scoring(**scoring),
-            harsh=config.Harsh(),
+            scoring=Scoring(**scoring),
+            harsh=Harsh(),
             ids=self.ids,
             signals=self.hints,
             clock=lambda: self.now_ms,

@@ -4,6 +4,7 @@ Only the process started here is ever signalled, by its id.
 """
 
 import contextlib
+import io
 import os
 import re
 import signal
@@ -13,7 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import stores
+import pytest
+
+from tests.support import launcher, logs, stores
+from tripline import cli
 
 READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices=(?P<devices>\S+) ca=(?P<ca>\S+)\n")
 STOP_S = 15
@@ -21,9 +25,9 @@ STOP_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server whose doors are open."""
+    """A server whose listeners are open."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | launcher.Process
     data: Path
     api: str
     analytics: str
@@ -74,16 +78,53 @@ def run(
     )
 
 
-def start(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Running:
-    """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself."""
+def run_here(
+    *arguments: str, stdin: str = "", variables: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in this process, which has everything loaded; what it printed and its exit code.
+
+    For what a command refuses and for what a test prepares with it. Where the process itself counts (its signals, its
+    log, its start), `run` starts one.
+    """
+    printed, errors = io.StringIO(), io.StringIO()
+    given = environment(variables, data=_data_of(arguments))
+    with pytest.MonkeyPatch.context() as here, contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        for name in os.environ.keys() - given.keys():
+            here.delenv(name)
+        for name, value in given.items():
+            here.setenv(name, value)
+        here.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        if cwd is not None:
+            here.chdir(cwd)
+        logs.none()  # as the program has it: a command prints its answer, and only `serve` logs
+        try:
+            code = cli.run(arguments)
+        finally:
+            logs.plain()
+    return subprocess.CompletedProcess(arguments, code, printed.getvalue(), errors.getvalue())
+
+
+def start(
+    data: Path, *flags: str, variables: Mapping[str, str] | None = None, program: Sequence[str] | None = None
+) -> Running:
+    """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself.
+
+    It is forked from a process that has loaded the program (`launcher.py`), or a new one with this `program` in place
+    of ours.
+    """
     errors = errors_of(data)
     given = {flag.partition("=")[0] for flag in flags}
     picked = [f"{port}=0" for port in ("--api-port", "--analytics-port", "--device-port") if port not in given]
     arguments = ["serve", "--data", str(data), *picked, *flags]
     with errors.open("a") as log:
-        process = subprocess.Popen(
-            command(*arguments), env=environment(variables, data=data), stdout=subprocess.PIPE, stderr=log, text=True
-        )
+        process: subprocess.Popen[str] | launcher.Process
+        given_to_it = environment(variables, data=data)
+        if program is None:
+            process = launcher.start(arguments, given_to_it, stderr=log.fileno())
+        else:
+            process = subprocess.Popen(
+                [*program, *arguments], env=given_to_it, stdout=subprocess.PIPE, stderr=log, text=True
+            )
     assert process.stdout is not None
     # A server that fails ends by itself, so this line always arrives; the test's own time-out guards against a hang.
     line = process.stdout.readline()
@@ -107,15 +148,17 @@ def _data_of(arguments: Sequence[str]) -> Path | None:
     return Path(arguments[arguments.index("--data") + 1]) if "--data" in arguments else None
 
 
-def same_doors(server: Running) -> tuple[str, str]:
+def same_listeners(server: Running) -> tuple[str, str]:
     """Flags that start a server where this one listened: its REST and its device port."""
     return f"--api-port={server.api.rpartition(':')[2]}", f"--device-port={server.device_port}"
 
 
 @contextlib.contextmanager
-def serving(data: Path, *flags: str, variables: Mapping[str, str] | None = None) -> Iterator[Running]:
+def serving(
+    data: Path, *flags: str, variables: Mapping[str, str] | None = None, program: Sequence[str] | None = None
+) -> Iterator[Running]:
     """A server for the length of a `with` block."""
-    server = start(data, *flags, variables=variables)
+    server = start(data, *flags, variables=variables, program=program)
     try:
         yield server
     finally:

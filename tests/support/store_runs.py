@@ -1,13 +1,17 @@
-"""A run of the tests on PostgreSQL: which tests it is made of, its server, and databases for each test.
+"""Tests on PostgreSQL: which ones, their server, and databases for each test.
 
 `pytest --store=postgresql` runs whatever touches a store or starts a server. Left out is what has nothing to do with
 stores, what is about SQLite (`@pytest.mark.sqlite("why")`) or says no more a second time (`@pytest.mark.once("why")`),
 and what brings PostgreSQL along by itself, which belongs to every run.
+
+`pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
+files is there a second time, as `tests/unit/test_this.py[postgresql]`.
 """
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,9 @@ import pytest
 
 from tests.support import databases, imports, postgres, required, stores
 
+SQLITE, POSTGRESQL, BOTH = "sqlite", "postgresql", "both"
+TWICE = ("contract", "unit", "integration")
+"""Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
 APART = ("support.postgres", "support.databases")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
@@ -25,8 +32,9 @@ _SERVER = pytest.StashKey[postgres.Cluster]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run say which store it is about."""
-    chosen = os.environ.get(stores.VARIABLE, "sqlite")
-    parser.addoption("--store", choices=("sqlite", "postgresql"), default=chosen, help="what tests keep their rows in")
+    chosen = os.environ.get(stores.VARIABLE, SQLITE)
+    what = "what tests keep their rows in"
+    parser.addoption("--store", choices=(SQLITE, POSTGRESQL, BOTH), default=chosen, help=what)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,8 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sqlite(why): is about SQLite itself; not run on PostgreSQL")
     config.addinivalue_line("markers", "once(why): says nothing more on another store; run on SQLite alone")
     config.stash[_LEFT_OUT] = Counter()
-    os.environ[stores.VARIABLE] = config.getoption("--store")
-    if not stores.on_postgresql() or hasattr(config, "workerinput") or config.option.collectonly:
+    os.environ[stores.VARIABLE] = _usual(config)
+    if config.option.store == SQLITE or hasattr(config, "workerinput") or config.option.collectonly:
         return
     if postgres.programs() is None:
         raise pytest.exit.Exception(f"{postgres.MISSING}: no test ran on it", returncode=required.on_build_machine())
@@ -50,14 +58,49 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[_SERVER].remove()
 
 
+class OnPostgres(pytest.Module):
+    """A file of tests that is there a second time, as a module of its own."""
+
+    def _getobj(self) -> Any:
+        name = ".".join(self.path.relative_to(imports.TESTS.parent).with_suffix("").parts)
+        first = sys.modules.pop(name, None)
+        os.environ[stores.VARIABLE] = POSTGRESQL
+        try:
+            return super()._getobj()
+        finally:
+            os.environ[stores.VARIABLE] = _usual(self.config)
+            sys.modules.pop(name, None)
+            if first is not None:
+                sys.modules[name] = first
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> OnPostgres | None:
+    """A run on both stores has files of tests twice that touch one."""
+    folders = file_path.relative_to(imports.TESTS).parts if file_path.is_relative_to(imports.TESTS) else ()
+    if parent.config.option.store != BOTH or not file_path.match("test_*.py") or folders[0] not in TWICE:
+        return None
+    if _why_not_file(file_path) is not None:
+        return None
+    name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
+    made: OnPostgres = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
+    return made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test find its store."""
+    is_second = item.getparent(OnPostgres) is not None
+    os.environ[stores.VARIABLE] = POSTGRESQL if is_second else _usual(item.config)
+    return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a run on PostgreSQL is not about."""
-    if not stores.on_postgresql():
-        return
-    reasons = {item: _why_not(item) for item in items}
+    """Leave out what PostgreSQL is not asked for."""
+    every = config.option.store == POSTGRESQL
+    reasons = {item: _why_not(item) for item in items if every or item.getparent(OnPostgres) is not None}
     config.stash[_LEFT_OUT].update(reason for reason in reasons.values() if reason)
     config.hook.pytest_deselected(items=[item for item, reason in reasons.items() if reason])
-    items[:] = [item for item in items if not reasons[item]]
+    items[:] = [item for item in items if not reasons.get(item)]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -99,15 +142,22 @@ def _given_back() -> Iterator[None]:
     databases.give_back([name for name in databases.taken() if name not in before])
 
 
+def _usual(config: pytest.Config) -> str:
+    """The store of tests that are there once."""
+    chosen: str = config.option.store
+    return SQLITE if chosen == BOTH else chosen
+
+
 def _why_not(item: pytest.Item) -> str | None:
-    """Why a test is not of a run on PostgreSQL."""
-    file = Path(item.path)
+    """Why a test is not run on PostgreSQL."""
+    why = _why_not_file(Path(item.path))
+    for name in ("sqlite", "once"):
+        if why is None and (mark := item.get_closest_marker(name)) is not None:
+            why = f"({name}: {mark.args[0]})"
+    return why
+
+
+def _why_not_file(file: Path) -> str | None:
     if any(module in imports.direct(file) for module in APART):
         return IN_EVERY_RUN
-    if not imports.reaches(file, "support.stores"):
-        return NO_STORE
-    for name in ("sqlite", "once"):
-        if (mark := item.get_closest_marker(name)) is not None:
-            why: str = mark.args[0]
-            return f"({name}: {why})"
-    return None
+    return None if imports.reaches(file, "support.stores") else NO_STORE

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support import databases
-from tripline.store import migrate, sqlite
-from tripline.store.postgres import PostgresStore
-from tripline.store.sqlite import SqliteStore
+from tripline.store import migrate
+from tripline.store.database import sqlite
+from tripline.store.database.postgres import PostgresStore
+from tripline.store.database.sqlite import SqliteStore
 from tripline.store.tables import metadata
 from tripline.store.transactions import Store, WriteTx
 

@@ -1,4 +1,4 @@
-"""Vehicles over REST; and loans and rights written straight into their tables, whatever rule that would break."""
+"""Vehicles over REST; and delegations and rights written straight into their tables, whatever rule that would break."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ async def vehicle_of(app: Rest, login: Login, number: str = "1", **more: Any) ->
     return str((await app.post(login, "/vehicle", {"vehicleNo": number, "mileage": 1, **more}))["id"]["id"])
 
 
-async def lend(app: Rest, vehicle_id: str, owner: Login, holder: Login) -> None:
-    """Write a loan of the vehicle."""
-    row = {"id": f"loan {vehicle_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "automatic": False}
+async def delegate(app: Rest, vehicle_id: str, owner: Login, holder: Login) -> None:
+    """Write a delegation of the vehicle."""
+    row = {"id": f"delegation {vehicle_id}"[:36], "created_ms": 1, "vehicle_id": vehicle_id, "automatic": False}
     companies = {"from_company_id": owner.company_id, "to_company_id": holder.company_id}
     await app.store.write(lambda tx: tx.run(insert(vehicle_company), {**row, **companies}))
 

@@ -63,7 +63,7 @@ class World:
 
 def doctor(world: World) -> str:
     """What `tripline doctor` prints beside the server."""
-    done = servers.run("doctor", "--data", str(world.server.data))
+    done = servers.run_here("doctor", "--data", str(world.server.data))
     assert done.returncode == 0, done.stdout
     return done.stdout
 

@@ -1,4 +1,4 @@
-"""The acceptance summary of device-messages 10, row by row, over TLS: what is stored, and what takes part in scoring.
+"""The acceptance summary, row by row, over TLS: what is stored, and what is scored (spec/device-messages 10).
 
 A trip is scored from 3,000 m on, with two usable samples or more, and a median period under 5 s; each bound is tried
 below, at and above. What REST says of trips that are not scored is in `test_trip_stories.py`.

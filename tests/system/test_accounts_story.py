@@ -67,7 +67,7 @@ class Server:
 
     def __init__(self, running, http):
         self.http = http
-        made = servers.run(
+        made = servers.run_here(
             "admin", "create", "--data", str(running.data), "--email", ROOT, "--password-stdin", stdin=PASSWORD
         )
         assert made.returncode == 0, made.stderr
@@ -211,3 +211,29 @@ def test_rejected_applicant_is_told_why_and_has_no_account(tmp_path):
         server.good("POST", "/api/noauth/application", FORM)
         server.decide(server.submitted(), "approve")
         assert "set-password" in mail.text_of(post.wait_for(2)[1])
+
+
+def test_korean_browser_meets_korean_in_refusals_mails_and_pages(tmp_path):
+    with story("folder", tmp_path) as (post, server):
+        server.http.headers["Accept-Language"] = "ko-KR,ko;q=0.9,en-US;q=0.8,en;q=0.7"
+        refused = server.ask("POST", "/api/noauth/application", {**FORM, "email": "nobody"})
+        server.good("POST", "/api/noauth/application", FORM)
+        korean = server.http.headers.pop("Accept-Language")
+        server.decide(server.submitted(), "approve")
+        server.http.headers["Accept-Language"] = korean
+        (letter,) = post.wait_for(1)
+        link = mail.link_in(letter)
+        page = server.http.get(link)
+        status, text = server.fill_in(link, "short", "short")
+        set_status, done = server.fill_in(link, CHOSEN)
+        server.good("POST", "/api/noauth/resetPasswordByEmail", {"email": APPLICANT})
+        reset = post.wait_for(2)[1]
+
+    assert (refused.status_code, refused.json()["errorCode"]) == (400, 31)
+    assert refused.json()["message"] == "매개변수 'email': 이메일 주소여야 합니다."
+    assert (refused.headers["content-language"], refused.headers["vary"]) == ("ko", "Accept-Language")
+    assert [letter["Subject"], reset["Subject"]] == ["서비스 계정이 준비되었습니다", "새 비밀번호 설정"]
+    assert "안전 택시 서비스 신청이 승인되었습니다." in mail.text_of(letter)
+    assert '<html lang="ko">' in page.text
+    assert (status, "비밀번호: 8자 이상이어야 합니다." in text) == (400, True)
+    assert (set_status, "비밀번호가 설정되었습니다" in done) == (200, True)

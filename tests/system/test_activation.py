@@ -1,4 +1,4 @@
-"""Activation against a running server, over TLS: every check case of rpc.md 10 and every row of 6.2 and 6.3."""
+"""Activation against a running server, over TLS: every check case of spec/rpc 10 and every row of 6.2 and 6.3."""
 
 import itertools
 import json
@@ -316,7 +316,7 @@ def test_result_after_a_restart_mounts_the_sensor(tmp_path) -> None:
             request_id, _ = device.request()
         server.kill()
         with (
-            servers.serving(tmp_path / "data", *servers.same_doors(server)) as again,
+            servers.serving(tmp_path / "data", *servers.same_listeners(server)) as again,
             box(again, new.token) as device,
         ):
             device.settled(device.result(request_id, {"result": 2000}))

@@ -1,4 +1,4 @@
-"""What `tripline admin` takes for a password, beside a running server."""
+"""Passwords that `tripline admin` takes, beside a running server."""
 
 import subprocess
 
@@ -29,16 +29,18 @@ def test_unusable_password_is_refused_in_one_line(tmp_path, password):
     assert (done.stderr.count(b"\n"), done.stderr[:10]) == (1, b"tripline: ")
 
 
-def test_account_made_beside_a_running_server_logs_in_at_both_doors(tmp_path):
+def test_account_made_beside_a_running_server_logs_in_at_both_listeners(tmp_path):
     with servers.serving(tmp_path / "data") as server:
         made = _grant(server.data, "열쇠 pass\r\nsecond line\n".encode())
         again = _grant(server.data, b"other\n", email="KIM@x.example")
         credentials = {"username": "Kim@X.example", "password": "열쇠 pass"}
-        doors = [httpx.post(f"{door}/api/auth/login", json=credentials) for door in (server.api, server.analytics)]
+        listeners = [
+            httpx.post(f"{listener}/api/auth/login", json=credentials) for listener in (server.api, server.analytics)
+        ]
 
     assert (made.returncode, again.returncode) == (0, 1)
     assert (
         again.stderr
         == b"tripline: Parameter 'email': an account with the e-mail address KIM@x.example already exists.\n"
     )
-    assert [answer.json().keys() for answer in doors] == [{"token", "refreshToken"}] * 2
+    assert [answer.json().keys() for answer in listeners] == [{"token", "refreshToken"}] * 2

@@ -1,4 +1,4 @@
-"""What the running server sends to a customer's server and to a device fits the AsyncAPI document that it serves."""
+"""The running server's messages to customers' servers and devices fit the AsyncAPI document that it serves."""
 
 import json
 import queue
@@ -14,8 +14,9 @@ from tests.support import fleet, foreign, servers
 from tests.support.foreign_devices import PahoDevice
 from tests.support.foreign_requests import LIMIT_S
 
-from tripline.api import asyncapi_schemas
-from tripline.wire import device_tables, topics
+from tripline.api.documents import asyncapi_schemas
+from tripline.wire import topics
+from tripline.wire.device import tables as device_tables
 
 RESULT = b'{ "results" : 2000, "additionalInfo" : {"sn":"0042"} }'
 
@@ -41,16 +42,16 @@ class Receiving(BaseHTTPRequestHandler):
 def receiving():
     """A customer's server on a port that it picks, and what comes there."""
     came: queue.Queue[tuple[str, dict[str, str], bytes]] = queue.Queue()
-    door = ThreadingHTTPServer(("127.0.0.1", 0), type("Receiver", (Receiving,), {"came": came}))
-    door.daemon_threads = True
-    thread = threading.Thread(target=door.serve_forever)
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), type("Receiver", (Receiving,), {"came": came}))
+    listener.daemon_threads = True
+    thread = threading.Thread(target=listener.serve_forever)
     thread.start()
     try:
-        yield door.server_port, came
+        yield listener.server_port, came
     finally:
-        door.shutdown()
+        listener.shutdown()
         thread.join()
-        door.server_close()
+        listener.server_close()
 
 
 class Published:
@@ -105,7 +106,7 @@ def test_everything_that_is_sent_fits_the_document_that_is_served(tmp_path):
         )
         assert changed.status_code == 200
         one = company.vehicle_with_sensor(1)
-        device = PahoDevice(foreign.Door(server.device_host, server.device_port, server.ca), one.token)
+        device = PahoDevice(foreign.Listener(server.device_host, server.device_port, server.ca), one.token)
         opened.callback(device.end)
         callers = opened.enter_context(ThreadPoolExecutor(1))
 

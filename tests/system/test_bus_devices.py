@@ -1,5 +1,6 @@
 """Devices' own messages over a real bus: a drive that comes half over MQTTS and half over the bus is one trip, scored
 like one that came over MQTTS alone, whether one process does everything or a worker reads the bus beside a gateway.
+So are live positions: of a device's own messages and of those that a customer's system made.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.support import brokers, clusters, postgres, producers, servers
+from tests.support.bus_messages import microtrip
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 from tests.system.test_ingest import judged, listed
@@ -81,6 +83,19 @@ def letters(bus: brokers.Cluster, sensor_id: str) -> list[str]:
         time.sleep(0.1)
 
 
+def whereabouts(company: Company, vehicle: Registered, at_ms: int) -> dict[str, Any]:
+    """The live position of the vehicle, once it is of this instant, without the vehicle's id."""
+    path = f"/api/tre/v1/company/{company.record['id']['id']}/positions"
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        found = {each.pop("vehicleId")["id"]: each for each in company.get(path, limit=100)["data"]}
+        position: dict[str, Any] = found.get(vehicle.vehicle_id, {})
+        if position.get("ts") == at_ms:
+            return position
+        assert time.monotonic() < deadline, f"not there in time: {position}"
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize("site", [one_process, gateway_and_worker])
 def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(
     site: Any, bus: brokers.Cluster, tmp_path: Path
@@ -88,7 +103,7 @@ def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(
     bodies = producers.drives()[0].bodies(0)
     half = len(bodies) // 2
     with site(tmp_path, {"TRIPLINE_BUS_URL": bus.url, "TRIPLINE_BUS_GROUP": site.__name__}) as here:
-        alone, both = (here.company.vehicle_with_sensor(number) for number in (1, 2))
+        alone, both, third = (here.company.vehicle_with_sensor(number) for number in (1, 2, 3))
         here.play(alone, bodies)
         here.play(both, bodies[:half])
 
@@ -102,3 +117,17 @@ def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(
         assert len(listed(here.company, both, "drivingScore")) == 1
         trips = here.company.get(f"/api/tre/v1/vehicle/{both.vehicle_id}/trips", limit=100)["data"]
         assert len(trips) == 1
+
+        last = bodies[-2]["pld"][-1]
+        by_mqtt, by_both = (whereabouts(here.company, each, last["clt"]) for each in (alone, both))
+        assert by_both == by_mqtt
+        assert (by_mqtt["lat"], by_mqtt["lon"]) == (last["lat"], last["lon"])
+
+        now_ms = int(time.time() * 1_000)
+        sample = {"tid": 1, "clt": now_ms - 1_000, "lat": 37.5, "lon": 127.0, "sp": 43}
+        theirs = [sample, sample | {"clt": now_ms, "lat": 37.5001}]
+        told = microtrip(theirs, companyId=None, vehicleId=None, sensorId=third.sensor_id)
+        bus.put(TOPIC, [json.dumps(told).encode()])
+        assert whereabouts(here.company, third, now_ms) == {
+            "ts": now_ms, "lat": 37.5001, "lon": 127.0, "speed": 43.0, "heading": 0.0, "state": "DRIVING"
+        }  # fmt: skip

@@ -40,7 +40,7 @@ def carrier_server():
 
 def test_carrier_opens_and_suspends_and_lifts_the_pause_of_a_line(tmp_path, carrier_server):
     data = tmp_path / "data"
-    made = servers.run(
+    made = servers.run_here(
         *("admin", "carrier", "--data", str(data), "--email", "net@carrier.example", "--password-stdin"),
         stdin=fleet.PASSWORD,
     )

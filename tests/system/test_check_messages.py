@@ -1,4 +1,4 @@
-"""The check messages of device-messages 11 through the whole path: bytes over TLS, the store, REST and doctor.
+"""The check messages of spec/device-messages 11 through the whole path: bytes over TLS, the store, REST and doctor.
 
 What REST shows is compared key by key; what no operation shows yet (events, manoeuvre flags, rejected bodies) is looked
 up in the database file. The readings alone are in `tests/golden/device`.
@@ -192,7 +192,7 @@ def test_check_unusable_messages_are_acknowledged_logged_and_told_by_doctor(worl
     )
     assert logged == [("device", topics.TRE, reason, body) for reason, body in zip(reasons, bodies, strict=True)]
     assert world.trips(box) == []
-    report = servers.run("doctor", "--data", str(world.server.data))
+    report = servers.run_here("doctor", "--data", str(world.server.data))
     told = [line for line in report.stdout.splitlines() if box.sensor_id in line]
     assert report.returncode == 0
     assert [line.split()[2] for line in told] == reasons[::-1]

@@ -1,7 +1,7 @@
 """The published client application's sequence, and the early sample programs' ways, against a running server.
 
 `App` is written as that client is: it sends what it sends, keeps and reads what it reads, and checks nothing where it
-checks nothing (client-surface 1, 2 and 6). A value that would break its screen raises here.
+checks nothing (spec/rest 1, 2 and 6). A value that would break its screen raises here.
 """
 
 import http.client
@@ -15,9 +15,9 @@ from tests.support import fleet, servers
 from tests.support.worlds import World
 
 from tripline.domain.ids import PLACEHOLDER
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 
-DRIVE = tracks.FOLDER / "drive_03.csv"
+DRIVE = recordings.FOLDER / "drive_03.csv"
 V1 = "/api/tre/v1"
 PASSWORD = "it's (the) *long* phrase!"
 """Holds the five characters that the client's log-in percent-encodes."""
@@ -132,8 +132,8 @@ class FailedError(Exception):
 class App:
     """One user's client, with what it keeps between pages."""
 
-    def __init__(self, door: str) -> None:
-        self._http = http.client.HTTPConnection(urlsplit(door).netloc, timeout=20)
+    def __init__(self, listener: str) -> None:
+        self._http = http.client.HTTPConnection(urlsplit(listener).netloc, timeout=20)
         self.kept: dict[str, str] = {}
 
     def close(self) -> None:
@@ -238,9 +238,9 @@ def world(tmp_path_factory):
             f"{V1}/company/{company.record['id']['id']}/admin",
             {"name": "Kim", "email": "kim's!(boss)*@people.example", "password": PASSWORD},
         )
-        door = ["--host", server.device_host, "--port", str(server.device_port), "--ca", str(server.ca)]
+        listener = ["--host", server.device_host, "--port", str(server.device_port), "--ca", str(server.ca)]
         token = {"TRIPLINE_DEVICE_TOKEN": gps.token}
-        played = servers.run("replay", *door, str(DRIVE), "--speed", "0", variables=token)
+        played = servers.run_here("replay", *listener, str(DRIVE), "--speed", "0", variables=token)
         assert played.returncode == 0, played.stderr
         new.send(obd, *(json.dumps(body).encode() for body in obd_drive()))
         yield new
@@ -276,7 +276,7 @@ def test_client_application_sees_the_fleet_and_its_drives(world, app):
     [(driven, start, end, name, warm)], [(measured, *_, nobody, warmth)], never = tables
     assert (len(start), len(end), name, warm) == (19, 19, "박서준", None)
     assert (nobody, warmth, never) == ("", 84, [])
-    points = tracks.read(DRIVE).points
+    points = recordings.read(DRIVE).points
     assert app.way(driven) == [{"ts": each.time_ms, "flags": 0, "sp": each.speed_kmh} for each in points[-20:]]
     gauges = {"flags": 0x28, "el": 40, "vv": 12.7}
     assert app.way(measured) == [
@@ -339,7 +339,7 @@ def test_placeholder_driver_is_told_with_an_error_code(app):
 
 
 @pytest.mark.parametrize(
-    ("door", "name", "scheme"),
+    ("listener", "name", "scheme"),
     [
         ("analytics", "X-authorization", "bearer "),
         ("analytics", "X-Authorization", "Bearer "),
@@ -347,9 +347,9 @@ def test_placeholder_driver_is_told_with_an_error_code(app):
         ("api", "X-AUTHORIZATION", "BEARER "),
     ],
 )
-def test_early_programs_are_let_in_by_every_door(world, app, door, name, scheme):
+def test_early_programs_are_let_in_by_every_listener(world, app, listener, name, scheme):
     app.log_in(ADMIN, PASSWORD)
-    early = http.client.HTTPConnection(urlsplit(getattr(world.server, door)).netloc, timeout=20)
+    early = http.client.HTTPConnection(urlsplit(getattr(world.server, listener)).netloc, timeout=20)
 
     early.request("GET", f"{V1}/company/me", headers={name: scheme + app.kept["token"]})
     response = early.getresponse()
@@ -361,7 +361,7 @@ def test_early_programs_are_let_in_by_every_door(world, app, door, name, scheme)
     assert holds(record, COMPANY) == []
 
 
-def test_early_program_registers_over_the_analytics_door_with_answers_it_resolves(world):
+def test_early_program_registers_over_the_analytics_listener_with_answers_it_resolves(world):
     early = http.client.HTTPConnection(urlsplit(world.server.analytics).netloc, timeout=20)
 
     def post(path, body, headers):

@@ -12,7 +12,8 @@ import pytest
 from tests.support import damage, databases, filled, reference, required, servers
 
 from tripline.adapters import data_folder
-from tripline.store import migrate, sqlite
+from tripline.store import migrate
+from tripline.store.database import sqlite
 
 pytestmark = pytest.mark.sqlite("copies of a database file")
 PAGE = (reference.ROOT / "docs" / "operating.md").read_text("utf-8")
@@ -112,7 +113,7 @@ def test_damaged_database_is_recovered_as_documented(data: Path) -> None:
     folder, database = data.parent, data / data_folder.DATABASE
     damage.checkpointed(database)
     damage.spoil_table(database, "gps_event")
-    damaged = servers.run("doctor", "--data", str(data))
+    damaged = servers.run_here("doctor", "--data", str(data))
     shell(documented(".dump"), folder, errors=True)
     checks = shell(documented("integrity_check"), folder)
     made = modes(folder / "recovered.db")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.support import servers
 
@@ -56,6 +57,7 @@ def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
         answers = _in_shell(lines)
         replayed = _in_shell([replay])
         more = _in_shell(lines[:3])
+        numbers = _fleet_seen_by(next(line.strip() for line in printed if "/sign-in/link?" in line))
         demo.send_signal(stopped_by)
         assert demo.wait(20) == 0
 
@@ -65,7 +67,19 @@ def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
     assert len(microtrips["data"]) == 1
     assert replayed[-1] == "sent 548, acknowledged 548, resent 0"
     assert "errorCode" not in json.loads(more[0])
+    assert numbers == {"12GA3456", "34NA5678", "56DA7890"}
     _no_secret_in(data, "".join(printed))
+
+
+def _fleet_seen_by(link: str) -> set[str]:
+    """The vehicle numbers in the portal's list, for a browser that opens the link and sends its form."""
+    there = httpx.URL(link)
+    origin = f"{there.scheme}://{there.netloc.decode()}"
+    with httpx.Client(base_url=origin, headers={"origin": origin}, follow_redirects=True, trust_env=False) as browser:
+        assert browser.get(link).status_code == 200
+        entered = browser.post(there.path, data={"token": there.params["token"]})
+        assert entered.status_code == 200, entered.text
+        return set(re.findall(r"\d{2}[A-Z]{2}\d{4}", browser.get("/fleet/vehicles").text))
 
 
 def _in_shell(lines: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support import servers, worlds
-from tests.support.device import connect_packet
+from tests.support.device import connect_packet, hang_up
 from tests.support.device_check import checking, said
 from tests.support.device_messages import check_body, text
 from tests.support.fleet import Registered
@@ -152,7 +152,7 @@ def test_device_check_tells_that_another_connection_took_over(world: World) -> N
                 await asyncio.to_thread(check.until, "connection", "connected")
         await asyncio.to_thread(check.until, "connection", "another connection came")
         for _, writer in opened:
-            writer.close()
+            await hang_up(writer)
 
     with checking(world, box) as check:
         asyncio.run(asyncio.wait_for(twice(), 60))
@@ -254,7 +254,7 @@ def test_device_check_ends_when_the_sensor_is_deleted(world: World) -> None:
 def test_device_check_refuses_an_unknown_token_without_echoing_it(world: World) -> None:
     token = "ZZ" + "9" * 18
 
-    done = servers.run("device", "check", "--data", str(world.server.data), "--token", token)
+    done = servers.run_here("device", "check", "--data", str(world.server.data), "--token", token)
 
     assert done.returncode == 1
     assert done.stderr == "tripline: No sensor of this installation has the access token that was given.\n"
@@ -264,7 +264,7 @@ def test_device_check_refuses_an_unknown_token_without_echoing_it(world: World) 
 def test_device_check_without_messages_says_what_to_look_at(world: World) -> None:
     box = world.box()
 
-    done = servers.run(
+    done = servers.run_here(
         "device", "check", "--data", str(world.server.data), "--for", "0.5",
         variables={"TRIPLINE_DEVICE_TOKEN": box.token},
     )  # fmt: skip
@@ -294,7 +294,7 @@ def test_device_check_without_a_server_says_so_and_waits_for_it(tmp_path: Any) -
 
 @pytest.mark.sqlite("a data folder holds the store")
 def test_device_check_without_a_data_folder_says_what_makes_one(tmp_path: Any) -> None:
-    done = servers.run("device", "check", "--data", str(tmp_path / "none"), "--token", "x" * 20)
+    done = servers.run_here("device", "check", "--data", str(tmp_path / "none"), "--token", "x" * 20)
 
     assert done.returncode == 1
     assert "There is no Tripline data in" in done.stderr

@@ -1,4 +1,4 @@
-"""What device makers are given is true: the page's examples against a server, the example device run as printed."""
+"""The device makers' kit is true: the page's examples against a server, the example device run as printed."""
 
 import contextlib
 import itertools

@@ -54,7 +54,7 @@ def test_drive_published_by_paho_is_scored_over_rest(tmp_path):
         scores = scores_of(company, registered.vehicle_id)
 
         stat = company.get(f"/api/tre/v1_3/vehicle/{registered.vehicle_id}/analytics/drivingScore/stat")
-        report = servers.run("doctor", "--data", str(server.data))
+        report = servers.run_here("doctor", "--data", str(server.data))
     assert [(score["score"], score["dist"]) for score in scores] == [(100.0, 6_600)]
     assert (stat["score"], stat["count"]) == (100.0, 1)
     assert (report.returncode, "rejected messages: 0" in report.stdout) == (0, True)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
@@ -41,9 +41,7 @@ class Box:
 
     async def hang_up(self) -> None:
         """Close."""
-        self._writer.close()
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            await self._writer.wait_closed()
+        await device.hang_up(self._writer)
 
 
 @contextlib.asynccontextmanager
@@ -57,6 +55,19 @@ async def box(server: servers.Running, trust: ssl.SSLContext) -> AsyncIterator[B
         yield opened
     finally:
         await opened.hang_up()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
+    """A server with the usual settings; the last test kills it."""
+    with servers.serving(tmp_path_factory.mktemp("devices") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def company(server: servers.Running) -> Iterator[fleet.Company]:
+    with fleet.Company(server.api, server.data) as registered:
+        yield registered
 
 
 def trusting(server: servers.Running) -> ssl.SSLContext:
@@ -87,41 +98,43 @@ def count_stored(company: fleet.Company, vehicle_id: str) -> int:
     return sum(len(company.get(f"/api/tre/v1/trip/{trip['id']['id']}/microtrips", limit=10)["data"]) for trip in trips)
 
 
-def test_second_connection_of_a_sensor_takes_over_and_the_first_is_closed(tmp_path: Path) -> None:
-    with servers.serving(tmp_path / "data") as server, fleet.Company(server.api, server.data) as company:
-        one = company.vehicle_with_sensor(1)
+def test_second_connection_of_a_sensor_takes_over_and_the_first_is_closed(
+    server: servers.Running, company: fleet.Company
+) -> None:
+    one = company.vehicle_with_sensor(1)
 
-        async def scenario() -> tuple[list[bytes], bool, float]:
-            trust = trusting(server)
-            async with box(server, trust) as older, box(server, trust) as newer:
-                answers = [await older.say(device.connect_packet(one.token, client_id="older"))]
-                answers.append(await older.say(publish(0)[0]))
-                answers.append(await newer.say(device.connect_packet(one.token, client_id="newer")))
-                closed = await older.closed()
-                answers.append(await newer.say(publish(1)[0]))
-                return answers, closed, metric(server, "tripline_device_sessions")
+    async def scenario() -> tuple[list[bytes], bool, float]:
+        trust = trusting(server)
+        async with box(server, trust) as older, box(server, trust) as newer:
+            answers = [await older.say(device.connect_packet(one.token, client_id="older"))]
+            answers.append(await older.say(publish(0)[0]))
+            answers.append(await newer.say(device.connect_packet(one.token, client_id="newer")))
+            closed = await older.closed()
+            answers.append(await newer.say(publish(1)[0]))
+            return answers, closed, metric(server, "tripline_device_sessions")
 
-        acknowledged = publish(0)[1]
-        assert asyncio.run(scenario()) == ([ACCEPTED, acknowledged, ACCEPTED, acknowledged], True, 1)
-        assert count_stored(company, one.vehicle_id) == 2
+    acknowledged = publish(0)[1]
+    assert asyncio.run(scenario()) == ([ACCEPTED, acknowledged, ACCEPTED, acknowledged], True, 1)
+    assert count_stored(company, one.vehicle_id) == 2
 
 
-def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(tmp_path: Path) -> None:
-    with servers.serving(tmp_path / "data") as server, fleet.Company(server.api, server.data) as company:
-        one = company.vehicle_with_sensor(1)
+def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(
+    server: servers.Running, company: fleet.Company
+) -> None:
+    one = company.vehicle_with_sensor(2)
 
-        async def scenario() -> tuple[bytes, bool, float]:
-            async with box(server, trusting(server)) as silent:
-                answer = await silent.say(device.connect_packet(one.token, keep_alive_s=1))
-                since = time.monotonic()
-                closed = await silent.closed()
-                return answer, closed, time.monotonic() - since
+    async def scenario() -> tuple[bytes, bool, float]:
+        async with box(server, trusting(server)) as silent:
+            answer = await silent.say(device.connect_packet(one.token, keep_alive_s=1))
+            since = time.monotonic()
+            closed = await silent.closed()
+            return answer, closed, time.monotonic() - since
 
-        answer, closed, after_s = asyncio.run(scenario())
+    answer, closed, after_s = asyncio.run(scenario())
 
-        assert (answer, closed) == (ACCEPTED, True)
-        assert 1.4 <= after_s < 10, "one and a half keep-alives, and a sweep every second"
-        asyncio.run(until_metric(server, "tripline_device_sessions", 0))
+    assert (answer, closed) == (ACCEPTED, True)
+    assert 1.4 <= after_s < 10, "one and a half keep-alives, and a sweep every second"
+    asyncio.run(until_metric(server, "tripline_device_sessions", 0))
 
 
 def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp_path: Path) -> None:
@@ -153,21 +166,21 @@ def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp
 
 
 @pytest.mark.slow
-def test_storm_of_reconnects_after_a_restart_is_admitted_and_acknowledged_whole(tmp_path: Path) -> None:
-    with contextlib.ExitStack() as opened:
-        server = opened.enter_context(servers.serving(tmp_path / "data"))
-        with fleet.Company(server.api, server.data) as company:
-            tokens = [company.vehicle_with_sensor(number).token for number in range(STORM)]
-        asyncio.run(_storm(server, tokens, number=0))
-        server.kill()
-        server = opened.enter_context(servers.serving(server.data, *servers.same_doors(server)))
-
+def test_storm_of_reconnects_after_a_restart_is_admitted_and_acknowledged_whole(
+    server: servers.Running, company: fleet.Company
+) -> None:
+    tokens = [fleet.device_token() for _ in range(STORM)]
+    rows = "".join(f"storm-{number},GPS,{token}\n" for number, token in enumerate(tokens))
+    company.http.post("/api/tre/v1/sensors/bulk", content=f"serialNo,type,credentialsId\n{rows}").raise_for_status()
+    asyncio.run(_storm(server, tokens, number=0))
+    server.kill()
+    with servers.serving(server.data, *servers.same_listeners(server)) as again:
         since = time.monotonic()
-        answers = asyncio.run(_storm(server, tokens, number=1))
+        answers = asyncio.run(_storm(again, tokens, number=1))
         print(f"{STORM} connections open and a publish each acknowledged after {time.monotonic() - since:.1f} s")
 
         assert answers == [(ACCEPTED, publish(1)[1])] * STORM
-        assert metric(server, 'tripline_device_connects_total{code="0"}') == STORM
+        assert metric(again, 'tripline_device_connects_total{code="0"}') == STORM
 
 
 async def _storm(server: servers.Running, tokens: list[str], *, number: int) -> list[tuple[bytes, bytes]]:

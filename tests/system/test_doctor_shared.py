@@ -1,4 +1,4 @@
-"""What `tripline doctor` says of several processes on one PostgreSQL while they are stopped, killed, and cut off."""
+"""`tripline doctor` on several processes and one PostgreSQL while they are stopped, killed, and cut off."""
 
 import subprocess
 import time
@@ -13,8 +13,8 @@ PATIENCE_S = 60
 
 def doctor(deployment: clusters.Deployment) -> subprocess.CompletedProcess[str]:
     """A run of it; whatever it finds, it tells no secret and no traceback."""
-    # As on a machine without doors: the certificate of these ones lasts for a day.
-    done = servers.run("doctor", variables={"TRIPLINE_STORE_URL": deployment.variables["TRIPLINE_STORE_URL"]})
+    # As on a machine without listeners: the certificate of these ones lasts for a day.
+    done = servers.run_here("doctor", variables={"TRIPLINE_STORE_URL": deployment.variables["TRIPLINE_STORE_URL"]})
     assert PASSWORD not in done.stdout
     assert done.stderr == ""
     return done
@@ -25,6 +25,7 @@ def wrong(deployment: clusters.Deployment) -> list[str]:
     until = time.monotonic() + PATIENCE_S
     while (done := doctor(deployment)).returncode == 0:
         assert time.monotonic() < until, done.stdout
+        time.sleep(0.2)
     assert done.returncode == 1
     return [line for line in done.stdout.splitlines() if line.startswith("WRONG ")]
 
@@ -33,6 +34,7 @@ def until_wrong(deployment: clusters.Deployment, line: str) -> None:
     until = time.monotonic() + PATIENCE_S
     while (found := wrong(deployment)) != [line]:
         assert time.monotonic() < until, found
+        time.sleep(0.2)
 
 
 @pytest.mark.slow

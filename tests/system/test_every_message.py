@@ -12,12 +12,12 @@ from tests.support.device_messages import CASES
 from tests.support.fleet import Registered
 from tests.support.worlds import World
 
-from tripline.wire import device_answers
+from tripline.wire.device import stored_payloads as device_stored_payloads
 
 TABLE_OF = {
     "Microtrip": "microtrip JOIN trip ON trip.no = trip_no",
     "Trip": "trip",
-    "Event": "device_event",
+    "DeviceEvent": "device_event",
     "LatestValues": "sensor_attribute",
     "Rejected": "rejected_message",
 }
@@ -54,7 +54,7 @@ def test_recorded_message_is_acknowledged_and_leaves_its_rows(world: World, path
         for kind, table in TABLE_OF.items()
     }
     assert +Counter(found) == rows_expected(case["readings"])
-    check_events(world, box, [reading for reading in case["readings"] if reading["kind"] == "Event"], case)
+    check_events(world, box, [reading for reading in case["readings"] if reading["kind"] == "DeviceEvent"], case)
 
 
 def check_events(world: World, box: Registered, readings: list[dict[str, Any]], case: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ def check_events(world: World, box: Registered, readings: list[dict[str, Any]], 
             "deviceType": reading["device_type"],
             "posLat": reading["lat"],
             "posLon": reading["lon"],
-            "payload": json.loads(device_answers.coerced(
+            "payload": json.loads(device_stored_payloads.coerced(
                 reading["payload"].encode(), ty=reading["ty"], device_type=reading["device_type"]
             )),
         }

@@ -62,7 +62,7 @@ def address(world: World) -> tuple[str, int]:
 
 
 def answer_to(world: World, sent: bytes) -> bytes:
-    """Everything the device door answers to these bytes outside TLS, until it hangs up."""
+    """Everything the device listener answers to these bytes outside TLS, until it hangs up."""
     with socket.create_connection(address(world), timeout=WAIT_S) as plain:
         plain.sendall(sent)
         received = b""
@@ -74,7 +74,7 @@ def answer_to(world: World, sent: bytes) -> bytes:
         return received
 
 
-def test_h14_device_door_speaks_only_inside_tls(world: World) -> None:
+def test_h14_device_listener_speaks_only_inside_tls(world: World) -> None:
     box = world.box()
 
     answer = answer_to(world, device.connect_packet(box.token))

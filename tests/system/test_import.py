@@ -9,7 +9,7 @@ HEADER = "vehicleNo,mileage\n"
 
 
 def imported(data, file, *flags, what="vehicles", email="admin@test-fleet.example"):
-    return servers.run("import", what, str(file), "--data", str(data), "--email", email, *flags)
+    return servers.run_here("import", what, str(file), "--data", str(data), "--email", email, *flags)
 
 
 def test_import_works_beside_a_running_server_and_on_a_stopped_one(tmp_path):
@@ -43,7 +43,7 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
     data = tmp_path / "data"
     file = tmp_path / "book.csv"
     file.write_bytes(b"PK\x03\x04")
-    servers.run(
+    servers.run_here(
         "admin", "grant", "--data", str(data), "--email", "a@a.example", "--password-stdin", stdin="pass phrase"
     )
 
@@ -62,5 +62,5 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
         1,
         "tripline: This account belongs to no company; a granted account registers its company first.\n",
     )
-    assert pipe.stderr == "tripline: The file must be a plain file: it is read more than once.\n"
+    assert pipe.stderr == "tripline: The file must be a regular file: we read it more than once.\n"
     assert (wrong.returncode, absent.returncode) == (2, 2)

@@ -1,11 +1,12 @@
 """`tripline ingest` from outside: real drives as bus messages give the scores that the same drives give over MQTTS."""
 
 import asyncio
+import itertools
 import json
 import ssl
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,58 +64,41 @@ def listed(company: Company, vehicle: Registered, kind: str) -> list[dict[str, A
 
 
 def test_real_drives_from_a_file_are_scored_like_those_of_a_device(tmp_path: Path) -> None:
+    """As a customer's system would deliver them, and as the device itself would send them."""
     data = tmp_path / "data"
-    drives = producers.drives()
-    bodies = [drive.bodies(number) for number, drive in enumerate(drives)]
+    bodies = [drive.bodies(number) for number, drive in enumerate(producers.drives())]
+    sent = [body for each in bodies for body in each]
+    forms: dict[str, Callable[[str], list[dict[str, Any]]]] = {
+        "bus": lambda sensor_id: [line for each in bodies for line in on_bus(each, sensor_id)],
+        "device": lambda sensor_id: [body | {"sensorId": sensor_id} for body in sent],
+    }
+    numbers = itertools.count(1)
     with servers.serving(data) as server, Company(server.api, data) as company:
-        device, beside, before = (company.vehicle_with_sensor(number) for number in (1, 2, 3))
+        device = company.vehicle_with_sensor(next(numbers))
         tls = ssl.create_default_context(cafile=str(server.ca))
         box = CarefulDevice(device.token, server.device_host, server.device_port, tls)
-        asyncio.run(
-            asyncio.wait_for(box.play([json.dumps(body).encode() for each in bodies for body in each]), PATIENCE_S)
-        )
-        lines = [line for each in bodies for line in on_bus(each, beside.sensor_id)]
-        file = written(tmp_path / "messages.jsonl", lines)
-
-        done = servers.run("ingest", str(file), "--data", str(data), variables=NO_GRACE)
-        again = servers.run("ingest", str(file), "--data", str(data), variables=NO_GRACE)
+        asyncio.run(asyncio.wait_for(box.play([json.dumps(body).encode() for body in sent]), PATIENCE_S))
         expected = judged(company, device, 3)
-        found = judged(company, beside, 3)
+        told, found, later = {}, {}, {}
+        for form, lines in forms.items():
+            beside, later[form] = (company.vehicle_with_sensor(next(numbers)) for _ in range(2))
+            file = written(tmp_path / f"{form}.jsonl", lines(beside.sensor_id))
+            told[form] = [servers.run("ingest", str(file), "--data", str(data), variables=NO_GRACE)]
+            told[form] += [servers.run_here("ingest", str(file), "--data", str(data), variables=NO_GRACE)]
+            found[form] = judged(company, beside, 3)
 
-    stopped = written(tmp_path / "stopped.jsonl", (line for each in bodies for line in on_bus(each, before.sensor_id)))
-    offline = servers.run("ingest", str(stopped), "--data", str(data), variables=NO_GRACE)
-    count = len(lines)
+    for form, lines in forms.items():
+        file = written(tmp_path / f"{form}-stopped.jsonl", lines(later[form].sensor_id))
+        told[form] += [servers.run_here("ingest", str(file), "--data", str(data), variables=NO_GRACE)]
+    count = len(sent)
     stored = f"messages {count}, stored: microtrips {count - 4}, trips 4, duplicates 0, rejected 0\n"
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", stored)
-    assert again.stdout == f"messages {count}, stored: nothing, duplicates {count}, rejected 0\n"
-    assert found == expected
+    again = f"messages {count}, stored: nothing, duplicates {count}, rejected 0\n"
+    for form in forms:
+        assert [each.returncode for each in told[form]] == [0, 0, 0], told[form]
+        assert [each.stdout for each in told[form]] == [stored, again, stored]
+        assert told[form][0].stderr == ""
+        assert found[form] == expected
     assert expected["gpsEvent"]
-    assert (offline.returncode, offline.stdout) == (0, stored)
-
-
-def test_lines_as_the_device_itself_would_send_them_are_scored_like_its_own(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    bodies = [body for number, drive in enumerate(producers.drives()) for body in drive.bodies(number)]
-    with servers.serving(data) as server, Company(server.api, data) as company:
-        device, beside, before = (company.vehicle_with_sensor(number) for number in (1, 2, 3))
-        tls = ssl.create_default_context(cafile=str(server.ca))
-        box = CarefulDevice(device.token, server.device_host, server.device_port, tls)
-        asyncio.run(asyncio.wait_for(box.play([json.dumps(body).encode() for body in bodies]), PATIENCE_S))
-        file = written(tmp_path / "messages.jsonl", (body | {"sensorId": beside.sensor_id} for body in bodies))
-
-        done = servers.run("ingest", str(file), "--data", str(data))
-        again = servers.run("ingest", str(file), "--data", str(data))
-        expected = judged(company, device, 3)
-        found = judged(company, beside, 3)
-
-    stopped = written(tmp_path / "stopped.jsonl", (body | {"sensorId": before.sensor_id} for body in bodies))
-    offline = servers.run("ingest", str(stopped), "--data", str(data))
-    count = len(bodies)
-    stored = f"messages {count}, stored: microtrips {count - 4}, trips 4, duplicates 0, rejected 0\n"
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", stored)
-    assert again.stdout == f"messages {count}, stored: nothing, duplicates {count}, rejected 0\n"
-    assert found == expected
-    assert (offline.returncode, offline.stdout) == (0, stored)
 
 
 def test_file_with_unusable_lines_says_which_and_why(tmp_path: Path) -> None:
@@ -124,10 +108,10 @@ def test_file_with_unusable_lines_says_which_and_why(tmp_path: Path) -> None:
         'not json\n\n{"data": {"payload": "{}"}}\n' + "[" * 2_000_000 + '\n{"topic": "t\\u0000", "value": 7}\n'
     )
 
-    bad = servers.run("ingest", str(file), "--data", str(data), "--topic", "sf-trip")
-    absent = servers.run("ingest", str(tmp_path / "absent"), "--data", str(data))
-    nothing = servers.run("ingest", "-", "--data", str(data), stdin="")
-    wrong = servers.run("ingest")
+    bad = servers.run_here("ingest", str(file), "--data", str(data), "--topic", "sf-trip")
+    absent = servers.run_here("ingest", str(tmp_path / "absent"), "--data", str(data))
+    nothing = servers.run_here("ingest", "-", "--data", str(data), stdin="")
+    wrong = servers.run_here("ingest")
 
     lines = bad.stdout.splitlines()
     assert [line.split(": ")[1] for line in lines[:4]] == ["not_json", "no_sensor", "too_large", "not_object"]

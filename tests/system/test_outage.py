@@ -11,7 +11,7 @@ from tests.support import drives, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
-from tripline.store.files import BUSY_MS
+from tripline.store.database.sqlite_files import BUSY_MS
 
 START_MS = 1_735_689_600_000
 

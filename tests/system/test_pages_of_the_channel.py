@@ -6,16 +6,16 @@ import pytest
 from tests.support import pages, reference, required, servers
 
 from tripline import config
-from tripline.api import errors
 from tripline.domain import pushes
 from tripline.domain import rpc as rpc_domain
+from tripline.http import errors
 from tripline.services.push import schedule
 
 
 def free_port() -> int:
     """A port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port: int = door.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
         return port
 
 

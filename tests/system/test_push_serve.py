@@ -6,9 +6,11 @@ import hashlib
 import hmac
 import ssl
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.support import drives, servers, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
@@ -18,9 +20,9 @@ from tests.support.receiving import receiving
 START_MS = 1_735_689_600_000
 
 
-def company(server: servers.Running, url: str) -> Company:
+def company(server: servers.Running, url: str, name: str = "test-fleet") -> Company:
     """A company that wants samples sent there."""
-    made = Company(server.api, server.data)
+    made = Company(server.api, server.data, service_type=name)
     asked = {"notifyHost": url, "notifyMsgType": "2"}
     answer = made.http.put(f"/api/tre/v1/company/{made.record['id']['id']}", json=asked)
     assert answer.status_code == 200, answer.text
@@ -108,15 +110,17 @@ def test_m3_server_that_never_answers_is_named_and_gets_everything_again_when_it
     assert came == [again[0], *again]
 
 
-def test_changed_address_reaches_what_waits_at_once(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
+    """A server with the usual settings."""
+    with servers.serving(tmp_path_factory.mktemp("usual") / "data") as server:
+        yield server
+
+
+def test_changed_address_reaches_what_waits_at_once(usual: servers.Running) -> None:
     refused = Receiver(lambda _: Reply(status(503)))
-    with (
-        receiving(refused) as broken,
-        receiving() as good,
-        servers.serving(tmp_path / "data") as server,
-        company(server, broken.url) as made,
-    ):
-        drive(server, made.vehicle_with_sensor(1), samples=3)
+    with receiving(refused) as broken, receiving() as good, company(usual, broken.url, "moved") as made:
+        drive(usual, made.vehicle_with_sensor(1), samples=3)
         broken.arrived(3)  # the next attempt is 30 s away
         changed = {"notifyHost": good.url}
         assert made.http.put(f"/api/tre/v1/company/{made.record['id']['id']}", json=changed).status_code == 200
@@ -129,18 +133,14 @@ def test_changed_address_reaches_what_waits_at_once(tmp_path: Path) -> None:
     assert took_s < 20
 
 
-def test_message_is_signed_with_the_secret_that_administrators_see(tmp_path: Path) -> None:
+def test_message_is_signed_with_the_secret_that_administrators_see(usual: servers.Running) -> None:
     signed = Receiver()
-    with (
-        receiving(signed) as receiver,
-        servers.serving(tmp_path / "data") as server,
-        company(server, receiver.url) as made,
-    ):
+    with receiving(signed) as receiver, company(usual, receiver.url, "signed") as made:
         path = f"/api/tre/v1/company/{made.record['id']['id']}/push/secret"
         former = made.get(path)["secret"]
         secret = made.post(path)["secret"]
         sensor = made.vehicle_with_sensor(1)
-        drive(server, sensor, samples=1)
+        drive(usual, sensor, samples=1)
         receiver.wait(1, sensor_id=sensor.sensor_id)
         request = signed.requests[0]
 

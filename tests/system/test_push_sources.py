@@ -1,4 +1,4 @@
-"""What is pushed, from a device over TLS to the customer's server: the check cases of push.md 5 on selection."""
+"""Pushes from a device over TLS to the customer's server: the check cases of spec/push 5 on selection."""
 
 import contextlib
 import itertools
@@ -154,7 +154,7 @@ def test_check_case_8_300_rpc_result_is_pushed_as_it_was_sent(scene):
 def test_check_case_600_lifted_pause_is_pushed(scene):
     scene.want("600")
     email = "net@carrier.example"
-    made = servers.run(
+    made = servers.run_here(
         *("admin", "carrier", "--data", str(scene.server.data), "--email", email, "--password-stdin"),
         stdin=fleet.PASSWORD,
     )
@@ -245,7 +245,7 @@ def test_killed_server_tells_of_devices_that_do_not_come_back(own):
         own.pushed(1)
         own.server.kill()
 
-    with servers.serving(own.server.data, *servers.same_doors(own.server), variables=VARIABLES):
+    with servers.serving(own.server.data, *servers.same_listeners(own.server), variables=VARIABLES):
         pushed = own.pushed(2)
         latest = own.latest()
 
@@ -262,7 +262,7 @@ def test_stopped_server_says_why_its_sessions_ended(own):
         assert own.latest()["connected"]
         assert own.server.stop() == 0
 
-    with servers.serving(own.server.data, *servers.same_doors(own.server)):
+    with servers.serving(own.server.data, *servers.same_listeners(own.server)):
         latest = own.latest()
 
     assert (latest["connected"], latest["lastDisconnectReason"]) == (False, "server_stopping")

@@ -169,7 +169,7 @@ def register_a_candidate_and_delete_it(t):
 @race
 def delegate_thrice(t):
     vehicle, (partner, _) = t.vehicle(), t.candidate()
-    return Race([lend(t, vehicle, partner)] * 3, one_wins(3), lambda _: (lent_to(t, vehicle), [partner]))
+    return Race([delegate(t, vehicle, partner)] * 3, one_wins(3), lambda _: (lent_to(t, vehicle), [partner]))
 
 
 @race
@@ -180,7 +180,7 @@ def delegate_and_remove_the_candidate(t):
     def left(answers):
         return lent_to(t, vehicle), [partner] if winners(answers) == [0] else []
 
-    return Race([lend(t, vehicle, partner), remove], {(OK, STATE), (STATE, OK)}, left)
+    return Race([delegate(t, vehicle, partner), remove], {(OK, STATE), (STATE, OK)}, left)
 
 
 @race
@@ -190,13 +190,13 @@ def delegate_and_delete_the_vehicle(t):
     def left(_):
         return t.get(f"/company/{partner}/vehicles/delegated?limit=9", token)["data"], []
 
-    return Race([lend(t, vehicle, partner), delete_vehicle(t, vehicle)], {(OK, OK), (GONE, OK)}, left, [vehicle])
+    return Race([delegate(t, vehicle, partner), delete_vehicle(t, vehicle)], {(OK, OK), (GONE, OK)}, left, [vehicle])
 
 
 @race
 def delegate_and_delete_the_receiver(t):
     vehicle, (partner, _) = t.vehicle(), t.candidate()
-    rivals = [lend(t, vehicle, partner), Ask(t.admin, "DELETE", f"/company/{partner}")]
+    rivals = [delegate(t, vehicle, partner), Ask(t.admin, "DELETE", f"/company/{partner}")]
     return Race(rivals, {(OK, OK), (GONE, OK)}, lambda _: (lent_to(t, vehicle), []), [partner])
 
 
@@ -477,7 +477,7 @@ def delete_vehicle(t, vehicle):
     return Ask(t.admin, "DELETE", f"/vehicle/{vehicle}")
 
 
-def lend(t, vehicle, partner):
+def delegate(t, vehicle, partner):
     return Ask(t.admin, "POST", f"/company/{partner}/relation/vehicle", {"vehicleId": vehicle})
 
 
@@ -490,7 +490,7 @@ def let_drive(token, driver, vehicle):
 
 
 def lent_to(t, vehicle):
-    return [loan["toCompanyId"]["id"] for loan in t.get(f"/vehicle/{vehicle}/companies?limit=9")["data"]]
+    return [delegation["toCompanyId"]["id"] for delegation in t.get(f"/vehicle/{vehicle}/companies?limit=9")["data"]]
 
 
 def rights(t, driver):

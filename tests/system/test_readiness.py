@@ -1,4 +1,4 @@
-"""What `/health/ready`, REST, the log and `tripline doctor` say when a disk fills up, or a database is damaged."""
+"""`/health/ready`, REST, the log and `tripline doctor` when a disk fills up, or a database is damaged."""
 
 import asyncio
 import contextlib
@@ -101,7 +101,7 @@ def test_database_damaged_under_a_server_is_told_and_takes_nothing_until_it_is_r
                 for left in ("tripline.db-wal", "tripline.db-shm"):
                     (data / left).unlink(missing_ok=True)
                 database.write_bytes(sound)
-                with servers.serving(data, *servers.same_doors(server), variables=JSON_LOG) as again:
+                with servers.serving(data, *servers.same_listeners(server), variables=JSON_LOG) as again:
                     seen["again"] = ready(again)
                     async with asyncio.timeout(PATIENCE_S):
                         while len(device.acknowledged) < len(bodies):  # noqa: ASYNC110  the device has no event

@@ -1,6 +1,7 @@
 """`tripline replay` against a running server: what arrives, what it says, how it ends."""
 
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +9,14 @@ from pathlib import Path
 import pytest
 from tests.support import certificates, fleet, servers
 
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 
-SHORT = tracks.FOLDER / "drive_03.csv"
-LONG = tracks.FOLDER / "drive_04.csv"
+SHORT = recordings.FOLDER / "drive_03.csv"
+LONG = recordings.FOLDER / "drive_04.csv"
 
 
 def replay(server: servers.Running, token: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return servers.run("replay", *where(server), *arguments, variables={"TRIPLINE_DEVICE_TOKEN": token})
+    return servers.run_here("replay", *where(server), *arguments, variables={"TRIPLINE_DEVICE_TOKEN": token})
 
 
 def playing(server: servers.Running, token: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -62,7 +63,7 @@ def test_replay_as_fast_as_acknowledged_stores_every_point_in_one_closed_trip(
     server: servers.Running, company: fleet.Company
 ) -> None:
     vehicle = company.vehicle_with_sensor(1)
-    drive = tracks.read(LONG)
+    drive = recordings.read(LONG)
 
     done = replay(server, vehicle.token, str(LONG), "--speed", "0")
 
@@ -92,7 +93,7 @@ def test_replay_several_files_as_now_makes_a_trip_of_each_that_ends_now(
     server: servers.Running, company: fleet.Company
 ) -> None:
     vehicle = company.vehicle_with_sensor(3)
-    lengths = [tracks.read(path).end_ms - tracks.read(path).start_ms for path in (LONG, SHORT)]
+    lengths = [recordings.read(path).end_ms - recordings.read(path).start_ms for path in (LONG, SHORT)]
 
     done = replay(server, vehicle.token, str(LONG), str(SHORT), "--speed", "0", "--as-now")
 
@@ -136,7 +137,7 @@ def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
 ) -> None:
     other = certificates.make(tmp_path).ca
 
-    done = servers.run(
+    done = servers.run_here(
         *("replay", *where(server)[:-1], str(other), "--token", fleet.device_token(), str(SHORT)),
         variables={"PYTHONWARNINGS": "ignore::ResourceWarning"},  # paho leaves its socket to the garbage collector
     )
@@ -146,16 +147,12 @@ def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
     assert done.stderr.count("\n") == 1
 
 
-def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(
-    server: servers.Running, tmp_path: Path
-) -> None:
-    with servers.serving(tmp_path / "gone") as gone:
-        place = where(gone)
-    (tmp_path / "ca.crt").write_text(server.ca.read_text())
+def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(server: servers.Running) -> None:
+    with socket.socket() as nobody:  # has the port, and does not listen
+        nobody.bind(("127.0.0.1", 0))
+        place = ["--host", "127.0.0.1", "--port", str(nobody.getsockname()[1]), "--ca", str(server.ca)]
 
-    done = servers.run(
-        "replay", *place[:-1], str(tmp_path / "ca.crt"), "--token", "x" * 20, "--patience", "0", str(SHORT)
-    )
+        done = servers.run_here("replay", *place, "--token", "x" * 20, "--patience", "0", str(SHORT))
 
     assert done.returncode == 1
     assert done.stderr.startswith("tripline: Given up after 0 s without the platform: ")
@@ -173,12 +170,12 @@ def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(
     ],
 )
 def test_replay_used_wrongly_exits_2(arguments: list[str]) -> None:
-    assert servers.run("replay", *arguments).returncode == 2
+    assert servers.run_here("replay", *arguments).returncode == 2
 
 
 def test_replay_while_the_server_is_killed_and_comes_back_leaves_every_point_exactly_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    drive = tracks.read(LONG)
+    drive = recordings.read(LONG)
     with servers.serving(data) as first, fleet.Company(first.api, data) as company:
         vehicle = company.vehicle_with_sensor(1)
         with playing(first, vehicle.token, str(LONG), "--speed", "60") as replaying:

@@ -30,8 +30,8 @@ DEAD_S = 25.0
 
 
 @dataclass(frozen=True)
-class Door:
-    """A gateway's device door, as devices are told of it."""
+class Listener:
+    """A gateway's device listener, as devices are told of it."""
 
     device_host: str
     device_port: int
@@ -48,9 +48,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         yield running
 
 
-def door(node: Node) -> Any:
+def listener(node: Node) -> Any:
     """Where devices reach the gateway."""
-    return Door(*node.devices, node.folder.parent / "ca.crt")
+    return Listener(*node.devices, node.folder.parent / "ca.crt")
 
 
 def new(deployment: Deployment) -> Registered:
@@ -105,7 +105,7 @@ def is_closed(box: calling.Box) -> bool:
 def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_either_api(deployment: Deployment) -> None:
     mounted = new(deployment)
 
-    publish_all(door(deployment.gateways[1]), mounted.token, [*map(microtrip, range(STEPS)), trip()])
+    publish_all(listener(deployment.gateways[1]), mounted.token, [*map(microtrip, range(STEPS)), trip()])
     scores = scores_of(deployment.company, mounted.vehicle_id)
     path = f"{V1}/vehicle/{mounted.vehicle_id}/trips?limit=5"
     read = [len(asked(deployment, api, "GET", path).json()["data"]) for api in deployment.apis]
@@ -117,7 +117,7 @@ def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_eithe
 def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deployment) -> None:
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
-        with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
+        with calling.box(listener(gateway), mounted.token, calling.answering({"results": 2000})) as device:
             latest = asked(deployment, api, "GET", f"{V1}/sensor/{mounted.sensor_id}/latest").json()
             began = time.monotonic()
             status, answer = call(deployment, api, mounted.sensor_id)
@@ -310,12 +310,12 @@ def test_device_that_connects_to_another_gateway_takes_its_session_over_and_cust
     mounted, marker = deployment.registered(2)
     with receiving() as customer, contextlib.ExitStack() as boxes:
         told_of_connections(deployment, customer.url)
-        older = boxes.enter_context(calling.box(door(first), mounted.token))
-        with calling.box(door(second), mounted.token, calling.answering({"results": 2000})):
+        older = boxes.enter_context(calling.box(listener(first), mounted.token))
+        with calling.box(listener(second), mounted.token, calling.answering({"results": 2000})):
             took_s = until(lambda: is_closed(older), True)
             status, _ = call(deployment, deployment.apis[0], mounted.sensor_id)
             state = connected(deployment, mounted.sensor_id)
-            with calling.box(door(first), marker.token):
+            with calling.box(listener(first), marker.token):
                 customer.wait(1, sensor_id=marker.sensor_id)
             customer.wait(2, sensor_id=marker.sensor_id)  # told to be away: the other one would have been before
         told = [body["pld"]["connected"] for body in customer.bodies if body["sensorId"] == mounted.sensor_id]
@@ -328,7 +328,7 @@ def test_device_that_connects_to_another_gateway_takes_its_session_over_and_cust
 def test_deleted_sensor_is_disconnected_from_its_gateway_within_a_second(deployment: Deployment) -> None:
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
-        with calling.box(door(gateway), mounted.token) as device:
+        with calling.box(listener(gateway), mounted.token) as device:
             deleted = asked(deployment, api, "DELETE", f"{V1}/sensor/{mounted.sensor_id}")
             took_s = until(lambda device=device: is_closed(device), True)
 
@@ -339,7 +339,7 @@ def test_deleted_sensor_is_disconnected_from_its_gateway_within_a_second(deploym
 def test_sensor_deleted_without_a_hint_is_disconnected_soon(deployment: Deployment) -> None:
     """As when the process that deleted it was killed between its commit and its hint."""
     mounted = new(deployment)
-    with calling.box(door(deployment.gateways[0]), mounted.token) as device:
+    with calling.box(listener(deployment.gateways[0]), mounted.token) as device:
         deployment.rows(f"UPDATE sensor SET credentials_id = '{device_token()}' WHERE id = '{mounted.sensor_id}'")
         took_s = until(lambda: is_closed(device), True)
 
@@ -354,7 +354,7 @@ def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(d
     partner_id = deployment.company.post(f"{V1}/company", partner)["id"]["id"]
     own_id = deployment.company.record["id"]["id"]
     deployment.company.post(f"{V1}/company/{own_id}/relation/company", {"toCompanyId": {"id": partner_id}})
-    loan = f"{V1}/company/{partner_id}/relation/vehicle"
+    delegation = f"{V1}/company/{partner_id}/relation/vehicle"
     login = {"username": partner["picEmail"], "password": PASSWORD}
     token = httpx.post(one.api + "/api/auth/login", json=login).json()["token"]
 
@@ -362,14 +362,14 @@ def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(d
         return httpx.get(other.api + vehicle, headers={"X-Authorization": f"Bearer {token}"}).status_code
 
     before = seen()
-    asked(deployment, one, "POST", loan, json={"vehicleId": {"id": mounted.vehicle_id}}).raise_for_status()
-    lent = seen()
-    asked(deployment, one, "DELETE", f"{loan}/{mounted.vehicle_id}").raise_for_status()
+    asked(deployment, one, "POST", delegation, json={"vehicleId": {"id": mounted.vehicle_id}}).raise_for_status()
+    delegated = seen()
+    asked(deployment, one, "DELETE", f"{delegation}/{mounted.vehicle_id}").raise_for_status()
     taken_back = seen()
     asked(deployment, one, "DELETE", f"{V1}/company/{partner_id}").raise_for_status()
     deleted = seen()
 
-    assert (before, lent, taken_back, deleted) == (403, 200, 403, 401)
+    assert (before, delegated, taken_back, deleted) == (403, 200, 403, 401)
 
 
 @pytest.mark.slow
@@ -378,11 +378,11 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
     stays, moves = deployment.registered(2)
     with contextlib.ExitStack() as boxes:
         for mounted in (stays, moves):
-            boxes.enter_context(calling.box(door(first), mounted.token))
+            boxes.enter_context(calling.box(listener(first), mounted.token))
         slots = {row[0] for row in deployment.rows("SELECT slot FROM node WHERE roles <> ''")}
 
         first.kill()
-        boxes.enter_context(calling.box(door(second), moves.token, calling.answering({"results": 2000})))
+        boxes.enter_context(calling.box(listener(second), moves.token, calling.answering({"results": 2000})))
         until(lambda: connected(deployment, stays.sensor_id), (False, "gateway_lost"), within_s=DEAD_S)
         status, _ = call(deployment, deployment.apis[0], moves.sensor_id)
         state = connected(deployment, moves.sensor_id)
@@ -402,7 +402,7 @@ def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_c
     mounted = new(deployment)
     statement = "SELECT id FROM node WHERE roles = 'gateway'"
     before = set(deployment.rows(statement))
-    with calling.box(door(gateway), mounted.token, calling.answering({"results": 2000})) as device:
+    with calling.box(listener(gateway), mounted.token, calling.answering({"results": 2000})) as device:
         assert gateway.process is not None
         gateway.process.send_signal(signal.SIGSTOP)
         try:
@@ -423,7 +423,7 @@ def test_process_of_each_role_ends_in_order_and_says_that_it_is_gone(deployment:
     leaving = [deployment.gateways[1], deployment.apis[1], deployment.workers[0]]
     mounted = new(deployment)
     left = "SELECT bool_and(roles = '') FROM node WHERE split_part(name, ':', 2) = '{}'"
-    with calling.box(door(leaving[0]), mounted.token):
+    with calling.box(listener(leaving[0]), mounted.token):
         processes = [node.process.pid for node in leaving if node.process is not None]
         codes = [node.stop() for node in leaving]
         state = connected(deployment, mounted.sensor_id)

@@ -1,4 +1,4 @@
-"""Calls to devices against a running server, over TLS: every check case of rpc.md 10 that is no activation."""
+"""Calls to devices against a running server, over TLS: every check case of spec/rpc 10 that is no activation."""
 
 import itertools
 import json

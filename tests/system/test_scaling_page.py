@@ -18,7 +18,6 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from confluent_kafka import Producer
 from tests.support import brokers, certificates, fleet, postgres, producers, producers_bus, scaling_page, servers
 from tests.support.scaling_page import Process, Site
 
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PATIENCE_S = 180
@@ -132,7 +131,7 @@ def expected(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> di
         played(prepared, [server.device_port], data / "tls" / "ca.crt", rows)
         for turn, messages in enumerate(prepared.bus_rounds(), 1):
             lines = "".join(json.dumps({"topic": topic, "value": value}) + "\n" for topic, value in messages)
-            done = servers.run("ingest", "-", "--data", str(data), stdin=lines, variables={**EMBEDDED, **SOON})
+            done = servers.run_here("ingest", "-", "--data", str(data), stdin=lines, variables={**EMBEDDED, **SOON})
             assert done.returncode == 0, done.stdout + done.stderr
             everything_scored(rows, trips_of(prepared, bus_rounds=turn))
         return {one.vehicle_id: answers(prepared, server.api, one) for one in [*prepared.vehicles, *prepared.on_bus]}
@@ -143,18 +142,20 @@ def trips_of(prepared: Prepared, *, bus_rounds: int) -> int:
     return len(ROUNDS) * len(prepared.vehicles) + bus_rounds * len(prepared.on_bus)
 
 
-def played(prepared: Prepared, doors: list[int], ca: Path, rows: Rows) -> None:
-    """Play the drives with `tripline replay`: each vehicle's first through one door, its second through the next."""
+def played(prepared: Prepared, listeners: list[int], ca: Path, rows: Rows) -> None:
+    """Play the drives with `tripline replay`: each vehicle's first through one listener, its second through the
+    next."""
     for turn, drives in enumerate(ROUNDS):
-        playing = []
         for number, (one, (name, *how)) in enumerate(zip(prepared.vehicles, drives, strict=True)):
-            where = ["--host=localhost", f"--port={doors[(number + turn) % len(doors)]}", f"--ca={ca}", "--speed=0"]
-            command = servers.command("replay", *where, *how, str(tracks.FOLDER / name))
-            variables = servers.environment({"TRIPLINE_DEVICE_TOKEN": one.token})
-            playing.append(subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
-        for box in playing:
-            _, told = box.communicate(timeout=PATIENCE_S)
-            assert (box.returncode, told) == (0, b"")
+            where = [
+                "--host=localhost",
+                f"--port={listeners[(number + turn) % len(listeners)]}",
+                f"--ca={ca}",
+                "--speed=0",
+            ]
+            token = {"TRIPLINE_DEVICE_TOKEN": one.token}
+            done = servers.run_here("replay", *where, *how, str(recordings.FOLDER / name), variables=token)
+            assert (done.returncode, done.stderr) == (0, "")
         everything_scored(rows, len(prepared.vehicles) * (turn + 1))
 
 
@@ -270,9 +271,9 @@ def test_page_run_with_kafka_answers_as_one_process_does(
     made = certificates.make(tmp_path / "kafka")
     secured = brokers.Secured(made, told["TRIPLINE_BUS_USER"], told["TRIPLINE_BUS_PASSWORD"])
     with postgres.cluster() as database, brokers.cluster(tmp_path / "kafka", secured=secured) as bus:
-        door = bus.door("SASLTLS")
+        endpoint = bus.endpoint("SASLTLS")
         with site_of(
-            prepared, tmp_path, database, (told["TRIPLINE_BUS_URL"], door), ("kafka-1.example:9094", bus.bootstrap)
+            prepared, tmp_path, database, (told["TRIPLINE_BUS_URL"], endpoint), ("kafka-1.example:9094", bus.bootstrap)
         ) as site:
             (tmp_path / "etc").mkdir()
             shutil.copy(made.ca, tmp_path / "etc" / "kafka-ca.crt")

@@ -1,8 +1,10 @@
 """No password, token or position reaches the log of a running server, whatever is asked of it."""
 
 import time
+from collections.abc import Iterator
 
 import httpx
+import pytest
 from tests.support import fleet, mail, servers, stores
 from tests.support.calling import box
 from tests.support.receivers import Receiver, Reply, status
@@ -12,6 +14,24 @@ POSITION = "37.123456"
 APPLICANT = "ops@hanbit.example"
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
+    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
+    with servers.serving(tmp_path_factory.mktemp("talkative") / "data", variables=talkative) as running:
+        yield running
+
+
+@pytest.fixture
+def server(lasting: servers.Running) -> Iterator[servers.Running]:
+    """The server of all tests here; its log begins anew with each."""
+    servers.errors_of(lasting.data).write_text("")
+    yield lasting
+
+
+def _company(server: servers.Running, name: str) -> fleet.Company:
+    return fleet.Company(server.api, server.data, service_type=name)
+
+
 def _provoke(server: servers.Running, company: fleet.Company, device: str) -> list[str]:
     """Everything that could end up in a log by mistake; the texts that must not."""
     token = company.http.headers["X-Authorization"].removeprefix("Bearer ")
@@ -19,7 +39,7 @@ def _provoke(server: servers.Running, company: fleet.Company, device: str) -> li
     anybody = httpx.Client(base_url=server.analytics, timeout=20)
     with anybody:
         for body in (
-            {"username": "admin@test-fleet.example", "password": "wrong-pass-phrase"},
+            {"username": company.record["picEmail"], "password": "wrong-pass-phrase"},
             {"password": fleet.PASSWORD},
         ):
             anybody.post("/api/auth/login", json=body)
@@ -37,12 +57,8 @@ def _log(server: servers.Running) -> str:
     return (server.data.parent / f"{server.data.name}.stderr").read_text()
 
 
-def test_log_of_a_provoked_server_holds_no_secret(tmp_path):
-    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
-    with (
-        servers.serving(tmp_path / "data", variables=talkative) as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
+def test_log_of_a_provoked_server_holds_no_secret(server):
+    with _company(server, "provoked") as company:
         device = company.vehicle_with_sensor(1).token
         secrets = _provoke(server, company, device)
         metrics = company.http.get("/metrics").text
@@ -56,7 +72,7 @@ def test_log_of_a_provoked_server_holds_no_secret(tmp_path):
 def _provoke_accounts(server: servers.Running, api: httpx.Client) -> list[str]:
     """Links, passwords and refresh tokens, used well and badly; the texts that must not be in the log."""
     root = {"username": "root@x.example", "password": fleet.PASSWORD}
-    servers.run(
+    servers.run_here(
         "admin",
         "create",
         "--data",
@@ -85,13 +101,15 @@ def _provoke_accounts(server: servers.Running, api: httpx.Client) -> list[str]:
         refreshed.append(api.post("/api/auth/token", json={"refreshToken": refreshed[-1]}).json()["refreshToken"])
     stolen = api.post("/api/auth/token", json={"refreshToken": refreshed[0]})
     assert stolen.status_code == 401
-    api.headers["X-Authorization"] = f"Bearer {pair['token']}"
+    again = api.post("/api/auth/login", json={"username": APPLICANT, "password": chosen}).json()
+    api.headers["X-Authorization"] = f"Bearer {again['token']}"
     for current in ("wrong-pass-phrase", chosen):
         api.post("/api/auth/changePassword", json={"currentPassword": current, "newPassword": changed})
     for _ in range(6):
         api.post("/api/auth/login", json={"username": APPLICANT, "password": "wrong-pass-phrase"})
-    secrets = [link_token, chosen, changed, "wrong-pass-phrase", fleet.PASSWORD, token, pair["token"], *refreshed]
-    return [*secrets, *(each.rpartition(".")[2] for each in refreshed)]
+    secrets = [link_token, chosen, changed, "wrong-pass-phrase", fleet.PASSWORD, token, pair["token"], again["token"]]
+    refreshed.append(again["refreshToken"])
+    return [*secrets, *refreshed, *(each.rpartition(".")[2] for each in refreshed)]
 
 
 def _link(server: servers.Running) -> str:
@@ -103,12 +121,8 @@ def _link(server: servers.Running) -> str:
     return mail.link_in(found[0])
 
 
-def test_log_of_accounts_in_trouble_holds_no_secret(tmp_path):
-    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
-    with (
-        servers.serving(tmp_path / "data", variables=talkative) as server,
-        httpx.Client(base_url=server.api, timeout=20) as api,
-    ):
+def test_log_of_accounts_in_trouble_holds_no_secret(server):
+    with httpx.Client(base_url=server.api, timeout=20) as api:
         secrets = _provoke_accounts(server, api)
         metrics = api.get("/metrics").text
     log = _log(server)
@@ -150,12 +164,8 @@ def _provoke_fleet(server: servers.Running, company: fleet.Company) -> list[str]
     return [*passwords, device, bulk, bad, "01055558888", "@people.example"]
 
 
-def test_log_of_a_fleet_in_trouble_holds_no_secret_and_nobodys_address(tmp_path):
-    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
-    with (
-        servers.serving(tmp_path / "data", variables=talkative) as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
+def test_log_of_a_fleet_in_trouble_holds_no_secret_and_nobodys_address(server):
+    with _company(server, "fleet") as company:
         secrets = _provoke_fleet(server, company)
         metrics = company.http.get("/metrics").text
         document = company.http.get("/api/openapi.json").text
@@ -204,12 +214,8 @@ def _provoke_channel(server: servers.Running, company: fleet.Company) -> list[st
     return [*said, *told, *(each.removeprefix("whsec_") for each in told), mounted.token, POSITION, token]
 
 
-def test_log_of_calls_and_pushes_in_trouble_holds_no_secret_and_no_position(tmp_path):
-    talkative = {"TRIPLINE_LOG_LEVEL": "debug"}
-    with (
-        servers.serving(tmp_path / "data", variables=talkative) as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
+def test_log_of_calls_and_pushes_in_trouble_holds_no_secret_and_no_position(server):
+    with _company(server, "channel") as company:
         secrets = _provoke_channel(server, company)
         metrics = company.http.get("/metrics").text
         documents = company.http.get("/api/openapi.json").text + company.http.get("/api/asyncapi.json").text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support import worlds
-from tests.support.device import connect_packet, publish_packet
+from tests.support.device import connect_packet, hang_up, publish_packet
 from tests.support.fleet import Registered, device_token
 from tests.support.worlds import World
 
@@ -62,9 +62,10 @@ class Box:
         async with asyncio.timeout(SOON_S):
             with contextlib.suppress(ConnectionResetError, ssl.SSLError):
                 assert await self._reader.read() == b""
+        await self.close()
 
     async def close(self) -> None:
-        self._writer.transport.abort()
+        await hang_up(self._writer)
 
 
 def play(scenario: Callable[[], Awaitable[Any]]) -> Any:
@@ -143,7 +144,7 @@ def test_device_that_goes_on_sending_while_its_sensor_is_deleted_loses_nothing_a
                 await device.drive(range(step, step + 1))
                 acknowledged += 1
         except (ConnectionResetError, asyncio.IncompleteReadError, ssl.SSLError):
-            pass
+            await device.close()
 
     async def scenario() -> None:
         device = await Box.connected(world, box.token)

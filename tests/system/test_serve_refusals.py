@@ -1,4 +1,4 @@
-"""What stops `tripline serve` from starting: one clear line, exit 1 (2 for wrong settings), no traceback."""
+"""Refused starts of `tripline serve`: one clear line, exit 1 (2 for wrong settings), no traceback."""
 
 import os
 import socket
@@ -18,22 +18,22 @@ def complaint(ended: subprocess.CompletedProcess[str]) -> str:
     return line
 
 
-def refused(data: Path, *flags: str, cwd: Path | None = None) -> tuple[int, str]:
+def refused(data: Path, *flags: str) -> tuple[int, str]:
     ports = [
-        f"--{door}-port=0"
-        for door in ("api", "analytics", "device")
-        if not any(flag.startswith(f"--{door}-port=") for flag in flags)
+        f"--{listener}-port=0"
+        for listener in ("api", "analytics", "device")
+        if not any(flag.startswith(f"--{listener}-port=") for flag in flags)
     ]
-    ended = servers.run("serve", "--data", str(data), *ports, *flags, cwd=cwd)
+    ended = servers.run("serve", "--data", str(data), *ports, *flags)
     assert ended.stdout == ""
     return ended.returncode, complaint(ended)
 
 
-@pytest.mark.parametrize("door", ["api", "analytics", "device", "device-plain"])
-def test_serve_with_a_port_in_use_names_the_port(tmp_path, door):
+@pytest.mark.parametrize("listener", ["api", "analytics", "device", "device-plain"])
+def test_serve_with_a_port_in_use_names_the_port(tmp_path, listener):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, line = refused(tmp_path / "data", f"--{door}-port={port}")
+        code, line = refused(tmp_path / "data", f"--{listener}-port={port}")
 
     assert code == 1
     assert line.startswith(f"tripline: Port {port} on 127.0.0.1 is in use; the ")
@@ -86,16 +86,12 @@ def test_serve_with_a_damaged_database_refuses(tmp_path):
     )
 
 
-def test_serve_on_the_data_of_a_running_server_refuses(tmp_path):
+def test_serve_on_the_data_of_a_running_server_refuses_and_starts_there_after_a_kill(tmp_path):
     with servers.serving(tmp_path / "data") as server:
         assert refused(tmp_path / "data") == (
             1,
             f"tripline: The data folder {tmp_path}/data is in use by another server (process {server.process.pid}).",
         )
-
-
-def test_serve_after_a_kill_starts_on_the_same_data(tmp_path):
-    with servers.serving(tmp_path / "data") as server:
         server.kill()
 
     with servers.serving(tmp_path / "data") as server:
@@ -120,24 +116,28 @@ def test_serve_with_a_bad_certificate_refuses(tmp_path):
 
 
 def test_serve_with_plain_http_for_everyone_refuses(tmp_path):
-    code, line = refused(tmp_path / "data", "--host=0.0.0.0", "--http")
+    ended = servers.run_here("serve", "--data", str(tmp_path / "data"), "--host=0.0.0.0", "--http")
 
-    assert (code, "--behind-proxy" in line) == (2, True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
+    assert "--behind-proxy" in ended.stderr
 
 
 def test_serve_with_an_unknown_key_in_its_file_refuses(tmp_path):
     (tmp_path / "tripline.toml").write_text("api_prot = 0\n")
 
-    assert refused(tmp_path / "data", "--config=tripline.toml", cwd=tmp_path) == (
+    ended = servers.run_here("serve", "--data", str(tmp_path / "data"), "--config=tripline.toml", cwd=tmp_path)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (
         2,
-        "tripline: tripline.toml: unknown setting `api_prot`; the nearest known is api_port.",
+        "",
+        "tripline: tripline.toml: unknown setting `api_prot`; the nearest known is api_port.\n",
     )
 
 
 def test_serve_with_a_host_of_another_machine_refuses(tmp_path):
     code, line = refused(tmp_path / "data", "--host=192.0.2.1")
 
-    assert (code, line.startswith("tripline: The device door cannot open on 192.0.2.1:0: ")) == (1, True)
+    assert (code, line.startswith("tripline: The device listener cannot open on 192.0.2.1:0: ")) == (1, True)
 
 
 def test_command_whose_reader_went_away_ends_without_traceback():

@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 from tests.support import fleet, pages, reference, required, servers, stores
 
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 from tripline.simulator.calls import MANNERS
 from tripline.simulator.habits import HABITS
 
@@ -40,7 +40,7 @@ def arguments(server: servers.Running, *more: str) -> list[str]:
 
 def simulate(server: servers.Running, prefix: str, *more: str) -> subprocess.CompletedProcess[str]:
     account = ["--email", "admin@test-fleet.example", "--password-stdin"]
-    return servers.run(*arguments(server, *account, "--prefix", prefix, *more), stdin=fleet.PASSWORD)
+    return servers.run_here(*arguments(server, *account, "--prefix", prefix, *more), stdin=fleet.PASSWORD)
 
 
 def table(output: str) -> Table:
@@ -158,10 +158,10 @@ def test_simulate_tokens_along_a_route_faster_than_real_time(
     vehicles = [company.vehicle_with_sensor(number, sensor_type=kind) for number, kind in ((901, "GPS"), (902, "OBD"))]
     file = tmp_path / "tokens"
     file.write_text(f"{vehicles[0].token}\n{vehicles[1].token},OBD\n")
-    drives = ("--route", str(tracks.FOLDER / "drive_04.csv"), "--speed", "60", "--duration", "60", "--pause", "30")
+    drives = ("--route", str(recordings.FOLDER / "drive_04.csv"), "--speed", "60", "--duration", "60", "--pause", "30")
 
     began = time.time()
-    done = servers.run(*arguments(server, "--tokens", str(file), *drives))
+    done = servers.run_here(*arguments(server, "--tokens", str(file), *drives))
     ended = time.time()
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -172,7 +172,9 @@ def test_simulate_tokens_along_a_route_faster_than_real_time(
         [trip] = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
         assert began - 100 < trip["startTs"] / 1_000 < trip["endTs"] / 1_000 < ended
         newest = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/microtrip/latest")["payload"]
-        assert newest["lat"] == pytest.approx(tracks.read(tracks.FOLDER / "drive_04.csv").points[0].lat, abs=0.1)
+        assert newest["lat"] == pytest.approx(
+            recordings.read(recordings.FOLDER / "drive_04.csv").points[0].lat, abs=0.1
+        )
 
 
 @pytest.mark.usefixtures("company")
@@ -214,7 +216,7 @@ def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_pa
                 assert time.monotonic() < until
                 time.sleep(0.05)
             first.kill()
-            with servers.serving(data, *servers.same_doors(first)) as second:
+            with servers.serving(data, *servers.same_listeners(first)) as second:
                 output, _ = running.communicate(timeout=60)
                 stored = in_store(second, "SIM")
 
@@ -226,7 +228,7 @@ def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_pa
 def test_simulate_with_a_wrong_password_says_so_in_one_line_and_exits_1(server: servers.Running) -> None:
     account = ["--email", "admin@test-fleet.example", "--password-stdin"]
 
-    done = servers.run(*arguments(server, *account), stdin="wrong")
+    done = servers.run_here(*arguments(server, *account), stdin="wrong")
 
     assert done.returncode == 1
     assert done.stderr.startswith("tripline: POST /api/auth/login: ")
@@ -237,7 +239,7 @@ def test_simulate_with_an_unknown_token_names_the_vehicle_and_exits_1(server: se
     file = tmp_path / "tokens"
     file.write_text(f"{fleet.device_token()}\n")
 
-    done = servers.run(*arguments(server, "--tokens", str(file), "--speed", "0", "--duration", "30"))
+    done = servers.run_here(*arguments(server, "--tokens", str(file), "--speed", "0", "--duration", "30"))
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "line 1: The platform refused a device's token (return code 5" in done.stdout

@@ -17,7 +17,7 @@ from tests.support.receivers import OK, Receiver, Reply, status
 from tests.support.receiving import Receiving, receiving
 from tests.support.servers import Running
 
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 
 PATIENCE_S = 60
 V1, V1_3 = "/api/tre/v1", "/api/tre/v1_3"
@@ -95,8 +95,8 @@ def tokens(api: str) -> dict[str, str]:
 
 def drive(server: Running, box: Registered, *drives: str) -> None:
     where = ["--host", server.device_host, "--port", str(server.device_port), "--ca", str(server.ca)]
-    files = [str(tracks.FOLDER / each) for each in drives]
-    played = servers.run(
+    files = [str(recordings.FOLDER / each) for each in drives]
+    played = servers.run_here(
         "replay", *where, *files, "--speed", "0", "--as-now", variables={"TRIPLINE_DEVICE_TOKEN": box.token}
     )
     assert played.returncode == 0, played.stderr
@@ -112,7 +112,9 @@ def settled(data: Path, customer: Receiving) -> Iterator[tuple[worlds.World, Fle
     """An operator with two partners on a server, whose people, vehicles and sensors have done everything once."""
     with worlds.running(data) as world:
         for what, email in {"create": FACES["platform"], "carrier": "net@carrier.example"}.items():
-            done = servers.run("admin", what, "--data", str(data), "--email", email, "--password-stdin", stdin=PASSWORD)
+            done = servers.run_here(
+                "admin", what, "--data", str(data), "--email", email, "--password-stdin", stdin=PASSWORD
+            )
             assert done.returncode == 0, done.stderr
         world.box()
         yield world, _filled(world, customer)
@@ -169,7 +171,7 @@ def _mounted(owner: Office, number: str) -> Registered:
 
 
 def _related(owner: Office, borrower: Office, vehicle_id: str, borrower_id: str, people: dict[str, str]) -> None:
-    """The vehicle is lent, managed, directed for the borrower, and driven."""
+    """The vehicle is delegated, managed, directed for the borrower, and driven."""
     owner_id = owner.get(f"{V1}/company/me")["id"]["id"]
     vehicle = {"vehicleId": {"id": vehicle_id}}
     owner.post(f"{V1}/company/{owner_id}/relation/company", {"toCompanyId": {"id": borrower_id}})
@@ -210,6 +212,7 @@ def _known(
         "tripId": [each["id"]["id"] for each in trips],
         "directorId": [people["director"], people["abroad"]],
         "driverId": [people["driver"], people["other"]],
+        "userId": [people["director"], people["driver"], people["abroad"]],
         "requestId": calls,
         "vehicleNo": [box.vehicle_no, "12ab9"],
         "serialNo": ["SN-가"],
@@ -230,14 +233,14 @@ def read(server: Running, there: Fleet) -> Reading:
 def commands(place: str) -> list[str]:
     """What an operator's commands show of the store, whichever it is."""
     where = ["--store", place] if place.startswith("postgresql:") else ["--data", place]
-    listed, doctor = servers.run("push", "list", *where, "--body"), servers.run("doctor", *where)
+    listed, doctor = servers.run_here("push", "list", *where, "--body"), servers.run_here("doctor", *where)
     assert (listed.returncode, doctor.returncode) == (0, 0), doctor.stdout
     _, mark, rejected = doctor.stdout.partition("rejected messages: ")
     return [listed.stdout, mark + rejected]
 
 
 def copied(source: str, target: str) -> None:
-    done = servers.run("store", "copy", "--from", source, "--to", target)
+    done = servers.run_here("store", "copy", "--from", source, "--to", target)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "copied and verified" in done.stdout.splitlines()[-1]
 

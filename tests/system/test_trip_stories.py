@@ -183,7 +183,7 @@ def test_i1_i2_trip_ends_by_silence_after_a_restart_and_a_late_message_has_it_sc
         killed.send(box, drive())
         assert killed.trips(box)[0]["endTs"] is None
         killed.server.kill()
-        with servers.serving(tmp_path / "data", *servers.same_doors(killed.server), variables=quickly) as again:
+        with servers.serving(tmp_path / "data", *servers.same_listeners(killed.server), variables=quickly) as again:
             world = World(again, killed.company, killed.numbers)
             (by_silence,) = until(lambda: scores(world, box))
             (lapsed,) = world.trips(box)

@@ -1,5 +1,6 @@
-"""Which log lines are written how often."""
+"""The frequency of log lines."""
 
+import errno
 import json
 from collections.abc import Iterator
 from io import StringIO
@@ -82,3 +83,56 @@ def test_other_events_are_written_every_time(log: StringIO, seconds: list[float]
 
 def test_lasting_events_are_declared() -> None:
     assert set(observe.EVENTS) >= observe.LASTING
+
+
+class FullDisk(StringIO):
+    """A stream on a disk that is full for a while."""
+
+    full = True
+
+    def write(self, text: str) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
+
+    def flush(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_line_that_a_full_disk_does_not_take_stops_no_work_and_later_lines_are_written() -> None:
+    disk = FullDisk()
+    observe.configure_logging(level="info", as_json=True, stream=disk)
+    lines = observe.logger("test")
+
+    lines.info("ingest.outage")
+    disk.full = False
+    lines.info("ingest.resumed")
+    logs.plain()
+
+    assert [json.loads(line)["event"] for line in disk.getvalue().splitlines() if line] == ["ingest.resumed"]
+
+
+def test_renamed_event_says_its_former_name(log: StringIO) -> None:
+    logger = observe.logger("store")
+    logger.info("partitions.made", partition="microtrip_w20250101")
+    logger.info("serve.ready")
+
+    assert [(line["event"], line.get("formerly")) for line in lines(log)] == [
+        ("partitions.made", "parts.made"),
+        ("serve.ready", None),
+    ]
+
+
+def test_former_names_are_those_of_events_and_no_events_themselves() -> None:
+    assert set(observe.FORMER_EVENTS) <= set(observe.EVENTS)
+    assert set(observe.FORMER_EVENTS.values()) & set(observe.EVENTS) == set()
+
+
+def test_connections_are_told_under_the_former_label_too() -> None:
+    observe.connections_of("health").set(3)
+
+    told = [sample for sample in observe.CONNECTIONS.collect()[0].samples if sample.value == 3]
+    observe.CONNECTIONS.remove("health", "health")
+
+    assert [sample.labels for sample in told] == [{"listener": "health", "door": "health"}]

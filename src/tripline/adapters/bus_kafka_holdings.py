@@ -1,4 +1,4 @@
-"""Which partitions a member of a consumer group has, which batches it has read, and how far they are stored.
+"""The partitions of a group member, the batches it has read, and how far they are stored.
 
 Values only: no network, no thread, no clock. The member (`bus_kafka_reader.py`) guards it with a lock.
 """
@@ -6,17 +6,18 @@ Values only: no network, no thread, no clock. The member (`bus_kafka_reader.py`)
 import itertools
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from tripline.ports import BusBatch, BusMessage, BusPart
+import msgspec
+from msgspec.structs import replace
+
+from tripline.ports import BusBatch, BusMessage, BusPartition
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A batch that was read and perhaps not stored."""
 
     number: int
-    marks: dict[BusPart, tuple[int, int]]
+    marks: dict[BusPartition, tuple[int, int]]
     size: int
     done: bool = False
 
@@ -26,19 +27,19 @@ class Holdings:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._since: dict[BusPart, int] = {}
+        self._since: dict[BusPartition, int] = {}
         self._open: deque[_Open] = deque()
-        self._came: set[BusPart] = set()
+        self._came: set[BusPartition] = set()
         """Partitions of which no batch was given since they came."""
-        self._leaving: set[BusPart] = set()
+        self._leaving: set[BusPartition] = set()
         """Partitions that go as soon as nothing of them is under way."""
-        self._skipped: dict[BusPart, int] = {}
+        self._skipped: dict[BusPartition, int] = {}
         """Offsets before which nothing is given."""
-        self.stored: dict[BusPart, int] = {}
+        self.stored: dict[BusPartition, int] = {}
         """Where each partition goes on, as far as batches of this member are done."""
 
     @property
-    def parts(self) -> Collection[BusPart]:
+    def partitions(self) -> Collection[BusPartition]:
         """The partitions it has."""
         return self._since.keys()
 
@@ -47,32 +48,32 @@ class Holdings:
         """Whether nothing is under way."""
         return not self._open
 
-    def gain(self, parts: Iterable[BusPart]) -> None:
+    def gain(self, partitions: Iterable[BusPartition]) -> None:
         """Partitions came."""
         since = next(self._numbers)
-        came = dict.fromkeys(parts, since)
+        came = dict.fromkeys(partitions, since)
         self._since.update(came)
         self._came |= came.keys()
 
-    def leave(self, parts: Iterable[BusPart]) -> None:
+    def leave(self, partitions: Iterable[BusPartition]) -> None:
         """Partitions are about to go: no further batch holds messages of them."""
-        self._leaving.update(parts)
+        self._leaving.update(partitions)
 
-    def skip(self, offsets: Mapping[BusPart, int]) -> dict[BusPart, int]:
+    def skip(self, offsets: Mapping[BusPartition, int]) -> dict[BusPartition, int]:
         """What lies before these offsets is stored: it is in no further batch. Where the group goes on now."""
-        ours = {part: offset for part, offset in offsets.items() if part in self._since}
+        ours = {partition: offset for partition, offset in offsets.items() if partition in self._since}
         self._skipped |= ours
         self.stored |= ours
         return ours
 
-    def lose(self, parts: Iterable[BusPart]) -> None:
+    def lose(self, partitions: Iterable[BusPartition]) -> None:
         """Partitions went; nothing of them is stored from now on."""
-        for part in parts:
-            self._since.pop(part, None)
-            self.stored.pop(part, None)
-            self._came.discard(part)
-            self._leaving.discard(part)
-            self._skipped.pop(part, None)
+        for partition in partitions:
+            self._since.pop(partition, None)
+            self.stored.pop(partition, None)
+            self._came.discard(partition)
+            self._leaving.discard(partition)
+            self._skipped.pop(partition, None)
 
     def lose_all(self) -> None:
         """Every partition went, and whatever was read is forgotten."""
@@ -87,17 +88,17 @@ class Holdings:
         """These messages, without those of partitions that it has not."""
         marks = {}
         for message in messages:
-            part = (message.topic, message.partition)
-            since = self._since.get(part)
+            partition = (message.topic, message.partition)
+            since = self._since.get(partition)
             if since is not None:
-                marks[part] = (since, message.offset + 1)
+                marks[partition] = (since, message.offset + 1)
         if len(marks) < len({(message.topic, message.partition) for message in messages}):
             messages = [message for message in messages if (message.topic, message.partition) in marks]
         return BusBatch(messages, next(self._numbers), marks)
 
     def kept(self, batch: BusBatch) -> BusBatch:
         """The batch without what has gone since it was made."""
-        marks = {part: mark for part, mark in batch.marks.items() if self._since.get(part) == mark[0]}
+        marks = {partition: mark for partition, mark in batch.marks.items() if self._since.get(partition) == mark[0]}
         if len(marks) == len(batch.marks):
             return batch
         return _without(batch, batch.marks.keys() - marks.keys())
@@ -135,25 +136,29 @@ class Holdings:
         """How many messages are under way."""
         return sum(batch.size for batch in self._open if not batch.done)
 
-    def busy(self, parts: Iterable[BusPart]) -> bool:
+    def busy(self, partitions: Iterable[BusPartition]) -> bool:
         """Whether something of these partitions is under way."""
-        asked = set(parts)
+        asked = set(partitions)
         return any(not batch.done and not asked.isdisjoint(batch.marks) for batch in self._open)
 
-    def done(self, batch: BusBatch) -> dict[BusPart, int]:
+    def done(self, batch: BusBatch) -> dict[BusPartition, int]:
         """Where partitions go on now that the batch is stored: behind it, once all that were read before it are."""
         for opened in self._open:
             if opened.number == batch.number:
                 opened.done = True
-        moved: dict[BusPart, int] = {}
+        moved: dict[BusPartition, int] = {}
         while self._open and self._open[0].done:
-            for part, (since, behind) in self._open.popleft().marks.items():
-                if self._since.get(part) == since:
-                    moved[part] = max(behind, self._skipped.get(part, 0))
+            for partition, (since, behind) in self._open.popleft().marks.items():
+                if self._since.get(partition) == since:
+                    moved[partition] = max(behind, self._skipped.get(partition, 0))
         self.stored |= moved
         return moved
 
 
-def _without(batch: BusBatch, parts: Collection[BusPart]) -> BusBatch:
-    left = [message for message in batch.messages if (message.topic, message.partition) not in parts]
-    return replace(batch, messages=left, marks={part: mark for part, mark in batch.marks.items() if part not in parts})
+def _without(batch: BusBatch, partitions: Collection[BusPartition]) -> BusBatch:
+    left = [message for message in batch.messages if (message.topic, message.partition) not in partitions]
+    return replace(
+        batch,
+        messages=left,
+        marks={partition: mark for partition, mark in batch.marks.items() if partition not in partitions},
+    )

@@ -1,4 +1,4 @@
-"""What brokers say of a topic beside its messages: `ports.BusLog`."""
+"""The state of a topic, as its brokers report it: `ports.BusLog`."""
 
 import asyncio
 from concurrent.futures import Future
@@ -23,19 +23,19 @@ class KafkaLog:
     def __init__(self, settings: Bus, *, topic: str) -> None:
         self._topic = topic
         self._admin = AdminClient(bus_kafka_options.connection(settings))
-        self._parts: list[int] = []
+        self._partitions: list[int] = []
 
     async def identity(self) -> str:
         """The topic's name with the id that brokers gave it. Raises `Outage`."""
         asked = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=_WAIT_S)
         described: Any = await _answer(asked[self._topic])
-        self._parts = [part.id for part in described.partitions]
+        self._partitions = [partition.id for partition in described.partitions]
         return f"{self._topic}@{described.topic_id}"
 
     async def ends(self) -> dict[int, int]:
         """Partition -> the offset that its next message will have. Raises `Outage`."""
         await self.identity()
-        latest = {TopicPartition(self._topic, part): OffsetSpec.latest() for part in self._parts}  # type: ignore[no-untyped-call]
+        latest = {TopicPartition(self._topic, partition): OffsetSpec.latest() for partition in self._partitions}  # type: ignore[no-untyped-call]
         answers = self._admin.list_offsets(latest, request_timeout=_WAIT_S)
         return {where.partition: (await _answer(answer)).offset for where, answer in answers.items()}
 

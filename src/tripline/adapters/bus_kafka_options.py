@@ -1,4 +1,4 @@
-"""What the client's library (librdkafka) is told: how brokers are reached, and what it says of its troubles.
+"""The options of librdkafka: how it reaches brokers, and how it reports trouble.
 
 Its own log lines name addresses and are dropped; each trouble is one log event of ours, with the library's code.
 

@@ -22,7 +22,7 @@ from tripline import observe
 from tripline.adapters import bus_kafka_options
 from tripline.adapters.bus_kafka_holdings import Holdings
 from tripline.config import Bus
-from tripline.ports import BusBatch, BusMessage, BusPart
+from tripline.ports import BusBatch, BusMessage, BusPartition
 
 GIVE_UP_S: Final = 5.0
 """How long a partition that moves to another member waits for batches under way; they are cut to a second of work."""
@@ -95,10 +95,10 @@ class KafkaReader:
         """Guards all that follows; notified when a batch was taken or is done, and at the end."""
         self._holdings = Holdings()
         self._doing: Callable[[], str] = str
-        self._skips: dict[BusPart, int] = {}
+        self._skips: dict[BusPartition, int] = {}
         """Where to go on, once the thread has told the library."""
         self._ahead: BusBatch | None = None
-        self._due: dict[BusPart, int] = {}
+        self._due: dict[BusPartition, int] = {}
         """Offsets to commit."""
         self._stopping = False
         self._left: list[Message] = []
@@ -135,7 +135,7 @@ class KafkaReader:
             self._due |= self._holdings.done(batch)
             self._lock.notify_all()
 
-    def skip(self, offsets: Mapping[BusPart, int]) -> None:
+    def skip(self, offsets: Mapping[BusPartition, int]) -> None:
         """What lies before these offsets is stored: go on there."""
         with self._lock:
             ours = self._holdings.skip(offsets)
@@ -219,10 +219,10 @@ class KafkaReader:
         with self._lock:
             skips, self._skips = self._skips, {}
         for (topic, partition), offset in skips.items():
-            part = TopicPartition(topic, partition, offset)
+            place = TopicPartition(topic, partition, offset)
             with contextlib.suppress(KafkaException):  # it went meanwhile
-                if consumer.position([part])[0].offset < offset:
-                    consumer.seek(part)
+                if consumer.position([place])[0].offset < offset:
+                    consumer.seek(place)
 
     def _wait_s(self) -> float:
         """How long to wait for messages: not long while a batch is under way, since its offsets are due soon."""
@@ -246,7 +246,7 @@ class KafkaReader:
             return
         self._told_s = now
         with self._lock:
-            held = {"messages": self._holdings.under_way, "partitions": len(self._holdings.parts)}
+            held = {"messages": self._holdings.under_way, "partitions": len(self._holdings.partitions)}
             ahead = len(self._ahead.messages) if self._ahead is not None else 0
         _log.warning(
             "bus.paused", group=self._group, reason=self._doing(), **held, ahead=ahead, paused_s=round(paused_s, 1)
@@ -285,33 +285,33 @@ class KafkaReader:
     def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         self._troubles.over()
         with self._lock:
-            self._holdings.gain(_parts(partitions))
+            self._holdings.gain(_ours(partitions))
             if partitions:
-                _log.info("bus.assigned", group=self._group, partitions=len(self._holdings.parts))
+                _log.info("bus.assigned", group=self._group, partitions=len(self._holdings.partitions))
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Let go once nothing of these partitions is under way, or patience ends."""
-        parts = _parts(partitions)
+        lost = _ours(partitions)
         with self._lock:
-            self._holdings.leave(parts)
-            self._lock.wait_for(lambda: self._stopping or not self._holdings.busy(parts), GIVE_UP_S)
+            self._holdings.leave(lost)
+            self._lock.wait_for(lambda: self._stopping or not self._holdings.busy(lost), GIVE_UP_S)
         self._commit(consumer)
         with self._lock:
-            self._let_go(parts)
-            left = len(self._holdings.parts)
-        if parts and not self._stopping:
+            self._let_go(lost)
+            left = len(self._holdings.partitions)
+        if lost and not self._stopping:
             _log.info("bus.revoked", group=self._group, partitions=left)
 
     def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         with self._lock:
-            self._let_go(_parts(partitions))
+            self._let_go(_ours(partitions))
         _log.warning("bus.lost", group=self._group, partitions=len(partitions))
 
-    def _let_go(self, parts: list[BusPart]) -> None:
-        self._holdings.lose(parts)
-        self._due = {part: offset for part, offset in self._due.items() if part not in parts}
-        self._skips = {part: offset for part, offset in self._skips.items() if part not in parts}
-        self._left = [message for message in self._left if (message.topic(), message.partition()) not in parts]
+    def _let_go(self, lost: list[BusPartition]) -> None:
+        self._holdings.lose(lost)
+        self._due = {partition: offset for partition, offset in self._due.items() if partition not in lost}
+        self._skips = {partition: offset for partition, offset in self._skips.items() if partition not in lost}
+        self._left = [message for message in self._left if (message.topic(), message.partition()) not in lost]
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         failed = error or next((each.error for each in partitions if each.error), None)
@@ -325,9 +325,11 @@ class KafkaReader:
 
     def _on_statistics(self, text: str) -> None:
         with self._lock:
-            ours = set(self._holdings.parts)
+            ours = set(self._holdings.partitions)
         for name, topic in msgspec.json.decode(text, type=_Statistics).topics.items():
-            lags = [part.consumer_lag for number, part in topic.partitions.items() if (name, int(number)) in ours]
+            lags = [
+                partition.consumer_lag for number, partition in topic.partitions.items() if (name, int(number)) in ours
+            ]
             observe.BUS_LAG.labels(name).set(sum(lag for lag in lags if lag > 0))
 
     def _call(self, what: Any) -> None:
@@ -344,5 +346,5 @@ def _read(message: Message) -> BusMessage:
     return BusMessage(topic, partition, offset, message.key(), message.value() or b"", at_ms)
 
 
-def _parts(partitions: list[TopicPartition]) -> list[BusPart]:
+def _ours(partitions: list[TopicPartition]) -> list[BusPartition]:
     return [(each.topic, each.partition) for each in partitions]

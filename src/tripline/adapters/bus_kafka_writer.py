@@ -25,7 +25,7 @@ LINGER_MS: Final = 5
 QUEUED_KIB: Final = 65_536
 """Bytes that wait to be written; more are refused."""
 MESSAGE_BYTES: Final = 2**23
-"""Longest message that is tried; brokers have a limit of their own, 1 MiB unless they are told otherwise."""
+"""Longest message we try to send; brokers have a limit of their own, 1 MiB by default."""
 CROWDED: Final = 0.8
 _REFUSED: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.INVALID_MSG})
 REACH_S: Final = 5.0
@@ -71,7 +71,7 @@ class KafkaWriter:
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits that who sends should stop for now."""
+        """Whether so much waits that senders should stop for now."""
         return len(self._producer) >= self._crowded_at
 
     @property
@@ -172,7 +172,7 @@ class KafkaWriter:
 
 
 class _Waiting:
-    """Somebody who waits for a number of messages."""
+    """A waiter for a number of messages."""
 
     def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
         self.all: asyncio.Future[KafkaError | None] = loop.create_future()

@@ -1,7 +1,7 @@
-"""A carrier that is not there: lifts every pause it was told of, and remembers by which request."""
+"""A simulated carrier: lifts every pause that it knows, and remembers by which request."""
 
 from tripline.ports import CarrierRefusedError, Clock
-from tripline.store import simulated_lines
+from tripline.store.lines import simulated as simulated_lines
 from tripline.store.transactions import Store, WriteTx
 
 

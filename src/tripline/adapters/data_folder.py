@@ -13,8 +13,9 @@ from typing import Final
 
 DATABASE: Final = "tripline.db"
 LOCK: Final = "serve.lock"
-_LOOKING_S: Final = 0.1
-"""Longer than a command takes that only looks whether the folder is held."""
+_LOOKING_S: Final = 5.0
+"""Longer than a command that only looks whether the folder is held keeps its shared lock, on a busy machine too."""
+_AGAIN_S: Final = 0.01
 
 
 class DataFolderError(Exception):
@@ -105,23 +106,31 @@ class Hold:
             self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise _unwritable(folder, error) from error
-        try:
-            self._take()
-        except BlockingIOError:
+        if not self._taken():
             holder = os.read(self._descriptor, 32).decode().strip()
             os.close(self._descriptor)
             raise DataFolderError(
                 f"The data folder {folder} is in use by another server (process {holder or 'unknown'})."
-            ) from None
+            )
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
-    def _take(self) -> None:
+    def _taken(self) -> bool:
+        # A shared lock beside us is a command that looks (`is_held`), and passes; an exclusive one is a server.
+        deadline = time.monotonic() + _LOOKING_S
+        while not self._locked(fcntl.LOCK_EX):
+            if not self._locked(fcntl.LOCK_SH) or time.monotonic() > deadline:
+                return False
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            time.sleep(_AGAIN_S)
+        return True
+
+    def _locked(self, how: int) -> bool:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._descriptor, how | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(_LOOKING_S)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        return True
 
     def release(self) -> None:
         """Let the next server have the folder."""

@@ -1,12 +1,13 @@
-"""Bounds on what a peer of an HTTP door may send, hold and leave unread, and who holds how much (`docs/limits.md`).
+"""Bounds on what a peer of an HTTP listener may send, hold and leave unread, and who holds how much (`docs/limits.md`).
 
 Counters and log lines only; no I/O. Not here: what a peer gets that goes beyond (`http_connection.py`,
 `http_entrance.py`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tripline import observe
 
@@ -17,12 +18,11 @@ QUIET_S: Final = 10.0
 _log = observe.logger("http")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """Bytes, numbers and times. What is counted for an address is counted over all doors of the process."""
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes, numbers and times. What is counted for an address is counted over all listeners of the process."""
 
     connections: int = 2_048
-    """Open connections of one door."""
+    """Open connections of one listener."""
     local: int = 8
     """Open connections beyond them, of peers on this machine that ask about health. None behind a proxy, which may
     be on this machine itself."""
@@ -59,7 +59,7 @@ class Bounds:
     stall_s: float = 30.0
     """How long an answer may make no progress."""
     look_s: float = 1.0
-    """How often unread answers are looked at."""
+    """How often we check unread answers."""
 
 
 class Places:

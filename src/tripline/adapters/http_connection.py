@@ -11,28 +11,27 @@ import asyncio
 import functools
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.adapters.http_outlet import Outlet
 from tripline.adapters.http_refusals import BAD_REQUEST, BUSY, GENERAL, MANY_HEADERS, NOT_HTTP, TOO_LONG, refusal
 from tripline.wire import addresses
-from tripline.wire.rest import CAME_WHOLE, KEPT_ELSEWHERE
+from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 
 CHUNK_BYTES: Final = 16
 """What a chunk may have around its bytes without being counted."""
 LOOKED_AT: Final = 64
-"""How many connections are asked at most whether they give way."""
+"""Most connections that we ask to give way."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 
-@dataclass(slots=True, kw_only=True)
-class Shared:
-    """What all connections of the HTTP doors share."""
+class Shared(msgspec.Struct, kw_only=True):
+    """What all connections of the HTTP listeners share."""
 
     bounds: Bounds
     clock: Callable[[], int]
@@ -45,9 +44,8 @@ class Shared:
     scheme: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """What a peer is told that met a bound."""
+class _Refusal(msgspec.Struct, frozen=True):
+    """The answer to a peer that met a bound."""
 
     status: int
     message: str
@@ -69,7 +67,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*args, **more)
         self._shared = shared
         self._resting = resting
-        """Connections of the door without a whole request under way, the one that was served nothing for longest
+        """Connections of the listener without a whole request under way, the one that was served nothing for longest
         first."""
         self.since = 0.0
         """When it was last served, or connected."""
@@ -296,6 +294,7 @@ class Connection(HttpToolsProtocol):
     async def _send(self, sends: list[bool], address: str, send: Any, message: Any) -> None:
         """Send, if there is room for the answer until its peer has read it; if not, 503 instead."""
         if message["type"] == "http.response.start":
+            self._outlet.begin()
             size = _length(message["headers"])
             if size > self._bounds.short_answer and not self._outlet.hold(address, size):
                 self._tell("answers", self._shared.answers, size)
@@ -394,7 +393,4 @@ class Connection(HttpToolsProtocol):
 
 
 def _length(headers: Any) -> int:
-    for name, value in headers:
-        if name == b"content-length":
-            return int(value)
-    return 0
+    return next((int(value) for name, value in headers if name == b"content-length"), 0)

@@ -1,22 +1,23 @@
-"""The entrance of an HTTP door: who may come in, counted from the first packet on, before TLS and HTTP.
+"""The entrance of an HTTP listener: who may come in, counted from the first packet on, before TLS and HTTP.
 
-At a full door, who was served nothing for longest gives way. Who comes when everybody is busy, or its own address is
-full, gets 503 where HTTP is spoken at once, and is hung up on where TLS comes first, or where too many wait for that
+At a full listener, who was served nothing for longest gives way. Who comes when everybody is busy, or its own address
+is full, gets 503 where HTTP is spoken at once, and is hung up on where TLS comes first, or where too many wait for that
 answer. Not here: what is said inside (`http_connection.py`).
 """
 
 import asyncio
 import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
+
+import msgspec
 
 from tripline import observe
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.wire import addresses
 
 LOBBY: Final = 64
-"""How many of those who are turned away may wait for their answer, at one door."""
+"""How many of those who are turned away may wait for their answer, at one listener."""
 LOBBY_S: Final = 2.0
 """How long they may take to ask."""
 
@@ -32,22 +33,21 @@ class GivesWay(Protocol):
         """Close at once."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Door:
-    """What the connections of one door share."""
+class Listener(msgspec.Struct, kw_only=True):
+    """What the connections of one listener share."""
 
     name: str
     bounds: Bounds
     causes: Causes
     of_address: Places
-    """Connections of each address, over all doors."""
+    """Connections of each address, over all listeners."""
     make: Callable[[], asyncio.Protocol]
     """Makes what is inside: HTTP, or TLS and HTTP in it."""
     turned_away: Callable[[], bytes] | None
     """The answer for whom there is no room; None: TLS comes first."""
     longest: tuple[Callable[[], GivesWay | None], ...]
     """Of each kind of connections that are not busy, the one that was served nothing for longest."""
-    open: dict["Entrance", None] = field(default_factory=dict)
+    open: dict["Entrance", None] = msgspec.field(default_factory=dict)
     lobby: int = 0
 
     def has_room(self, address: str, *, local: bool) -> bool:
@@ -75,41 +75,41 @@ def _is_local(address: str) -> bool:
 class Entrance(asyncio.Protocol):
     """The protocol of a socket; passes on what happens to the one inside."""
 
-    __slots__ = ("_address", "_counted", "_door", "_gauge", "_in_lobby", "_inner", "_timer", "_transport")
+    __slots__ = ("_address", "_counted", "_gauge", "_in_lobby", "_inner", "_listener", "_timer", "_transport")
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
         self._inner: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._address = addresses.UNKNOWN
         self._counted = False
         self._in_lobby = False
         self._timer: asyncio.TimerHandle | None = None
-        self._gauge = observe.CONNECTIONS.labels(door.name)
+        self._gauge = observe.connections_of(listener.name)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A peer connected."""
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
-        door = self._door
-        if not (door.bounds.behind_proxy or door.of_address.take(self._address)):
-            door.causes.tell("address_connections", limit=door.of_address.share, address=self._address)
-        elif not door.has_room(self._address, local=bool(peer) and _is_local(peer[0])):
-            if not door.bounds.behind_proxy:
-                door.of_address.give(self._address)
+        listener = self._listener
+        if not (listener.bounds.behind_proxy or listener.of_address.take(self._address)):
+            listener.causes.tell("address_connections", limit=listener.of_address.share, address=self._address)
+        elif not listener.has_room(self._address, local=bool(peer) and _is_local(peer[0])):
+            if not listener.bounds.behind_proxy:
+                listener.of_address.give(self._address)
         else:
             self._counted = True
-            door.open[self] = None
+            listener.open[self] = None
             self._gauge.inc()
-            self._inner = door.make()
+            self._inner = listener.make()
             self._inner.connection_made(transport)
             return
-        if door.turned_away is None or door.lobby >= LOBBY:
+        if listener.turned_away is None or listener.lobby >= LOBBY:
             self._transport.abort()
             return
         # A socket that is closed with unread bytes would take back the answer: the question comes first.
-        door.lobby += 1
+        listener.lobby += 1
         self._in_lobby = True
         self._timer = asyncio.get_running_loop().call_later(LOBBY_S, self._transport.abort)
 
@@ -117,8 +117,8 @@ class Entrance(asyncio.Protocol):
         """Bytes came."""
         if self._inner is not None:
             self._inner.data_received(data)
-        elif self._transport is not None and self._door.turned_away and not self._transport.is_closing():
-            self._transport.write(self._door.turned_away())
+        elif self._transport is not None and self._listener.turned_away and not self._transport.is_closing():
+            self._transport.write(self._listener.turned_away())
             self._transport.close()
 
     def eof_received(self) -> bool | None:
@@ -137,16 +137,16 @@ class Entrance(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed."""
-        door = self._door
+        listener = self._listener
         if self._timer is not None:
             self._timer.cancel()
         if self._in_lobby:
-            door.lobby -= 1
+            listener.lobby -= 1
         if self._counted:
-            del door.open[self]
+            del listener.open[self]
             self._gauge.dec()
-            if not door.bounds.behind_proxy:
-                door.of_address.give(self._address)
+            if not listener.bounds.behind_proxy:
+                listener.of_address.give(self._address)
         if self._inner is not None:
             self._inner.connection_lost(exc)
 

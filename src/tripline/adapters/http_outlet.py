@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from tripline.adapters.http_bounds import Bounds, Places
 
+JOINED: Final = 65_536
+"""Bytes of a body that are copied to leave in one piece with their head."""
 MAKES_ROOM_S: Final = 1.0
 """Who took something within this time is left alone."""
 _INT: Final = struct.Struct("i")
@@ -26,7 +28,9 @@ class Outlet(asyncio.Transport):
     __slots__ = (
         "_answers",
         "_closing",
+        "_head",
         "_held",
+        "_is_head",
         "_key",
         "_now",
         "_socket",
@@ -52,6 +56,10 @@ class Outlet(asyncio.Transport):
         self._held: list[tuple[str, int]] = []
         self._key = 0
         self._closing = False
+        self._is_head = False
+        """Whether what is written next is the head of an answer."""
+        self._head: bytes | bytearray | memoryview = b""
+        """The head of an answer, until its body begins: both leave in one piece."""
         self._now = now
         self.since = 0.0
         """When the peer last took something of what is unsent."""
@@ -95,10 +103,23 @@ class Outlet(asyncio.Transport):
         self._closing = False
         self.drained()
 
+    def begin(self) -> None:
+        """An answer begins: the next that is written is its head, and waits for what follows it."""
+        self._is_head = True
+
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Send."""
         if not data or self._closing:
             return
+        if self._is_head:
+            self._is_head, self._head = False, data
+            return
+        if self._head:
+            head, self._head = self._head, b""
+            if len(data) <= JOINED:
+                data = b"".join((head, data))
+            else:
+                self._transport.write(head)
         self._transport.write(data)
         if not self._transport.get_write_buffer_size():
             return
@@ -109,11 +130,13 @@ class Outlet(asyncio.Transport):
 
     def sent(self) -> None:
         """An answer was written to its end."""
+        self._flush()
         if self._held and not self._transport.get_write_buffer_size():
             self.drained()
 
     def close(self) -> None:
         """Close once everything is sent."""
+        self._flush()
         self._closing = True
         if self._transport.get_write_buffer_size():
             self._transport.set_write_buffer_limits(high=0, low=0)  # so that we hear when all is sent
@@ -145,6 +168,12 @@ class Outlet(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """What the socket's transport knows."""
         return self._transport.get_extra_info(name, default)
+
+    def _flush(self) -> None:
+        """Send a head that nothing followed."""
+        if self._head:
+            head, self._head = self._head, b""
+            self.write(head)
 
     def _release(self) -> None:
         for address, size in self._held:

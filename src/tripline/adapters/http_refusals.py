@@ -1,13 +1,13 @@
-"""How an HTTP door answers what never reaches the application."""
+"""Answers to requests that never reach the application."""
 
 from typing import Final
 
 import msgspec
 
-from tripline.wire.rest import ErrorBody
+from tripline.wire.rest.base import ErrorBody
 
 BAD_REQUEST: Final = 31
-"""errorCode of what is no HTTP (client-surface 3.3: malformed)."""
+"""errorCode of what is no HTTP (spec/rest 3.3: malformed)."""
 GENERAL: Final = 2
 NOT_HTTP: Final = "This is no valid HTTP request; in an address all but ASCII must be percent-encoded."
 """What a person most often does wrong is a vehicle's number in the address as it is written."""

@@ -1,4 +1,4 @@
-"""HTTP doors: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
+"""HTTP listeners: uvicorn serving one application on sockets of ours, without its signal handlers and log lines.
 
 uvicorn with httptools bounds neither the bytes around a body, nor connections, nor what is left unread: one stranger
 could fill the memory or hold connections for ever. Here the parts that bound all this are put together:
@@ -18,7 +18,7 @@ import uvicorn
 from tripline.adapters import http_connection, http_refusals
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.adapters.http_connection import Connection, Shared
-from tripline.adapters.http_entrance import Door, Entrance, GivesWay
+from tripline.adapters.http_entrance import Entrance, GivesWay, Listener
 from tripline.adapters.http_outlet import Outlet
 
 DRAIN_S: Final = 5
@@ -42,7 +42,7 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        doors: Mapping[str, socket.socket],
+        listeners: Mapping[str, socket.socket],
         *,
         bounds: Bounds,
         clock: Callable[[], int],
@@ -50,11 +50,11 @@ class _Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self.servers = []
-        self._sockets = doors
+        self._sockets = listeners
         self._bounds = bounds
         self._clock = clock
         self._tls = tls
-        self._doors: list[Door] = []
+        self._listeners: list[Listener] = []
         self._unread: dict[Outlet, None] = {}
         self.opened = asyncio.Event()
 
@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the doors."""
+        """Listen on the listeners."""
         await self.lifespan.startup()
         loop, bounds = asyncio.get_running_loop(), self._bounds
         self._causes = Causes(loop.time)
@@ -83,7 +83,7 @@ class _Server(uvicorn.Server):
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
             make, longest = self._inside(shared)
-            door = Door(
+            listener = Listener(
                 name=name,
                 bounds=bounds,
                 causes=self._causes,
@@ -92,8 +92,8 @@ class _Server(uvicorn.Server):
                 longest=longest,
                 turned_away=busy,
             )
-            self._doors.append(door)
-            entrances = functools.partial(Entrance, door)
+            self._listeners.append(listener)
+            entrances = functools.partial(Entrance, listener)
             self.servers.append(await loop.create_server(entrances, sock=listening, backlog=self.config.backlog))
         self._looking = loop.call_later(bounds.look_s, self._look)
         self.started = True
@@ -103,12 +103,12 @@ class _Server(uvicorn.Server):
         """Finish what is under way, then hang up on everybody."""
         await super().shutdown(sockets)
         self._looking.cancel()
-        for door in self._doors:
-            for entrance in list(door.open):
+        for listener in self._listeners:
+            for entrance in list(listener.open):
                 entrance.abort()
 
     def _inside(self, shared: Shared) -> tuple[Make, tuple[Longest, ...]]:
-        """What makes the protocols behind the entrances of one door, and who of them may give way."""
+        """What makes the protocols behind the entrances of one listener, and who of them may give way."""
         resting: dict[Connection, None] = {}
         make: Make = functools.partial(
             Connection,
@@ -137,8 +137,8 @@ class _Server(uvicorn.Server):
         return b"".join(http_refusals.refusal(503, http_refusals.BUSY, self._clock(), code=http_refusals.GENERAL))
 
 
-class HttpDoors:
-    """The application on several sockets, by the names of their doors.
+class HttpListeners:
+    """The application on several sockets, by the names of their listeners.
 
     `run` in a task of the owner; `opened` once it serves; then `stop`.
     """
@@ -146,7 +146,7 @@ class HttpDoors:
     def __init__(
         self,
         app: Any,
-        doors: Mapping[str, socket.socket],
+        listeners: Mapping[str, socket.socket],
         *,
         tls: Shell | None,
         clock: Callable[[], int],
@@ -167,8 +167,8 @@ class HttpDoors:
             backlog=1024,
         )
         config.load()
-        self._server = _Server(config, doors, bounds=bounds, clock=clock, tls=tls)
-        self._sockets = list(doors.values())
+        self._server = _Server(config, listeners, bounds=bounds, clock=clock, tls=tls)
+        self._sockets = list(listeners.values())
 
     async def run(self) -> None:
         """Serve until `stop`; returns when requests under way are answered, at the latest after `DRAIN_S`."""

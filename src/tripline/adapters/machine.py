@@ -1,4 +1,4 @@
-"""What this process uses of its machine: disk, open files. Each may take a while: not for the event loop."""
+"""The disk space and open files of this process. Each call may take a while: not for the event loop."""
 
 import resource
 import shutil

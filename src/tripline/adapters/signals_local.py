@@ -28,6 +28,9 @@ class LocalSignals:
         """Call the listener (on the event loop, quickly) with the detail of each hint."""
         self._listeners[subject].append(listener)
 
+    async def run(self) -> None:
+        """There is nobody to carry hints to."""
+
     def _deliver(self, subject: str, detail: str) -> None:
         for listener in self._listeners[subject]:
             try:

@@ -16,10 +16,10 @@ import ipaddress
 import os
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tripline.adapters import doors
+from tripline.adapters import listeners
 
 RENEW_WITHIN: Final = datetime.timedelta(days=30)
 """A month is time enough to act when a renewal fails: `tripline doctor` complains from the middle of it."""
@@ -53,8 +53,7 @@ def _rsa() -> Key:
     return rsa.generate_private_key(65_537, RSA_BITS)
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """Names and keys of one of the two chains."""
 
     ending: str
@@ -81,8 +80,7 @@ RSA: Final = Kind("-rsa", " RSA", rsa.RSAPrivateKey, _rsa)
 KINDS: Final = (ECDSA, RSA)
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(msgspec.Struct, frozen=True):
     """An authority of ours."""
 
     certificate: x509.Certificate
@@ -202,7 +200,7 @@ def _names(host: str) -> list[x509.GeneralName]:
     wanted = dict.fromkeys(["localhost", "127.0.0.1", "::1", host, socket.gethostname()])
     names: list[x509.GeneralName] = []
     for name in wanted:
-        if name in doors.EVERY_ADDRESS:
+        if name in listeners.EVERY_ADDRESS:
             continue
         try:
             names.append(x509.IPAddress(ipaddress.ip_address(name)))

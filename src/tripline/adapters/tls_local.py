@@ -1,4 +1,4 @@
-"""Certificates of the doors, and TLS contexts made of them.
+"""Certificates of the listeners, and TLS contexts made of them.
 
 Without certificate and key of the operator's the program is its own authority (`tls_authority.py`). `ca.crt` is what a
 device or client is given to trust; it stays the same while server certificates are renewed.
@@ -8,8 +8,9 @@ Not here: when they are renewed (`tls_renewal.py`).
 
 import datetime
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tripline.adapters import tls_authority
 
@@ -18,8 +19,7 @@ class TlsError(Exception):
     """A certificate or key cannot be used; the text is the one line to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(msgspec.Struct, frozen=True):
     """Files of the server: `ca` is what clients trust (the supplied chain itself when it was not made here)."""
 
     certificate: Path
@@ -73,11 +73,10 @@ def context(material: Material) -> ssl.SSLContext:
 def client_context(ca: str) -> ssl.SSLContext:
     """A client context that trusts the system's authorities and the one in this PEM file. Raises `TlsError`."""
     client = ssl.create_default_context()
-    if ca:
-        try:
-            client.load_verify_locations(ca)
-        except (OSError, ssl.SSLError) as error:
-            raise TlsError(f"The authority {ca} cannot be read: {error}") from error
+    try:
+        client.load_verify_locations(ca)
+    except (OSError, ssl.SSLError) as error:
+        raise TlsError(f"The authority {ca} cannot be read: {error}") from error
     return client
 
 

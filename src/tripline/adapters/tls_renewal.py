@@ -43,7 +43,8 @@ class LatestContext(ssl.SSLContext):
 
 
 class ServedCertificates:
-    """The certificates that the doors show, and `context` for the doors. Raises `TlsError` when there are none."""
+    """The certificates that the listeners show, and `context` for the listeners. Raises `TlsError` when there are
+    none."""
 
     def __init__(self, find: Callable[[int], Material], *, now_ms: int) -> None:
         """`find` makes or renews the files where that is our task, given the time, and raises `TlsError`."""

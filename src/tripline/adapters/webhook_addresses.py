@@ -1,4 +1,4 @@
-"""The address guard: which addresses a customer's server may have, and the look-up of names under it (push.md 3).
+"""The address guard: which addresses a customer's server may have, and the look-up of names under it (spec/push 3).
 
 Every address that a name stands for is checked, and the one that was checked is the one that is connected to: a name
 that changes between look and connection gains nothing. Look-ups run on threads of their own, few and never waited for
@@ -10,9 +10,10 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
+
+import msgspec
 
 from tripline.adapters import address_ranges
 from tripline.ports import WebhookFailedError
@@ -22,12 +23,12 @@ FRESH_S: Final = 60.0
 STALE_S: Final = 3_600.0
 """How long it may be used when the name cannot be looked up at the moment."""
 LOOKUP_S: Final = 3.0
-"""How long a look-up is waited for."""
+"""How long to wait for a look-up."""
 LOOKUPS_MAX: Final = 32
 """Look-ups under way; the thread of one that hangs ends with it."""
 NAMES_MAX: Final = 4_096
 ADDRESSES_MAX: Final = 8
-"""Addresses of one name that are looked at; more are refused, for none may go unchecked."""
+"""Most addresses of one name that we check; a name with more is refused, for none may go unchecked."""
 
 _V4_BITS: Final = 0xFFFFFFFF
 _REFUSED_V4: Final = tuple(IPv4Network(text) for text, _, _ in address_ranges.V4)
@@ -86,8 +87,7 @@ def looked_up(host: str) -> Sequence[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(msgspec.Struct, frozen=True):
     addresses: tuple[str, ...]
     at_s: float
 

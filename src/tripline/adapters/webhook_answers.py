@@ -1,7 +1,7 @@
-"""What a customer's server answers, byte by byte: its status as soon as the status line is there, and its end.
+"""The answer of a customer's server, byte by byte: its status as soon as the status line is there, and its end.
 
-The status line alone decides (push.md 3), so it is read here; where the answer ends is left to llhttp (httptools), and
-matters only for whether the connection can carry another request. Bytes in, values out; no I/O.
+The status line alone decides (spec/push 3), so it is read here; where the answer ends is left to llhttp (httptools),
+and matters only for whether the connection can carry another request. Bytes in, values out; no I/O.
 """
 
 import re

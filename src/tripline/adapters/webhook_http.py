@@ -1,4 +1,4 @@
-"""Requests to customers' servers over HTTP/1.1: `ports.WebhookSender` (push.md 3; `docs/decisions/440`).
+"""Requests to customers' servers over HTTP/1.1: `ports.WebhookSender` (spec/push 3; `docs/decisions/440`).
 
 The status line is the answer: as soon as it is there the request is over. What the server sends behind it is read for
 a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
@@ -9,18 +9,23 @@ Not here: which addresses are allowed (`webhook_addresses.py`), what the bytes o
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import ssl
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from tripline.adapters import webhook_targets
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import Answer, GarbageError
 from tripline.adapters.webhook_targets import Target
-from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
+from tripline.adapters.webhook_trials import LostError, Trial
+from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookUnansweredError
 
 LINGER_S: Final = 1.0
 """How long the rest of an answer may take to come if the connection is to carry another request."""
@@ -38,6 +43,7 @@ _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
 _Key = tuple[bool, str, int]
+Protocol = TypeVar("Protocol", bound=asyncio.Protocol)
 
 
 class _LostError(Exception):
@@ -53,7 +59,7 @@ class HttpWebhooks:
     def __init__(self, *, timeout_s: float, guard: AddressGuard, tls: ssl.SSLContext | None = None) -> None:
         self._timeout_s = timeout_s
         self._guard = guard
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls
         self._kept = _Kept(per_target=KEPT_PER_TARGET, total=KEPT)
         self._listening = _Kept(per_target=LISTENING_PER_TARGET, total=LISTENING)
         self._open: set[_Connection] = set()
@@ -65,21 +71,17 @@ class HttpWebhooks:
         """
         target = webhook_targets.target(webhook.url)
         request = _request(target, webhook)
-        try:
+        with _told():
             return await self._asked(target, request, listening)
-        except TimeoutError:
-            raise WebhookFailedError("The connection was not made in time.") from None
-        except GarbageError:
-            raise WebhookFailedError("The answer is not HTTP.") from None
-        except _LostError:
-            raise WebhookFailedError("The connection ended before a status line.") from None
-        except ssl.SSLCertVerificationError:
-            raise WebhookFailedError("The server's certificate is not good for its name.") from None
-        except ssl.SSLError as error:
-            raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else type(error).__name__
-            raise WebhookFailedError(f"The connection failed: {reason}.") from None
+
+    async def ask(self, webhook: Webhook) -> WebhookReply:
+        """What the server answers, on a connection of its own. Raises as `post`, and takes a second more at most."""
+        target = webhook_targets.target(webhook.url)
+        request = _request(target, replace(webhook, headers=(*webhook.headers, ("Connection", "close"))))
+        with _told():
+            async with asyncio.timeout(self._timeout_s):
+                trial = await self._connected(target, Trial)
+            return await trial.reply(request, timeout_s=self._timeout_s)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -102,7 +104,7 @@ class HttpWebhooks:
                 self._kept.close(key)
                 raise
         async with asyncio.timeout(self._timeout_s):
-            connection = await self._connected(target)
+            connection = await self._connected(target, partial(self._connection, target))
         return await self._answer(connection, request, listening)
 
     async def _answer(self, connection: "_Connection", request: bytes, listening: Listening | None) -> int | None:
@@ -143,20 +145,24 @@ class HttpWebhooks:
         connection.hang_up_at(until_s)
         self._listening.put(connection)
 
-    async def _connected(self, target: Target) -> "_Connection":
+    def _connection(self, target: Target) -> "_Connection":
+        return _Connection((target.tls, target.host, target.port), self._kept, self._open)
+
+    async def _connected(self, target: Target, make: Callable[[], Protocol]) -> Protocol:
         loop = asyncio.get_running_loop()
         end_s = loop.time() + self._timeout_s
         trouble: OSError | None = None
         addresses = await self._guard.addresses(target.host)
+        tls = await self._trusted() if target.tls else None
         for address in addresses:
             try:
                 # A network that swallows what goes to one address leaves half of the time to the others.
                 async with asyncio.timeout(None if address == addresses[-1] else (end_s - loop.time()) / 2):
                     _, connection = await loop.create_connection(
-                        lambda: _Connection((target.tls, target.host, target.port), self._kept, self._open),
+                        make,
                         address,
                         target.port,
-                        ssl=self._tls if target.tls else None,
+                        ssl=tls,
                         server_hostname=target.host if target.tls else None,
                     )
             except ssl.SSLError:
@@ -168,9 +174,16 @@ class HttpWebhooks:
         assert trouble is not None
         raise trouble
 
+    async def _trusted(self) -> ssl.SSLContext:
+        """What servers' certificates are held against. To read the system's authorities takes 30 ms: it is done for the
+        first request that needs them, on a thread."""
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        return self._tls
+
 
 class _Kept:
-    """Connections that nobody waits for, within bounds: those that may carry another request, or those that listen."""
+    """Idle connections, within bounds: those that may carry another request, or those that listen."""
 
     def __init__(self, *, per_target: int, total: int) -> None:
         self._per_target = per_target
@@ -327,6 +340,26 @@ class _Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Whatever goes wrong with a request, as `WebhookFailedError`."""
+    try:
+        yield
+    except TimeoutError:
+        raise WebhookFailedError("The connection was not made in time.") from None
+    except GarbageError:
+        raise WebhookFailedError("The answer is not HTTP.") from None
+    except (_LostError, LostError):
+        raise WebhookFailedError("The connection ended before a status line.") from None
+    except ssl.SSLCertVerificationError:
+        raise WebhookFailedError("The server's certificate is not good for its name.") from None
+    except ssl.SSLError as error:
+        raise WebhookFailedError(f"TLS failed: {error.reason or 'unknown'}.") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else type(error).__name__
+        raise WebhookFailedError(f"The connection failed: {reason}.") from None
 
 
 def _request(target: Target, webhook: Webhook) -> bytes:

@@ -5,10 +5,11 @@ in it are left out, and no text of an error repeats it.
 """
 
 import ipaddress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, urlsplit
+
+import msgspec
 
 from tripline.ports import WebhookFailedError
 
@@ -27,8 +28,7 @@ _PATH: Final = "/:@!$&'()*+,;=-._~%"
 _HOST_MAX: Final = 253
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """Where a request goes."""
 
     tls: bool

@@ -1,1 +1,1 @@
-"""REST: one file a published family, and what surrounds a request."""
+"""REST: one file a published family."""

@@ -1,4 +1,4 @@
-"""Registering, changing, deleting and listing a company's administrators (client-surface 7.1).
+"""Registering, changing, deleting and listing a company's administrators (spec/rest 7.1).
 
 Not here: the administrator that a company is registered with (`companies.py`), directors and drivers (`users.py`).
 """
@@ -7,17 +7,18 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, person_bodies, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
+from tripline.api import person_bodies
 from tripline.domain import people
 from tripline.domain.access import Action
 from tripline.domain.ids import CompanyId, UserId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import administrators as service
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import rest_people
-from tripline.wire.rest import Page
+from tripline.wire.rest import people as rest_people
+from tripline.wire.rest.base import Page
 
 
 @operation(
@@ -32,7 +33,7 @@ from tripline.wire.rest import Page
 async def register(request: Call) -> ASGIApp:
     """A further administrator of the company."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id = _company_id(request)
     await rim.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
     body, registration, password_hash = await person_bodies.registration(request)
@@ -67,7 +68,7 @@ async def change(request: Call) -> ASGIApp:
     Nobody changes the e-mail address or password of the account in use here.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id, user_id = _company_id(request), _user_id(request)
     before = await rim.store.read_short(
         lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
@@ -82,6 +83,7 @@ async def change(request: Call) -> ASGIApp:
             user_id=user_id,
             named=named,
             password_hash=password_hash,
+            ids=rim.ids,
             now_ms=now_ms,
         )
     )
@@ -98,11 +100,11 @@ async def change(request: Call) -> ASGIApp:
 async def delete(request: Call) -> ASGIApp:
     """The administrator's account ends; a company keeps at least one."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id, user_id = _company_id(request), _user_id(request)
     now_ms = rim.clock()
     changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, company_id=company_id, user_id=user_id, now_ms=now_ms)
+        lambda tx: service.delete(tx, actor=actor, company_id=company_id, user_id=user_id, ids=rim.ids, now_ms=now_ms)
     )
     hints.tell(rim.signals, hints.deleted(changed))
     return answers.ok({})
@@ -119,17 +121,17 @@ async def list_administrators(request: Call) -> ASGIApp:
     """The company's administrators, by name."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = _company_id(request)
         service.admit(tx, actor=actor, company_id=company_id)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, company_id=company_id, window=window),
             record=rest_people.user_record,
             name=lambda user: user.name,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 def _company_id(request: Call) -> CompanyId:

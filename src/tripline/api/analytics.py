@@ -1,27 +1,29 @@
 """Analytics: scores and GPS events of vehicles and drivers, one trip's score, a vehicle's accumulated score.
 
-Paths carry the version of their family (interface specification, Versioning).
+Paths carry the version of their family (spec/interface, Versioning).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
+import msgspec
 from litestar.types import ASGIApp
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
-from tripline.domain.access import Action, Actor
-from tripline.services import analytics as service
-from tripline.store import analytics
-from tripline.store.analytics import By, Owner
-from tripline.store.journeys import Span
-from tripline.store.transactions import ReadTx
-from tripline.wire.rest import Id, Page, id_or_unset
-from tripline.wire.rest_analytics import AccumulatedScore, DrivingScore, GpsEvent, number
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Scope
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services.scores import reads as service
+from tripline.store.accounts.accounts import Known
+from tripline.store.lists import Span
+from tripline.store.scores import reads as score_reads
+from tripline.store.scores.reads import By, Owner, Row
+from tripline.store.transactions import Hot, ReadTx
+from tripline.wire.rest.base import Id, Page, id_or_unset
+from tripline.wire.rest.scores import AccumulatedScore, DrivingScore, GpsEvent, number
 
-R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -31,10 +33,26 @@ class _Find(Protocol[R_co]):
     def __call__(self, tx: ReadTx, /, *, actor: Actor, of: str) -> R_co: ...
 
 
-class _Read(Protocol[R_co]):
+class _Read(Protocol):
     """Reads the rows of a page."""
 
-    def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By, /) -> Sequence[R_co]: ...
+    def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By, /) -> Sequence[Row]: ...
+
+
+class _ReadWhole(Protocol):
+    """What to ask for the rows of a page."""
+
+    def __call__(
+        self, owner: Owner, owner_id: str, span: Span, by: By, /, *, known: Known, scope: Scope
+    ) -> tuple[Hot, tuple[Any, ...]]: ...
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """What pages are of."""
+
+    read: _Read
+    whole: _ReadWhole
+    record: Callable[[Row], Any]
 
 
 _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
@@ -53,7 +71,7 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
 )
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
-    return answers.ok(await _page(request, Owner.VEHICLE, analytics.scores, _score))
+    return answers.ok(await _page(request, Owner.VEHICLE, _SCORES))
 
 
 @operation(
@@ -65,7 +83,7 @@ async def vehicle_scores(request: Call) -> ASGIApp:
 )
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
-    return answers.ok(await _page(request, Owner.DRIVER, analytics.scores, _score))
+    return answers.ok(await _page(request, Owner.DRIVER, _SCORES))
 
 
 @operation(
@@ -77,7 +95,7 @@ async def driver_scores(request: Call) -> ASGIApp:
 )
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
-    return answers.ok(await _page(request, Owner.VEHICLE, analytics.events, _event))
+    return answers.ok(await _page(request, Owner.VEHICLE, _EVENTS))
 
 
 @operation(
@@ -89,7 +107,7 @@ async def vehicle_events(request: Call) -> ASGIApp:
 )
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""
-    return answers.ok(await _page(request, Owner.DRIVER, analytics.events, _event))
+    return answers.ok(await _page(request, Owner.DRIVER, _EVENTS))
 
 
 @operation(
@@ -126,44 +144,60 @@ async def trip_score(request: Call) -> ASGIApp:
 
 
 async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
-    """What belongs to the id in the path; refusals in the order of client-surface 3.3."""
+    """What belongs to the id in the path; refusals in the order of spec/rest 3.3."""
 
     def work(tx: ReadTx) -> R_co:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         return find(tx, actor=actor, of=parameters.path_id(request, name))
 
     return await rim_of(request).store.read_short(work)
 
 
-async def _page(request: Call, owner: Owner, read: _Read[R], record: Callable[[R], Any]) -> Page:
-    """The page of the owner in the path; refusals in the order of client-surface 3.3."""
+async def _page(request: Call, owner: Owner, what: _Kind) -> Page:
+    """The page of the owner in the path; refusals in the order of spec/rest 3.3."""
     name, admit = _OWNERS[owner]
 
+    def at_once(known: Known, span: Span) -> reads.Whole:
+        scope = access.scope_of(known.actor, Action.DRIVING_READ)
+        owner_id, by = parameters.path_id(request, name), _by(request)
+        return reads.Whole(*what.whole(owner, owner_id, span, by, known=known, scope=scope), _told(by))
+
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         owner_id = parameters.path_id(request, name)
         admit(tx, actor=actor, of=owner_id)
-        by_event = pages.by_event(request)
-        by = By.EVENT if by_event else By.ANALYSIS
-        return reading.by_time(
+        by = _by(request)
+        return reads.by_time(
             request,
-            lambda span: read(tx, owner, owner_id, span, by),
-            record=record,
+            lambda span: what.read(tx, owner, owner_id, span, by),
+            record=what.record,
             id_of=_first_field,
-            by=pages.BY_EVENT if by_event else UNSET,
+            by=_told(by),
         )
 
-    return await (reading.of_person if owner is Owner.DRIVER else reading.page)(request, work)
+    found = await reads.by_time_at_once(request, at_once, record=what.record, id_of=_first_field)
+    if found is not None:
+        return found
+    return await (reads.of_person if owner is Owner.DRIVER else reads.page)(request, work)
 
 
-def _first_field(row: Any) -> str:
+def _by(request: Call) -> By:
+    return By.EVENT if pages.by_event(request) else By.ANALYSIS
+
+
+def _told(by: By) -> str | UnsetType:
+    """What the link of a page has to say of it."""
+    return pages.BY_EVENT if by is By.EVENT else UNSET
+
+
+def _first_field(row: Row) -> str:
     """The id of a score or an event."""
     known: str = row[0]
     return known
 
 
-def _score(row: analytics.ScoreRow) -> DrivingScore:
-    trip_id, created_ms, vehicle_id, user_id, score, accel, de_accel, distance_m, over_speed = row
+def _score(row: Row) -> DrivingScore:
+    trip_id, created_ms, vehicle_id, user_id, score, distance_m, accel, de_accel, *counts = row
     return DrivingScore(
         Id(trip_id),
         created_ms,
@@ -173,26 +207,29 @@ def _score(row: analytics.ScoreRow) -> DrivingScore:
         accel,
         de_accel,
         number(distance_m),
-        over_speed,
+        *counts,
     )
 
 
-def _event(row: analytics.Event) -> GpsEvent:
+def _event(row: Row) -> GpsEvent:
+    event_id, created_ms, vehicle_id, trip_id, event_ms, ty, info, device_type, speed_mh, user_id, lat, lon = row
     return GpsEvent(
-        Id(row.id),
-        row.created_ms,
-        Id(row.vehicle_id),
-        Id(row.trip_id),
-        row.event_ms,
-        row.event_type,
-        row.info,
-        row.device_type,
+        Id(event_id),
+        created_ms,
+        Id(vehicle_id),
+        Id(trip_id),
+        event_ms,
+        ty,
+        info,
+        device_type,
         None,
-        number(row.speed_mh),
-        id_or_unset(row.user_id),
-        row.lat,
-        row.lon,
+        number(speed_mh),
+        id_or_unset(user_id),
+        lat,
+        lon,
     )
 
 
+_SCORES: Final = _Kind(score_reads.scores, score_reads.whole_scores, _score)
+_EVENTS: Final = _Kind(score_reads.events, score_reads.whole_events, _event)
 handlers: Final[list[Any]] = [vehicle_scores, driver_scores, vehicle_events, driver_events, vehicle_stat, trip_score]

@@ -1,6 +1,6 @@
 """Applications for a service account: sent in by anybody, reviewed by platform administrators.
 
-Follows the interface specification (Authentication 1) and client-surface 8.5.
+Follows spec/interface (Authentication 1) and spec/rest 8.5.
 """
 
 import secrets
@@ -9,17 +9,19 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline import observe
-from tripline.api import answers, guards, pages, parameters, peers, reading
-from tripline.api.operations import PageOf, Value, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import applications, people
 from tripline.domain.access import Action, Gate
+from tripline.http import answers, languages, pages, parameters, peers, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import applications as service
 from tripline.services.accounts.limits import TooManyForms
-from tripline.services.passwords import TooManyLogins
+from tripline.services.accounts.passwords import TooManyLogins
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_accounts, rest_read_only, rest_reading
-from tripline.wire.rest import Page
+from tripline.wire.rest import accounts as rest_accounts
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest.base import Page
 
 _STATE: Final = Value(
     name="state", type=str, meaning="SUBMITTED, APPROVED or REJECTED; all when absent", example="SUBMITTED"
@@ -43,12 +45,13 @@ async def submit(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     body = await parameters.json_object(request)
-    sent = rest_reading.read(body, rest_accounts.ApplicationRequest)
+    sent = rest_bodies.read(body, rest_accounts.ApplicationRequest)
     rest_read_only.not_registered(body, rest_accounts.ApplicationRequest, rest_accounts.ApplicationRecord)
     form = applications.form(**rest_accounts.said(sent))
+    language = languages.asked_of(request)
     now_ms = rim.clock()
     rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
-    await rim.store.write(lambda tx: service.submit(tx, form=form, ids=rim.ids, now_ms=now_ms))
+    await rim.store.write(lambda tx: service.submit(tx, form=form, language=language, ids=rim.ids, now_ms=now_ms))
     return answers.ok({})
 
 
@@ -63,16 +66,16 @@ async def list_all(request: Call) -> ASGIApp:
     """Applications by the time they were sent in."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         state = applications.state_named(parameters.query_text(request.query_params, "state"))
-        return reading.by_time(
+        return reads.by_time(
             request,
             lambda span: service.listed(tx, actor=actor, state=state, span=span),
             record=rest_accounts.application_record,
             id_of=lambda application: application.id,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 @operation(
@@ -83,7 +86,7 @@ async def list_all(request: Call) -> ASGIApp:
 )
 async def read(request: Call) -> ASGIApp:
     """One application."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
     return answers.ok(rest_accounts.application_record(found))
@@ -99,14 +102,19 @@ async def read(request: Call) -> ASGIApp:
 async def approve(request: Call) -> ASGIApp:
     """Grant the service account; a mail with a link to set its password goes to the applicant."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
     # A hash like any other: a log-in before the password is set takes as long as one with a wrong password.
     nobodys = await rim.passwords.hash(secrets.token_urlsafe(32))
     now_ms = rim.clock()
     found = await rim.store.write(
         lambda tx: service.approve(
-            tx, actor=actor, application_id=wanted, password_hash=nobodys, ids=rim.ids, now_ms=now_ms
+            tx,
+            actor=actor,
+            application_id=wanted,
+            password_hash=nobodys,
+            ids=rim.ids,
+            now_ms=now_ms,
         )
     )
     rim.signals.notify(observe.SIGNAL_MAIL_DUE)
@@ -125,14 +133,21 @@ async def approve(request: Call) -> ASGIApp:
 async def reject(request: Call) -> ASGIApp:
     """Refuse the service account; a mail with the reason goes to the applicant."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     wanted = parameters.path_id(request, "applicationId")
     await rim.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
-    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.Rejection)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.Rejection)
     reason = applications.prose("reason", sent.reason)
     now_ms = rim.clock()
     found = await rim.store.write(
-        lambda tx: service.reject(tx, actor=actor, application_id=wanted, reason=reason, ids=rim.ids, now_ms=now_ms)
+        lambda tx: service.reject(
+            tx,
+            actor=actor,
+            application_id=wanted,
+            reason=reason,
+            ids=rim.ids,
+            now_ms=now_ms,
+        )
     )
     rim.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok(rest_accounts.application_record(found))

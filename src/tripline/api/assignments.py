@@ -1,20 +1,20 @@
-"""Setting and unsetting a vehicle's managing director and its driver (client-surface 7.3)."""
+"""Setting and unsetting a vehicle's managing director and its driver (spec/rest 7.3)."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters
-from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import vehicles
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
+from tripline.http import answers, parameters, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import assignments as service
-from tripline.wire import rest_vehicles
+from tripline.wire.rest import vehicles as rest_vehicles
 
 _Directed: TypeAlias = Callable[..., Vehicle]
 _Driven: TypeAlias = Callable[..., tuple[Vehicle, list[SensorId]]]
@@ -74,23 +74,26 @@ async def unset_driver(request: Call) -> ASGIApp:
 
 async def _directed(request: Call, work: _Directed) -> ASGIApp:
     """The vehicle after its managing director changed."""
-    actor = await guards.permitted(request)
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     director_id = UserId(parameters.path_id(request, "directorId"))
-    vehicle = await rim_of(request).store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id)
+    now_ms = rim.clock()
+    vehicle = await rim.store.write(
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, director_id=director_id, ids=rim.ids, now_ms=now_ms)
     )
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 
 async def _driven(request: Call, work: _Driven) -> ASGIApp:
-    """The vehicle after its driver changed; the pipeline is told."""
+    """The vehicle after its driver changed. Hints at the change, for the pipeline."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     driver_id = UserId(parameters.path_id(request, "driverId"))
+    now_ms = rim.clock()
     vehicle, sensors = await rim.store.write(
-        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id)
+        lambda tx: work(tx, actor=actor, vehicle_id=vehicle_id, driver_id=driver_id, ids=rim.ids, now_ms=now_ms)
     )
     hints.tell(rim.signals, hints.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))

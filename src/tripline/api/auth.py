@@ -1,4 +1,4 @@
-"""Log-in, refresh, and who am I (client-surface 1 and 2).
+"""Log-in, refresh, and who am I (spec/rest 1 and 2).
 
 The body is JSON whatever its Content-Type: a client in use sends it as a form, with `! ' ( ) *` percent-encoded inside
 the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a password
@@ -11,17 +11,17 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters, peers
-from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
+from tripline.http import answers, parameters, peers, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login
+from tripline.services.accounts.passwords import TooManyLogins
+from tripline.services.accounts.tokens import Pair, TokenExpired, TokenUnreadable
 from tripline.services.fleet import people
-from tripline.services.passwords import TooManyLogins
-from tripline.services.tokens import Pair, TokenExpired, TokenUnreadable
-from tripline.wire import rest_people
-from tripline.wire.rest_accounts import Login, Refresh, TokenPair
+from tripline.wire.rest import people as rest_people
+from tripline.wire.rest.accounts import Login, Refresh, TokenPair
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_ESCAPES: Final = {b"%21": b"!", b"%27": b"'", b"%28": b"(", b"%29": b")", b"%2A": b"*", b"%2a": b"*"}
@@ -78,7 +78,7 @@ async def refresh(request: Call) -> ASGIApp:
 async def me(request: Call) -> ASGIApp:
     """The caller's own record."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     return answers.ok(rest_people.user_record(await rim.store.read_short(lambda tx: people.own(tx, actor=actor))))
 
 
@@ -104,7 +104,7 @@ def _text(body: dict[str, Any], name: str) -> str:
     if value is None or value == "":
         raise BadParameter.missing(name)
     if not isinstance(value, str):
-        raise BadParameter(f"Parameter '{name}' must be a string.")
+        raise BadParameter("text", field=name)
     return value
 
 

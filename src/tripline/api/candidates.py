@@ -1,19 +1,21 @@
-"""To whom a company may delegate vehicles: registering, removing and listing candidates (client-surface 7.6)."""
+"""Delegation candidates: registering, removing and listing them (spec/rest 7.6)."""
 
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, Value, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import candidates as service
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import rest_read_only, rest_reading, rest_relations
-from tripline.wire.rest import Page
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import delegations as rest_delegations
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest.base import Page
 
 DELEGATED: Final = Value(
     name="delegated",
@@ -27,9 +29,9 @@ DELEGATED: Final = Value(
     "POST",
     "/api/tre/v1/company/{companyId}/relation/company",
     access=Action.CANDIDATE_MANAGE,
-    request=rest_relations.CandidateRequest,
+    request=rest_delegations.CandidateRequest,
     required=("toCompanyId",),
-    answer=rest_relations.RelationRecord,
+    answer=rest_delegations.RelationRecord,
     refuses=(delegations.OwnCompany, delegations.OtherServiceType, delegations.AlreadyRegistered),
 )
 async def register(request: Call) -> ASGIApp:
@@ -37,22 +39,22 @@ async def register(request: Call) -> ASGIApp:
     rim = rim_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, CompanyId]:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         service.require(tx, actor=actor, company_id=company_id)
         return actor, company_id
 
     actor, company_id = await rim.store.read_short(admitted)
     body = await parameters.json_object(request)
-    sent = rest_reading.read(body, rest_relations.CandidateRequest)
-    to_company_id = CompanyId(rest_relations.id_of(sent.to_company_id, "toCompanyId"))
+    sent = rest_bodies.read(body, rest_delegations.CandidateRequest)
+    to_company_id = CompanyId(rest_delegations.id_of(sent.to_company_id, "toCompanyId"))
     now_ms = rim.clock()
 
-    def work(tx: WriteTx) -> rest_relations.RelationRecord:
+    def work(tx: WriteTx) -> rest_delegations.RelationRecord:
         new = service.register(
             tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
         )
-        return rest_read_only.registered(body, rest_relations.CandidateRequest, rest_relations.relation_record(new))
+        return rest_read_only.registered(body, rest_delegations.CandidateRequest, rest_delegations.relation_record(new))
 
     return answers.ok(await rim.store.write(work))
 
@@ -66,11 +68,15 @@ async def register(request: Call) -> ASGIApp:
 )
 async def remove(request: Call) -> ASGIApp:
     """Remove a candidate. Refused while it holds vehicles of the company: they are to be taken back first."""
-    actor = await guards.permitted(request)
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
-    await rim_of(request).store.write(
-        lambda tx: service.remove(tx, actor=actor, company_id=company_id, to_company_id=to_company_id)
+    now_ms = rim.clock()
+    await rim.store.write(
+        lambda tx: service.remove(
+            tx, actor=actor, company_id=company_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+        )
     )
     return answers.ok({})
 
@@ -79,27 +85,27 @@ async def remove(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/relation/companies",
     access=Action.CANDIDATE_READ,
-    answer=PageOf(record=rest_relations.RelationRecord, timed=False),
+    answer=PageOf(record=rest_delegations.RelationRecord, timed=False),
     query=(*pages.TEXT_PAGE, DELEGATED),
 )
 async def list_companies(request: Call) -> ASGIApp:
     """The company's candidates, or its delegated companies, by name."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         service.require_reader(tx, actor=actor, company_id=company_id)
         delegated = bool(parameters.query_flag(request.query_params, "delegated"))
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.of_company(
                 tx, actor=actor, company_id=company_id, delegated=delegated, window=window
             ),
-            record=rest_relations.relation_record,
+            record=rest_delegations.relation_record,
             name=lambda relation: relation.to_company_name,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 handlers: Final[list[Any]] = [register, remove, list_companies]

@@ -1,28 +1,24 @@
-"""Carrier lines: what the carrier says became of them, and lifting the pause of one (client-surface 11)."""
+"""Carrier lines: what the carrier says became of them, and lifting the pause of one (spec/rest 11)."""
 
 from typing import Any, Final
 
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, errors, guards, parameters
-from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import access, line_actions, lines, sensors
 from tripline.domain.access import Action
 from tripline.domain.line_actions import Outcome
-from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.http import answers, errors, languages, parameters, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.services import hints
-from tripline.services.carrier.actions import Submitted
-from tripline.wire import rest_lines, rest_reading, rest_sensors
-
-_REFUSALS: Final[dict[Kind, type[Refusal]]] = {
-    Kind.BAD_PARAMETER: BadParameter,
-    Kind.NOT_FOUND: NotFound,
-    Kind.INVALID_ARGUMENTS: lines.WrongState,
-    Kind.CONFLICT: lines.LineBusy,
-}
-"""What stands for a refusal of each kind, which may have been given long ago."""
+from tripline.services.lines.actions import Submitted
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import lines as rest_lines
+from tripline.wire.rest import sensors as rest_sensors
 
 
 @operation(
@@ -50,13 +46,15 @@ async def act(request: Call) -> ASGIApp:
     action again.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     sent = [_submitted(each) for each in rest_lines.submitted(body)]
     outcomes = await rim.carrier_actions.perform(actor=actor, submitted=sent)
-    if "actions" not in body:
-        _raise_refused(outcomes[0])
-    return answers.ok(rest_lines.ActionOutcomes(outcomes=[rest_lines.outcome(each, _code(each)) for each in outcomes]))
+    if "actions" not in body and outcomes[0].refused is not None:
+        raise outcomes[0].refused
+    language = languages.asked_of(request)
+    records = [_record(each, language) for each in outcomes]
+    return answers.ok(rest_lines.ActionOutcomes(outcomes=records), language=language)
 
 
 @operation(
@@ -75,9 +73,9 @@ async def unpause(request: Call) -> ASGIApp:
     When the carrier cannot be reached (503) it is not known whether the pause was lifted; ask again, it happens once.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     access.company_of(actor)
-    sent = rest_reading.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
     if not sent.mdn:
         raise BadParameter.missing("mdn")
     device = await rim.unpauser.unpause(actor=actor, mdn=sent.mdn)
@@ -90,7 +88,7 @@ def _submitted(action: dict[str, Any]) -> Submitted:
     action_id = line_actions.action_id(action.get("actionId"))
     said: line_actions.LineAction | Refusal
     try:
-        values = msgspec.structs.asdict(rest_reading.read(action, rest_lines.CarrierAction))
+        values = msgspec.structs.asdict(rest_bodies.read(action, rest_lines.CarrierAction))
         del values["action_id"]
         said = line_actions.action(**values)
     except BadParameter as refusal:
@@ -98,13 +96,11 @@ def _submitted(action: dict[str, Any]) -> Submitted:
     return Submitted(action_id, rest_lines.digest(action), said)
 
 
-def _raise_refused(outcome: Outcome) -> None:
-    if outcome.refused is not None:
-        raise _REFUSALS[outcome.refused](outcome.message)
-
-
-def _code(outcome: Outcome) -> int | None:
-    return None if outcome.refused is None else errors.ANSWERS[outcome.refused][1]
+def _record(done: Outcome, language: Language) -> rest_lines.ActionOutcome:
+    if done.refused is None:
+        return rest_lines.outcome(done, None, None)
+    code = errors.ANSWERS[done.refused.kind][1]
+    return rest_lines.outcome(done, code, catalogue.sentence(done.refused, language))
 
 
 handlers: Final[list[Any]] = [act, unpause]

@@ -1,6 +1,6 @@
-"""Registering, reading, changing, deleting and listing companies, and the vehicles one owns (client-surface 7.1).
+"""Registering, reading, changing, deleting and listing companies, and the vehicles one owns (spec/rest 7.1).
 
-Not here: a company's administrators (`administrators.py`), what it lends and is lent (`loans.py`).
+Not here: a company's administrators (`administrators.py`), what it delegates and is delegated (`delegations.py`).
 """
 
 from collections.abc import Container
@@ -9,21 +9,24 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, Value, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import companies, people
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
+from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
+from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
-from tripline.services.settling import PIPELINES
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import rest_companies, rest_read_only, rest_reading, rest_vehicles
-from tripline.wire.rest import Count, Page
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import companies as rest_companies
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest import vehicles as rest_vehicles
+from tripline.wire.rest.base import Count, Page
 
 SERVICE_TYPE: Final = Value(
     name="serviceType",
@@ -45,16 +48,23 @@ SERVICE_TYPE: Final = Value(
 async def register(request: Call) -> ASGIApp:
     """An operator, for a granted account or platform administrator; a partner, for a company's administrator."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     body = await parameters.json_object(request)
-    sent = rest_reading.read(body, rest_companies.CompanyRequest)
+    sent = rest_bodies.read(body, rest_companies.CompanyRequest)
     registration = companies.registration(**rest_companies.said(msgspec.structs.asdict(sent)))
     password_hash = await rim.passwords.hash(registration.pic_passwd)
     now_ms = rim.clock()
+    session_id = authentication.session_of(request)
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
         new = service.register(
-            tx, actor=actor, registration=registration, password_hash=password_hash, ids=rim.ids, now_ms=now_ms
+            tx,
+            actor=actor,
+            session_id=session_id,
+            registration=registration,
+            password_hash=password_hash,
+            ids=rim.ids,
+            now_ms=now_ms,
         )
         record = rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
         return rest_read_only.registered(body, rest_companies.CompanyRequest, record)
@@ -73,7 +83,7 @@ async def read_mine(request: Call) -> ASGIApp:
     """The caller's company, with the prefix of its device tokens."""
 
     def work(tx: ReadTx) -> rest_companies.CompanyRecord:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         return _record(service.mine(tx, actor=actor), actor, with_prefix=True)
 
     return answers.ok(await rim_of(request).store.read_short(work))
@@ -82,7 +92,7 @@ async def read_mine(request: Call) -> ASGIApp:
 @operation("GET", "/api/tre/v1/company/{companyId}", access=Action.COMPANY_READ, answer=rest_companies.CompanyRecord)
 async def read(request: Call) -> ASGIApp:
     """A company; administrators see the prefix of its device tokens too, and addresses with user and password."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, company_id=company_id))
     return answers.ok(_record(found, actor))
@@ -98,7 +108,7 @@ async def read(request: Call) -> ASGIApp:
 )
 async def change(request: Call) -> ASGIApp:
     """The company after a change of the fields in the body; its service type stays, and no account changes."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     await _admit_to_change(request, actor, company_id)
     return await _change(request, actor, company_id, await parameters.json_object(request))
@@ -114,7 +124,7 @@ async def change(request: Call) -> ASGIApp:
 )
 async def change_named(request: Call) -> ASGIApp:
     """As with the company's id in the path; here it is in the body."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     company_id = CompanyId(parameters.uuid_of(rest_companies.named_id(body), "id"))
     await _admit_to_change(request, actor, company_id)
@@ -122,18 +132,18 @@ async def change_named(request: Call) -> ASGIApp:
 
 
 async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -> None:
-    """Ownership is checked before the body (client-surface 3.3); the change itself asks again."""
+    """Ownership is checked before the body (spec/rest 3.3); the change itself asks again."""
     store = rim_of(request).store
     await store.read_short(lambda tx: service.find_to_change(tx, actor=actor, company_id=company_id))
 
 
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:
     rim = rim_of(request)
-    named = rest_companies.said(rest_reading.read_partial(body, rest_companies.CompanyRequest))
+    named = rest_companies.said(rest_bodies.read_partial(body, rest_companies.CompanyRequest))
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_companies.CompanyRecord:
-        changed = service.change(tx, actor=actor, company_id=company_id, named=named, now_ms=now_ms)
+        changed = service.change(tx, actor=actor, company_id=company_id, named=named, ids=rim.ids, now_ms=now_ms)
         return rest_read_only.changed(body, rest_companies.CompanyRequest, _record(changed, actor, sent=body))
 
     record = await rim.store.write(work)
@@ -150,15 +160,17 @@ async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict
     refuses=(companies.InUse,),
 )
 async def delete(request: Call) -> ASGIApp:
-    """The company ends with its people, candidates and loans; not while it owns vehicles or sensors or has partners.
+    """Delete the company with its people, candidates and delegations; not while it has vehicles, sensors or partners.
 
     What its people drove stays with the vehicles, without a driver.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     now_ms = rim.clock()
-    changed = await rim.store.write(lambda tx: service.delete(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    changed = await rim.store.write(
+        lambda tx: service.delete(tx, actor=actor, company_id=company_id, ids=rim.ids, now_ms=now_ms)
+    )
     hints.tell(rim.signals, (*hints.deleted(changed), *hints.company_changed(company_id)))
     return answers.ok({})
 
@@ -175,14 +187,14 @@ async def list_companies(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor, service_type = _asked(tx, request)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, service_type=service_type, window=window),
             record=lambda company: _record(company, actor),
             name=lambda company: company.name,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 @operation(
@@ -213,22 +225,22 @@ async def list_vehicles(request: Call) -> ASGIApp:
     """The vehicles that the company owns, by number."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = CompanyId(parameters.path_id(request, "companyId"))
         service.require(tx, actor=actor, company_id=company_id)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: vehicles.owned_by(tx, actor=actor, company_id=company_id, window=window),
             record=rest_vehicles.vehicle_record,
             name=lambda vehicle: vehicle.vehicle_no,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:
     """Who asks, and for which service type, within whose reach it is. Raises `Forbidden`."""
-    actor = guards.permitted_in(tx, request)
+    actor = permission.permitted_in(tx, request)
     service_type = parameters.query_text(request.query_params, "serviceType")
     service.admit_to_service_type(tx, actor=actor, service_type=service_type)
     return actor, service_type

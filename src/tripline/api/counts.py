@@ -1,19 +1,19 @@
-"""What is counted of vehicles and of sensors: what a company owns, or what the caller sees of the service type.
+"""Numbers of vehicles and sensors: those of a company, or those the caller sees in the service type.
 
-Follows client-surface 7.3 and 7.4. `companyId` is the narrower one: it decides when both are sent.
+Follows spec/rest 7.3 and 7.4. `companyId` is the narrower one: it decides when both are sent.
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from tripline.api import guards, pages, parameters
-from tripline.api.operations import Value
-from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId
+from tripline.http import pages, parameters, permission
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import companies
 from tripline.store.transactions import ReadTx
-from tripline.wire.rest import Count
+from tripline.wire.rest.base import Count
 
 OF_WHOM: Final = (
     Value(
@@ -39,7 +39,7 @@ async def of_whom_asked(
     """
 
     def work(tx: ReadTx) -> int:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         query = request.query_params
         service_type = parameters.query_text(query, "serviceType")
         if service_type is not None and parameters.query_text(query, "companyId") is None:

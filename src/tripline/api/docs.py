@@ -1,22 +1,20 @@
 """The documentation, served by the program itself: the OpenAPI and AsyncAPI documents, and a page to read the first.
 
 The page works without any other network: the viewer is part of the package (`viewer/`), and the page's policy forbids
-every other address. Not here: how the documents are made (`openapi.py`, `asyncapi.py`).
+every other address. Not here: how the documents are made (`api/documents/openapi.py`, `api/documents/asyncapi.py`).
 """
 
-import hashlib
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from litestar.exceptions import NotFoundException
 from litestar.response import Response
 
-from tripline.api import asyncapi
-from tripline.api.openapi import Document
-from tripline.api.operations import JSON, Value, operation
-from tripline.api.rim import Call
+from tripline.api.documents import asyncapi
+from tripline.api.documents.openapi import Document
 from tripline.domain.access import Gate
+from tripline.http import static_files
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call
 
 FILES: Final = {
     "page.css": "text/css",
@@ -30,11 +28,6 @@ POLICY: Final = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The viewer sets styles in its elements; scripts come from files alone."""
-_HEADERS: Final = {
-    # The answer may be kept, but is asked for again: it changes with the program's version.
-    "cache-control": "no-cache",
-    "referrer-policy": "no-referrer",
-}
 _FILE: Final = Value(name="file", type=str, meaning="name of a file of the page", example="page.js", required=True)
 
 
@@ -45,7 +38,7 @@ async def read_document(request: Call) -> Response[bytes]:
     The answer has an `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
     document: Document = request.app.state.document
-    return _answer(request, document.content, document.etag, f"{JSON};charset=UTF-8")
+    return static_files.answer(request, document.file)
 
 
 @operation("GET", "/api/asyncapi.json", access=Gate.ANYONE, answer=bytes, also={304: None})
@@ -54,15 +47,13 @@ async def read_channels(request: Call) -> Response[bytes]:
 
     The answer has an `ETag`; a request with the same `If-None-Match` is answered 304 without a body.
     """
-    content, etag = asyncapi.published()
-    return _answer(request, content, etag, f"{JSON};charset=UTF-8")
+    return static_files.answer(request, asyncapi.published())
 
 
 @operation("GET", "/api/docs", access=Gate.ANYONE, answer=bytes, answer_type="text/html", also={304: None})
 async def read_page(request: Call) -> Response[bytes]:
     """This documentation as a page to read, which needs no other server."""
-    content, etag = _file("page.html")
-    return _answer(request, content, etag, "text/html")
+    return static_files.answer(request, _of_viewer("page.html", "text/html"), policy=POLICY)
 
 
 @operation(
@@ -79,24 +70,11 @@ async def read_file(request: Call) -> Response[bytes]:
     name = request.path_params["file"]
     if name not in FILES:
         raise NotFoundException
-    content, etag = _file(name)
-    return _answer(request, content, etag, FILES[name])
+    return static_files.answer(request, _of_viewer(name, FILES[name]))
 
 
-@cache
-def _file(name: str) -> tuple[bytes, str]:
-    """A file of the viewer and its ETag."""
-    content = resources.files("tripline.api").joinpath("viewer", name).read_bytes()
-    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-
-
-def _answer(request: Call, content: bytes, etag: str, kind: str) -> Response[bytes]:
-    headers = {**_HEADERS, "etag": etag}
-    if kind.startswith("text/html"):
-        headers["content-security-policy"] = POLICY
-    if etag in request.headers.get("if-none-match", ""):
-        return Response(b"", status_code=304, headers=headers, media_type=kind)
-    return Response(content, headers=headers, media_type=kind)
+def _of_viewer(name: str, media_type: str) -> static_files.File:
+    return static_files.of_package("tripline.api", f"viewer/{name}", media_type)
 
 
 handlers: Final[list[Any]] = [read_document, read_channels, read_page, read_file]

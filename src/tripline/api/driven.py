@@ -1,4 +1,4 @@
-"""The trips that a director or driver drove, and the latest of them (client-surface 7.2).
+"""The trips that a director or driver drove, and the latest of them (spec/rest 7.2).
 
 Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`analytics.py`).
 """
@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
 from tripline.api.users import ID_IN_PATH
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
-from tripline.domain.journeys import StoredTrip
 from tripline.domain.refusals import NotFound
+from tripline.domain.stored_trips import StoredTrip
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people
-from tripline.store import journeys
-from tripline.store.journeys import Span
+from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_trips
-from tripline.wire.rest import Page
+from tripline.store.trips import trips
+from tripline.wire.rest import trips as rest_trips
+from tripline.wire.rest.base import Page
 
 
 @operation(
@@ -69,31 +69,31 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         user_id = _admitted(tx, request, role)
-        return reading.by_time(
+        return reads.by_time(
             request,
-            lambda span: journeys.trips_of_person(tx, user_id, span),
+            lambda span: trips.trips_of_person(tx, user_id, span),
             record=lambda trip: rest_trips.trip_record(trip, zone),
             id_of=lambda trip: trip.id,
             weight=lambda trip: len(trip.payload or b""),
         )
 
-    return answers.ok(await reading.of_person(request, work))
+    return answers.ok(await reads.of_person(request, work))
 
 
 async def _read_latest(request: Call, role: Authority) -> ASGIApp:
     def work(tx: ReadTx) -> StoredTrip:
-        found = journeys.trips_of_person(tx, _admitted(tx, request, role), Span(limit=1))
+        found = trips.trips_of_person(tx, _admitted(tx, request, role), Span(limit=1))
         if not found:
-            raise NotFound(f"The {role.lower()} has no trip yet.")
+            raise NotFound("trip_of_person", thing=people.THINGS[role])
         return found[0]
 
-    found = await reading.of_person(request, work)
+    found = await reads.of_person(request, work)
     return answers.ok(rest_trips.trip_record(found, rim_of(request).time_zone))
 
 
 def _admitted(tx: ReadTx, request: Call, role: Authority) -> UserId:
     """The person in the path, whose driving the caller may read. Raises `NotFound`, `Forbidden`."""
-    actor = guards.permitted_in(tx, request)
+    actor = permission.permitted_in(tx, request)
     user_id = UserId(parameters.path_id(request, ID_IN_PATH[role]))
     people.find(tx, actor=actor, action=Action.DRIVING_READ, role=role, user_id=user_id)
     return user_id

@@ -13,20 +13,22 @@ from litestar.exceptions import NotFoundException
 from litestar.response import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from tripline.api.operations import operation
-from tripline.api.rim import Call, vitals_of
 from tripline.domain.access import Gate
-from tripline.wire.rest import Health, HealthCheck, Readiness
+from tripline.http.operations import operation
+from tripline.http.rim import Call, vitals_of
+from tripline.wire.rest.base import Health, HealthCheck, Readiness
 
 _FORWARDED: Final = re.compile(r"forwarded|via|x-forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip")
 """Headers by which proxies say that they stand for somebody else."""
+_FORMER: Final = {"listeners": "doors"}
+"""Checks that changed their name are told under the former one too, until the next version."""
 
 
 def _only_from_here(request: Call) -> None:
     peer = request.scope.get("client")
-    door = request.scope.get("server")
+    listener = request.scope.get("server")
     api_port = vitals_of(request).api_port
-    if api_port is not None and not (door and door[1] == api_port):
+    if api_port is not None and not (listener and listener[1] == api_port):
         raise NotFoundException
     if any(_FORWARDED.fullmatch(name) for name in request.headers) or not (peer and _is_loopback(peer[0])):
         raise NotFoundException
@@ -54,6 +56,7 @@ async def ready(request: Call) -> Response[Readiness]:
     _only_from_here(request)
     report = vitals_of(request).ready()
     checks = [HealthCheck(check.name, check.well, check.text) for check in report.checks]
+    checks += [HealthCheck(_FORMER[check.name], check.ok, check.text) for check in checks if check.name in _FORMER]
     return Response(Readiness(report.status, checks), status_code=200 if report.ready else 503)
 
 

@@ -1,19 +1,22 @@
-"""Bulk registration of vehicles and sensors from CSV files (gap H17), and sample files to start from."""
+"""Bulk registration of vehicles and sensors from CSV files (spec/gaps H17), and sample files to start from."""
 
 from typing import Any, Final
 
 from litestar.response import Response
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters, uploads
-from tripline.api.operations import Value, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import access
 from tripline.domain.access import Action
+from tripline.http import answers, languages, parameters, permission, uploads
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.services.fleet import import_kinds, imports
 from tripline.services.fleet.import_desk import ManyImports
 from tripline.services.fleet.import_kinds import ImportKind
-from tripline.wire import csv_files, rest_imports
+from tripline.wire import csv_files
+from tripline.wire.rest import imports as rest_imports
 
 CSV: Final = "text/csv"
 HOW: Final = (
@@ -82,7 +85,7 @@ async def sensors_sample(request: Call) -> Response[bytes]:
 
 async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     company_id = access.company_of(actor)
     query = request.query_params
     order = imports.Order(
@@ -99,17 +102,21 @@ async def _imported(request: Call, kind: ImportKind) -> ASGIApp:
             report = await imports.run(
                 rim.store, file, actor=actor, kind=kind, order=order, ids=rim.ids, now_ms=rim.clock()
             )
-    return answers.ok(_record(report))
+    language = languages.asked_of(request)
+    return answers.ok(_record(report, language), language=language)
 
 
 async def _sample(request: Call, kind: ImportKind) -> Response[bytes]:
-    await guards.permitted(request)
+    await permission.permitted(request)
     named = {"content-disposition": f'attachment; filename="{kind.noun}.csv"'}
     return Response(kind.sheet.sample_file(), media_type=CSV, headers=named)
 
 
-def _record(report: imports.Report) -> rest_imports.ImportReport:
-    errors = [rest_imports.BadRow(row=bad.number, field=bad.field, message=bad.message) for bad in report.errors]
+def _record(report: imports.Report, language: Language) -> rest_imports.ImportReport:
+    errors = [
+        rest_imports.BadRow(row=bad.number, field=bad.refusal.field, message=catalogue.sentence(bad.refusal, language))
+        for bad in report.errors
+    ]
     return rest_imports.ImportReport(
         rows=report.rows,
         created=report.created,

@@ -1,4 +1,4 @@
-"""Putting sensors on vehicles and taking them off (client-surface 7.4, rpc 6.2, gaps G8, G11, G12).
+"""Putting sensors on vehicles and taking them off (spec/rest 7.4, spec/rpc 6.2, spec/gaps G8, G11, G12).
 
 Not here: registering and reading sensors (`sensors.py`).
 """
@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters
-from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import rpc, sensors
 from tripline.domain.access import Action
 from tripline.domain.ids import SensorId, VehicleId
+from tripline.http import answers, authentication, parameters, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import sensors as service
-from tripline.wire import rest_rpc, rest_sensors
+from tripline.wire.rest import rpc as rest_rpc
+from tripline.wire.rest import sensors as rest_sensors
 
 
 @operation(
@@ -45,13 +46,13 @@ async def mount(request: Call) -> ASGIApp:
     that waits.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     sensor, answered = await rim.mounter.mount(actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
     if answered is None:
         return answers.ok(rest_sensors.sensor_record(sensor))
-    await guards.require_still(request)  # as for other calls: it took a while
+    await authentication.require_still(request)  # as for other calls: it took a while
     call_id, body = answered.call.id, answered.body
     return answers.ok(await answers.made(lambda: rest_rpc.mounted_record(sensor, call_id, body), of=[body]))
 
@@ -71,7 +72,7 @@ async def unmount(request: Call) -> ASGIApp:
     The path without a vehicle takes it off whichever it is on.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     named = "vehicleId" in request.path_params
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId")) if named else None

@@ -7,58 +7,45 @@ Not here: the same for programs (`passwords.py`).
 """
 
 import base64
+import functools
 import hashlib
-import html
 from http import HTTPStatus
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from litestar.response import Response
 
-from tripline.api import errors, parameters, peers
-from tripline.api.operations import Value, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import passwords
 from tripline.domain.access import Gate
-from tripline.domain.refusals import BadParameter, Refusal, TryLater
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import errors, languages, parameters, peers
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.later import Later
 from tripline.services.accounts import links, resets
 from tripline.services.accounts.links import LinkUnusable
-from tripline.services.passwords import TooManyLogins
+from tripline.services.accounts.passwords import TooManyLogins
+
+if TYPE_CHECKING:
+    import jinja2
+else:
+    jinja2 = Later("jinja2")
 
 HTML: Final = "text/html"
 FORM: Final = "application/x-www-form-urlencoded"
 _FIELDS_MAX: Final = 16
 _BODY_MAX: Final = 16_384
 """Bytes of a form: two longest passwords, every byte escaped, are under 7,000. To read a mebibyte takes 0.2 s."""
-_STYLE: Final = """
-body{font:18px/1.5 system-ui,sans-serif;margin:0;background:#f4f5f7;color:#16202c}
-main{max-width:26rem;margin:0 auto;padding:2rem 1rem}
-h1{font-size:1.5rem;line-height:1.2}
-label{display:block;margin-top:1rem;font-weight:600}
-input{box-sizing:border-box;width:100%;font:inherit;padding:.6rem;border:2px solid #52606d;border-radius:6px}
-button{margin-top:1.5rem;width:100%;font:inherit;font-weight:600;padding:.7rem;border:0;border-radius:6px;
-background:#0b5cad;color:#fff}
-input:focus,button:focus{outline:3px solid #f0a202;outline-offset:2px}
-.error{border-left:6px solid #b3261e;background:#fff;padding:.8rem 1rem}
-.hint{color:#3e4c59}
-"""
-_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_TEMPLATES: Final = Path(__file__).with_name("templates")
 _HEADERS: Final = {
-    "content-security-policy": (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
     "x-frame-options": "DENY",
     "x-robots-tag": "noindex",
 }
-
-
-class PasswordsDiffer(BadParameter):
-    """The two passwords on the form are not the same."""
-
-    code = "password.different"
 
 
 @operation(
@@ -80,8 +67,8 @@ async def show(request: Call) -> Response[bytes]:
     try:
         await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
     except LinkUnusable as refusal:
-        return _useless(refusal)
-    return _page("Choose your password", _form(token))
+        return _page(request, "page.useless", refusal=refusal)
+    return _page(request, "page.choose", token=token)
 
 
 @operation(
@@ -93,7 +80,7 @@ async def show(request: Call) -> Response[bytes]:
     answer=bytes,
     answer_type=HTML,
     also={400: bytes, 429: bytes},
-    refuses=(LinkUnusable, PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
+    refuses=(LinkUnusable, passwords.PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
 )
 async def take(request: Call) -> Response[bytes]:
     """Set the password that the form holds (`token`, `password`, `again`); the link is used up."""
@@ -105,62 +92,71 @@ async def take(request: Call) -> Response[bytes]:
         await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
         password = passwords.chosen("password", sent.get("password"))
         if password != sent.get("again"):
-            raise PasswordsDiffer("The two passwords are not the same; type the new password twice.")
+            raise passwords.PasswordsDiffer()
         attempts = peers.attempts_of(request)
         await resets.set_password(rim.store, token=token, password=password, attempts=attempts, passwords=rim.passwords)
     except LinkUnusable as refusal:
-        return _useless(refusal)
+        return _page(request, "page.useless", refusal=refusal)
     except Refusal as refusal:
-        return _page("Choose your password", _error(refusal) + _form(token), refusal)
-    return _page("Your password is set", "<p role=status>You can log in with it now. This page may be closed.</p>")
+        return _page(request, "page.choose", refusal=refusal, token=token)
+    return _page(request, "page.set")
 
 
 def _fields(body: bytes) -> dict[str, str]:
     """The fields of a form; the first of each name. Raises `BadParameter`."""
     if len(body) > _BODY_MAX:
-        raise BadParameter("The form is too long; open the link again.")
+        raise BadParameter("form_long")
     try:
         sent = parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_FIELDS_MAX)
     except ValueError as error:
-        raise BadParameter("The form cannot be read; open the link again.") from error
+        raise BadParameter("form_unreadable") from error
     return {name: values[0] for name, values in sent.items()}
 
 
-def _form(token: str) -> str:
-    return (
-        f'<form method="post" action="{links.PATH}">'
-        f'<input type="hidden" name="token" value="{html.escape(token)}">'
-        '<label for="password">New password</label>'
-        '<input id="password" name="password" type="password" autocomplete="new-password" required autofocus'
-        f' minlength="{passwords.SHORTEST}" maxlength="{passwords.LONGEST}" aria-describedby="rule">'
-        f'<p class="hint" id="rule">At least {passwords.SHORTEST} characters.</p>'
-        '<label for="again">The same password again</label>'
-        '<input id="again" name="again" type="password" autocomplete="new-password" required'
-        f' minlength="{passwords.SHORTEST}" maxlength="{passwords.LONGEST}">'
-        "<button>Set the password</button></form>"
+def _page(request: Call, title: str, *, refusal: Refusal | None = None, token: str | None = None) -> Response[bytes]:
+    """The page: what was refused, if anything; the form when there is a token to send with it."""
+    language = languages.asked_of(request)
+    template, style, policy = _made()
+    text = template.render(
+        language=language.value,
+        say=lambda name, **values: catalogue.text(name, language, **values),
+        title=title,
+        style=style,
+        error=None if refusal is None else _error(refusal, language),
+        path=links.PATH,
+        token=token,
+        shortest=passwords.SHORTEST,
+        longest=passwords.LONGEST,
     )
-
-
-def _useless(refusal: LinkUnusable) -> Response[bytes]:
-    return _page("This link does not work any more", _error(refusal), refusal)
-
-
-def _error(refusal: Refusal) -> str:
-    # Refusals name the field as programs send it; people see its label.
-    told = str(refusal).replace("Parameter 'password'", "The password")
-    return f'<p class="error" role="alert">{html.escape(told)}</p>'
-
-
-def _page(title: str, content: str, refusal: Refusal | None = None) -> Response[bytes]:
     status = HTTPStatus.OK if refusal is None else errors.ANSWERS[refusal.kind][0]
-    later = {"retry-after": str(refusal.after_s)} if isinstance(refusal, TryLater) else {}
-    text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title} - Tripline</title><style>{_STYLE}</style></head>"
-        f"<body><main><h1>{title}</h1>{content}</main></body></html>"
+    headers = {**_HEADERS, "content-security-policy": policy, **languages.headers(language)}
+    if refusal is not None:
+        headers |= errors.retry_after(refusal)
+    return Response(str(text).encode(), status_code=status, media_type=HTML, headers=headers)
+
+
+def _error(refusal: Refusal, language: Language) -> str:
+    # Refusals name the field as programs send it; people see its label.
+    label = catalogue.text("page.password", language) if refusal.field == "password" else None
+    return catalogue.sentence(refusal, language, label=label)
+
+
+@functools.cache
+def _made() -> "tuple[jinja2.Template, str, str]":
+    """The template, its style, and the policy that allows this style and nothing else."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return Response(text.encode(), status_code=status, media_type=HTML, headers={**_HEADERS, **later})
+    style = (_TEMPLATES / "set_password.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    return environment.get_template("set_password.html"), style, policy
 
 
 handlers: Final[list[Any]] = [show, take]

@@ -1,4 +1,4 @@
-"""Changing one's password, asking for a link by mail, and setting a password with it (client-surface 2).
+"""Changing one's password, asking for a link by mail, and setting a password with it (spec/rest 2).
 
 Not here: the page behind the link (`password_page.py`), log-in (`auth.py`).
 """
@@ -8,16 +8,17 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline import observe
-from tripline.api import answers, guards, parameters, peers
-from tripline.api.operations import operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
+from tripline.http import answers, languages, parameters, peers, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.accounts import login, resets
 from tripline.services.accounts.limits import TooManyForms
 from tripline.services.accounts.links import LinkUnusable
-from tripline.services.passwords import TooManyLogins
-from tripline.wire import rest_accounts, rest_reading
+from tripline.services.accounts.passwords import TooManyLogins
+from tripline.wire.rest import accounts as rest_accounts
+from tripline.wire.rest import bodies as rest_bodies
 
 
 @operation(
@@ -30,13 +31,13 @@ from tripline.wire import rest_accounts, rest_reading
     refuses=(login.WrongPassword, login.MustWait, passwords.PasswordTooShort, TooManyLogins),
 )
 async def change(request: Call) -> ASGIApp:
-    """Set the caller's own password. Every refresh token of the account ends; access tokens live on until they expire.
+    """Set the caller's own password. Every session of the account ends at once, that of this request too.
 
     A wrong current password counts like a failed log-in.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ChangePassword)
+    actor = await permission.permitted(request)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.ChangePassword)
     await login.change_password(
         rim.store,
         actor=actor,
@@ -63,12 +64,13 @@ async def ask_for_link(request: Call) -> ASGIApp:
     The answer is the same whether there is one or not.
     """
     rim = rim_of(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.ResetPassword)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.ResetPassword)
     email = fields.email("email", sent.email)
+    language = languages.asked_of(request)
     now_ms = rim.clock()
     rim.limits.count_form(peers.address_of(request), now_ms=now_ms)
     if resets.may_ask(rim.limits, email=email, now_ms=now_ms):
-        await rim.store.write(lambda tx: resets.ask(tx, email=email, ids=rim.ids, now_ms=now_ms))
+        await rim.store.write(lambda tx: resets.ask(tx, email=email, language=language, ids=rim.ids, now_ms=now_ms))
         rim.signals.notify(observe.SIGNAL_MAIL_DUE)
     return answers.ok({})
 
@@ -85,7 +87,7 @@ async def ask_for_link(request: Call) -> ASGIApp:
 async def set_with_link(request: Call) -> ASGIApp:
     """Set the password of the account that a mailed link belongs to; the link is good once, for 24 hours."""
     rim = rim_of(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_accounts.SetPassword)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.SetPassword)
     await resets.set_password(
         rim.store,
         token=fields.required("token", sent.token),

@@ -1,4 +1,4 @@
-"""What a body says of a person, an administrator as well as a director or driver, and the hash of its password.
+"""Reads a person from a body: an administrator, director or driver, with the hash of the password.
 
 The hash is made before the transaction, because it takes longer than all the rest.
 """
@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
-from tripline.api import parameters
-from tripline.api.rim import Call, rim_of
 from tripline.domain import people
 from tripline.domain.access import Actor
 from tripline.domain.people import Registration, User
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people as service
-from tripline.wire import rest_people, rest_read_only, rest_reading
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import people as rest_people
+from tripline.wire.rest import read_only as rest_read_only
 
 
 async def registration(request: Call) -> tuple[dict[str, Any], Registration, str]:
@@ -22,7 +24,7 @@ async def registration(request: Call) -> tuple[dict[str, Any], Registration, str
     Raises `BadParameter` and `TooManyLogins`.
     """
     body = await parameters.json_object(request)
-    said = people.registration(**msgspec.structs.asdict(rest_reading.read(body, rest_people.PersonRequest)))
+    said = people.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_people.PersonRequest)))
     return body, said, await rim_of(request).passwords.hash(said.password)
 
 
@@ -37,7 +39,7 @@ async def changes(request: Call, actor: Actor, before: User) -> tuple[dict[str, 
     Raises as `people.checked` of the fleet, `fields.ReadOnly`, and `TooManyLogins`.
     """
     body = await parameters.json_object(request)
-    named = rest_reading.read_partial(body, rest_people.PersonRequest)
+    named = rest_bodies.read_partial(body, rest_people.PersonRequest)
     rest_read_only.changed(body, rest_people.PersonRequest, rest_people.user_record(before))
     password = service.checked(before, actor=actor, named=named).password
     return named, None if password is None else await rim_of(request).passwords.hash(password)

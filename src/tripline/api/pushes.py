@@ -1,4 +1,4 @@
-"""Messages to a company's own server: what waits, what was given up and can be sent again, what signs them (push.md 3).
+"""Pushes to a company's server: waiting ones, those given up and sent again, and their secret (spec/push 3).
 
 Where they go and which are wanted is in the company's record (`companies.py`).
 """
@@ -7,18 +7,19 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
-from tripline.services.push import desk, signing
-from tripline.store.push_parked import Which
-from tripline.store.push_secrets import Secret
+from tripline.services.push import desk, signatures
+from tripline.store.push.parked import Which
+from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_pushes, rest_reading
-from tripline.wire.rest import Count, Page
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import pushes as rest_pushes
+from tripline.wire.rest.base import Count, Page
 
 
 @operation(
@@ -58,14 +59,14 @@ async def list_parked(request: Call) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
         actor, company_id = _asked(tx, request)
         desk.admit(tx, actor=actor, company_id=company_id)
-        return reading.by_time(
+        return reads.by_time(
             request,
             lambda span: desk.parked(tx, actor=actor, company_id=company_id, span=span),
             record=rest_pushes.parked,
             id_of=lambda parked: parked.id,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 @operation(
@@ -83,7 +84,7 @@ async def resend(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
-    sent = rest_reading.read(await parameters.json_object(request), rest_pushes.Resend)
+    sent = rest_bodies.read(await parameters.json_object(request), rest_pushes.Resend)
     sensor_id = rest_pushes.resent_sensor(sent)
     now_ms = rim.clock()
     which = Which(
@@ -133,7 +134,7 @@ async def rotate_secret(request: Call) -> ASGIApp:
 
 
 def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
-    actor = guards.permitted_in(tx, request)
+    actor = permission.permitted_in(tx, request)
     return actor, CompanyId(parameters.path_id(request, "companyId"))
 
 
@@ -151,7 +152,7 @@ async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
 def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:
     until_ms = found.former_until_ms
     return rest_pushes.PushSecret(
-        secret=signing.shown(found.secret),
+        secret=signatures.shown(found.secret),
         created_time=found.created_ms,
         former_until=until_ms if until_ms is not None and until_ms > now_ms else None,
     )

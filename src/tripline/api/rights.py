@@ -1,25 +1,28 @@
-"""Rights of directors and drivers on single vehicles: giving, reading, taking back, listing (client-surface 7.6).
+"""Rights of directors and drivers on single vehicles: giving, reading, taking back, listing (spec/rest 7.6).
 
-The director's path with the header `toCompanyId` delegates a vehicle to a company instead (G13, X2; `loans.py`).
+The director's path with the header `toCompanyId` delegates a vehicle to a company instead (G13, X2; `delegations.py`).
 """
 
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, loans, pages, parameters, reading
-from tripline.api.operations import PageOf, Value, operation
-from tripline.api.rim import Call, rim_of
+from tripline.api import delegations as company_delegations
 from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import rights as service
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import rest_read_only, rest_reading, rest_relations
-from tripline.wire.rest import Page
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import delegations as rest_delegations
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest.base import Page
 
 TO_COMPANY: Final = Value(
     name="toCompanyId",
@@ -28,37 +31,37 @@ TO_COMPANY: Final = Value(
     example="0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11",
 )
 _PERSON: Final = {UserRole.DELEGATED_DIRECTOR: "directorId", UserRole.DRIVER: "driverId"}
-_REFUSALS: Final = (delegations.NotLentThere, delegations.RightHeld)
+_REFUSALS: Final = (delegations.NotDelegatedThere, delegations.RightHeld)
 
 
 @operation(
     "POST",
     "/api/tre/v1/director/{directorId}/relation/vehicle",
     access=Action.RIGHT_GIVE_DIRECTOR,
-    request=rest_relations.VehicleChoice,
+    request=rest_delegations.VehicleChoice,
     required=("vehicleId",),
-    answer=rest_relations.RightRecord | rest_relations.LoanRecord,
+    answer=rest_delegations.RightRecord | rest_delegations.DelegationRecord,
     headers=(TO_COMPANY,),
-    refuses=(delegations.Oneself, *_REFUSALS, *loans.REFUSALS),
+    refuses=(delegations.Oneself, *_REFUSALS, *company_delegations.REFUSALS),
 )
 async def give_director(request: Call) -> ASGIApp:
     """Make a director DELEGATED_DIRECTOR of a vehicle; with the header, delegate the vehicle to a company instead."""
     named = request.headers.get("tocompanyid")
     if named is None:
         return await _give(request, UserRole.DELEGATED_DIRECTOR)
-    actor = await guards.permitted(request)
-    access.scope_of(actor, Action.VEHICLE_LEND)
+    actor = await permission.permitted(request)
+    access.scope_of(actor, Action.VEHICLE_DELEGATE)
     parameters.path_id(request, "directorId")
-    return await loans.lend_to(request, actor, CompanyId(parameters.uuid_of(named, "toCompanyId")))
+    return await company_delegations.delegate_to(request, actor, CompanyId(parameters.uuid_of(named, "toCompanyId")))
 
 
 @operation(
     "POST",
     "/api/tre/v1/driver/{driverId}/relation/vehicle",
     access=Action.RIGHT_GIVE_DRIVER,
-    request=rest_relations.VehicleChoice,
+    request=rest_delegations.VehicleChoice,
     required=("vehicleId",),
-    answer=rest_relations.RightRecord,
+    answer=rest_delegations.RightRecord,
     refuses=_REFUSALS,
 )
 async def give_driver(request: Call) -> ASGIApp:
@@ -70,7 +73,7 @@ async def give_driver(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}",
     access=Action.RIGHT_READ,
-    answer=rest_relations.RightRecord,
+    answer=rest_delegations.RightRecord,
 )
 async def read_director(request: Call) -> ASGIApp:
     """The director's right on a vehicle as DELEGATED_DIRECTOR."""
@@ -81,7 +84,7 @@ async def read_director(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}",
     access=Action.RIGHT_READ,
-    answer=rest_relations.RightRecord,
+    answer=rest_delegations.RightRecord,
 )
 async def read_driver(request: Call) -> ASGIApp:
     """The right to drive a vehicle."""
@@ -114,7 +117,7 @@ async def take_back_driver(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/director/{directorId}/relation/vehicles",
     access=Action.RIGHT_READ,
-    answer=PageOf(record=rest_relations.RightRecord, timed=False),
+    answer=PageOf(record=rest_delegations.RightRecord, timed=False),
     query=pages.TEXT_PAGE,
 )
 async def list_director(request: Call) -> ASGIApp:
@@ -126,7 +129,7 @@ async def list_director(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/driver/{driverId}/relation/vehicles",
     access=Action.RIGHT_READ,
-    answer=PageOf(record=rest_relations.RightRecord, timed=False),
+    answer=PageOf(record=rest_delegations.RightRecord, timed=False),
     query=pages.TEXT_PAGE,
 )
 async def list_driver(request: Call) -> ASGIApp:
@@ -138,44 +141,49 @@ async def _give(request: Call, role: UserRole) -> ASGIApp:
     rim = rim_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, UserId]:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         user_id = _person_in(request, role)
         service.require_receiver(tx, actor=actor, user_id=user_id, role=role)
         return actor, user_id
 
     actor, user_id = await rim.store.read_short(admitted)
     body = await parameters.json_object(request)
-    sent = rest_reading.read(body, rest_relations.VehicleChoice)
-    vehicle_id = VehicleId(rest_relations.id_of(sent.vehicle_id, "vehicleId"))
+    sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
+    vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
     now_ms = rim.clock()
     if role is UserRole.DELEGATED_DIRECTOR and body.get("toCompanyId"):
-        raise BadParameter("Parameter 'toCompanyId' must be sent as a header; in the body it delegates nothing.")
-    others = (rest_relations.LoanRecord,) if role is UserRole.DELEGATED_DIRECTOR else ()
+        raise BadParameter("header_only", field="toCompanyId")
+    others = (rest_delegations.DelegationRecord,) if role is UserRole.DELEGATED_DIRECTOR else ()
 
-    def work(tx: WriteTx) -> rest_relations.RightRecord:
+    def work(tx: WriteTx) -> rest_delegations.RightRecord:
         new = service.give(
             tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
         )
-        return rest_read_only.registered(body, rest_relations.VehicleChoice, rest_relations.right_record(new), *others)
+        return rest_read_only.registered(
+            body, rest_delegations.VehicleChoice, rest_delegations.right_record(new), *others
+        )
 
     return answers.ok(await rim.store.write(work))
 
 
 async def _read(request: Call, role: UserRole) -> ASGIApp:
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
     found = await rim_of(request).store.read_short(
         lambda tx: service.read(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
     )
-    return answers.ok(rest_relations.right_record(found))
+    return answers.ok(rest_delegations.right_record(found))
 
 
 async def _take_back(request: Call, role: UserRole) -> ASGIApp:
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     user_id, vehicle_id = _person_in(request, role), VehicleId(parameters.path_id(request, "vehicleId"))
+    now_ms = rim.clock()
     sensors = await rim.store.write(
-        lambda tx: service.take_back(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
+        lambda tx: service.take_back(
+            tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role, ids=rim.ids, now_ms=now_ms
+        )
     )
     hints.tell(rim.signals, hints.sensors_changed(sensors))
     return answers.ok({})
@@ -183,17 +191,17 @@ async def _take_back(request: Call, role: UserRole) -> ASGIApp:
 
 async def _list(request: Call, role: UserRole) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         user_id = _person_in(request, role)
         service.require_holder(tx, actor=actor, user_id=user_id, role=role)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.of_user(tx, actor=actor, user_id=user_id, role=role, window=window),
-            record=rest_relations.right_record,
+            record=rest_delegations.right_record,
             name=lambda right: right.vehicle_no,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 def _person_in(request: Call, role: UserRole) -> UserId:

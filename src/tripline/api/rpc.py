@@ -1,4 +1,4 @@
-"""Calls to devices (rpc.md 5 and 7).
+"""Calls to devices (spec/rpc 5 and 7).
 
 Not here: the call that the platform itself makes before it mounts a sensor (`mounting.py`).
 """
@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain import rpc
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import StoredCall
+from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.rpc import records, requests
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_rpc
 from tripline.wire import rpc as wire
-from tripline.wire.rest import Page
+from tripline.wire.rest import rpc as rest_rpc
+from tripline.wire.rest.base import Page
 
 
 @operation(
@@ -40,18 +40,18 @@ async def call(request: Call) -> ASGIApp:
     rim = rim_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         sensor_id = SensorId(parameters.path_id(request, "sensorId"))
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
         return actor, sensor_id
 
-    actor, sensor_id = await rim.store.read_short(admitted)
+    actor, sensor_id = await rim.store.read_short(admitted, consistent=False)
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
 
     def still_admitted(tx: ReadTx) -> None:
-        """It took a while: what the device says is not for an account, a loan or a right that ended meanwhile."""
-        guards.require_still_in(tx, request)
+        """It took a while: what the device says is not for an account, a delegation or a right that ended meanwhile."""
+        authentication.require_still_in(tx, request)
         requests.admit(tx, actor=actor, sensor_id=sensor_id)
 
     answered = await rim.calls.call(actor=actor, sensor_id=sensor_id, asked=asked, admit=still_admitted)
@@ -76,7 +76,7 @@ async def list_calls(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> Page:
         actor, sensor_id = _reader(tx, request)
-        return reading.by_time(
+        return reads.by_time(
             request,
             lambda span: records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
             record=rest_rpc.call_record,
@@ -84,7 +84,7 @@ async def list_calls(request: Call) -> ASGIApp:
             weight=lambda stored: len(stored.params) + len(stored.response or b"") + len(stored.result or b""),
         )
 
-    return answers.ok(await reading.page(request, work, laborious=True))
+    return answers.ok(await reads.page(request, work, laborious=True))
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}/rpc/latest", access=Action.RPC_READ, answer=rest_rpc.CallRecord)
@@ -103,7 +103,7 @@ async def read(request: Call) -> ASGIApp:
     """A call to the sensor's device."""
 
     def work(tx: ReadTx) -> StoredCall:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         sensor_id = SensorId(parameters.path_id(request, "sensorId"))
         request_id = RequestId(parameters.path_id(request, "requestId"))
         records.admit(tx, actor=actor, sensor_id=sensor_id)
@@ -118,7 +118,7 @@ async def _record(call: StoredCall) -> rest_rpc.CallRecord:
 
 def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     """Who reads, and of which sensor's calls."""
-    actor = guards.permitted_in(tx, request)
+    actor = permission.permitted_in(tx, request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     records.admit(tx, actor=actor, sensor_id=sensor_id)
     return actor, sensor_id

@@ -1,4 +1,4 @@
-"""Registering, finding, changing, listing, counting and deleting sensors (client-surface 7.4).
+"""Registering, finding, changing, listing, counting and deleting sensors (spec/rest 7.4).
 
 Not here: mounting them (`mounting.py`), importing them from files (`imports.py`).
 """
@@ -8,21 +8,25 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, counts, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, Value, operation
-from tripline.api.rim import Call, rim_of
+from tripline.api import counts
 from tripline.domain import access, sensors
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import SensorId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
-from tripline.services.fleet import companies, sensor_latest, sensor_removal
+from tripline.services.barrier import GATEWAYS
+from tripline.services.fleet import companies, latest_values, sensor_removal
 from tripline.services.fleet import sensors as service
-from tripline.services.settling import GATEWAYS
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import rest_latest, rest_read_only, rest_reading, rest_sensors
-from tripline.wire.rest import Count, Page
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import latest_values as rest_latest_values
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest import sensors as rest_sensors
+from tripline.wire.rest.base import Count, Page
 
 _ONE_OF: Final = (
     Value(name="serialNo", type=str, meaning="serial number of the device, in full", example="SN-0001"),
@@ -55,10 +59,10 @@ async def register(request: Call) -> ASGIApp:
     opened by the carrier, which alone writes `mdn`, `nwStatus`, `subscription`, `imsi` and `iccid`: they are refused.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
-    sent = rest_reading.read(body, rest_sensors.SensorRequest)
+    sent = rest_bodies.read(body, rest_sensors.SensorRequest)
     said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
     registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
     now_ms = rim.clock()
@@ -76,11 +80,11 @@ async def find(request: Call) -> ASGIApp:
     """The sensor with a serial number, in the caller's service type, or with a telephone number; give one of them."""
 
     def work(tx: ReadTx) -> Sensor:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         query = request.query_params
         serial_no, mdn = parameters.query_text(query, "serialNo"), parameters.query_text(query, "mdn")
         if serial_no is not None and mdn is not None:
-            raise BadParameter("Parameters 'serialNo' and 'mdn' cannot be given together.")
+            raise BadParameter("not_together", one="serialNo", other="mdn")
         if mdn is not None:
             return service.read_by_mdn(tx, actor=actor, mdn=mdn)
         if serial_no is not None:
@@ -93,7 +97,7 @@ async def find(request: Call) -> ASGIApp:
 @operation("GET", "/api/tre/v1/sensor/{sensorId}", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord)
 async def read(request: Call) -> ASGIApp:
     """A sensor."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, sensor_id=sensor_id))
     return answers.ok(rest_sensors.sensor_record(found))
@@ -117,18 +121,21 @@ async def modify(request: Call) -> ASGIApp:
     rim = rim_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         sensor_id = SensorId(parameters.path_id(request, "sensorId"))
         service.admit_to_modify(tx, actor=actor, sensor_id=sensor_id)
         return actor, sensor_id
 
     actor, sensor_id = await rim.store.read_short(admitted)
     body = await parameters.json_object(request)
-    named = rest_reading.read_partial(body, rest_sensors.SensorRequest)
+    named = rest_bodies.read_partial(body, rest_sensors.SensorRequest)
     changes = rest_sensors.registration_fields(named)
+    now_ms = rim.clock()
 
     def work(tx: WriteTx) -> tuple[Sensor, Sensor]:
-        before, after = service.modify(tx, actor=actor, sensor_id=sensor_id, changes=changes)
+        before, after = service.modify(
+            tx, actor=actor, sensor_id=sensor_id, changes=changes, ids=rim.ids, now_ms=now_ms
+        )
         rest_sensors.require_carriers_own(named.get("additional_info"), before)
         rest_read_only.changed(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(after))
         return before, after
@@ -149,7 +156,7 @@ async def delete(request: Call) -> ASGIApp:
     Trips and events of vehicles stay and show the placeholder for their sensor; what it drove on no vehicle goes.
     """
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
     now_ms = rim.clock()
     told = await rim.store.write(
@@ -160,15 +167,17 @@ async def delete(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-@operation("GET", "/api/tre/v1/sensor/{sensorId}/latest", access=Action.SENSOR_READ, answer=rest_latest.LatestRecord)
+@operation(
+    "GET", "/api/tre/v1/sensor/{sensorId}/latest", access=Action.SENSOR_READ, answer=rest_latest_values.LatestRecord
+)
 async def read_latest(request: Call) -> ASGIApp:
     """What is known of the sensor's state: connection, newest microtrip, newest attributes."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     sensor_id = SensorId(parameters.path_id(request, "sensorId"))
-    latest = await rim.store.read_short(lambda tx: sensor_latest.read(tx, actor=actor, sensor_id=sensor_id))
+    latest = await rim.store.read_short(lambda tx: latest_values.read(tx, actor=actor, sensor_id=sensor_id))
     heard_ms = rim.heard_of(sensor_id)
-    record = rest_latest.latest_record(
+    record = rest_latest_values.latest_record(
         sensor_id,
         connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
         last_seen_ms=latest.heard_ms if heard_ms is None else heard_ms,
@@ -191,12 +200,12 @@ async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = parameters.company_asked(request.query_params, actor)
         companies.require(tx, actor=actor, company_id=company_id)
         mounted = parameters.query_flag(request.query_params, "mounted")
         connected = parameters.query_flag(request.query_params, "connected")
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.owned_by(
                 tx, actor=actor, company_id=company_id, window=window, mounted=mounted, connected=connected
@@ -205,7 +214,7 @@ async def list_sensors(request: Call) -> ASGIApp:
             name=lambda sensor: sensor.serial_no,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 @operation(

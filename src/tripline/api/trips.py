@@ -1,23 +1,25 @@
-"""Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (client-surface 7.3, 7.5)."""
+"""Stored trips, microtrips and device events of a vehicle, a trip and its microtrips (spec/rest 7.3, 7.5)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
-from tripline.domain.journeys import StoredEvent, StoredMicrotrip, StoredTrip
-from tripline.services.fleet import journeys
-from tripline.store import device_events
-from tripline.store import journeys as rows
-from tripline.store.journeys import Span
+from tripline.domain.stored_trips import StoredEvent, StoredMicrotrip, StoredTrip
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services.fleet import trips
+from tripline.store.devices import events as device_events
+from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_events, rest_trips
-from tripline.wire.rest import Page
+from tripline.store.trips import microtrips
+from tripline.store.trips import trips as rows
+from tripline.wire.rest import events as rest_events
+from tripline.wire.rest import trips as rest_trips
+from tripline.wire.rest.base import Page
 
 S = TypeVar("S", StoredTrip, StoredEvent)
 
@@ -43,8 +45,8 @@ async def read_latest_trip(request: Call) -> ASGIApp:
     rim = rim_of(request)
 
     def work(tx: ReadTx) -> StoredTrip:
-        actor = guards.permitted_in(tx, request)
-        return journeys.latest_trip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
+        actor = permission.permitted_in(tx, request)
+        return trips.latest_trip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
 
     return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
 
@@ -59,10 +61,8 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
     """The vehicle's newest microtrip."""
 
     def work(tx: ReadTx) -> StoredMicrotrip:
-        actor = guards.permitted_in(tx, request)
-        return journeys.latest_microtrip(
-            tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId"))
-        )
+        actor = permission.permitted_in(tx, request)
+        return trips.latest_microtrip(tx, actor=actor, vehicle_id=VehicleId(parameters.path_id(request, "vehicleId")))
 
     return answers.ok(rest_trips.microtrip_record(await rim_of(request).store.read_short(work)))
 
@@ -88,8 +88,8 @@ async def read(request: Call) -> ASGIApp:
     rim = rim_of(request)
 
     def work(tx: ReadTx) -> StoredTrip:
-        actor = guards.permitted_in(tx, request)
-        return journeys.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
+        actor = permission.permitted_in(tx, request)
+        return trips.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
 
     return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
 
@@ -105,30 +105,30 @@ async def list_microtrips(request: Call) -> ASGIApp:
     """The trip's microtrips, newest first unless asked otherwise."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         trip_id = TripId(parameters.path_id(request, "tripId"))
-        journeys.admit_to_trip(tx, actor=actor, trip_id=trip_id)
-        return reading.by_time(
+        trips.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+        return reads.by_time(
             request,
-            lambda span: rows.microtrips_of_trip(tx, trip_id, span),
+            lambda span: microtrips.of_trip(tx, trip_id, span),
             record=rest_trips.microtrip_record,
             id_of=lambda microtrip: microtrip.id,
             weight=lambda microtrip: len(microtrip.payload),
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 async def _page_of_vehicle(
     request: Call, read_rows: Callable[[ReadTx, VehicleId, Span], Sequence[S]], record: Callable[[S], Any]
 ) -> ASGIApp:
-    """A page of what the vehicle in the path left behind, by time; refusals in the order of client-surface 3.3."""
+    """A page of what the vehicle in the path left behind, by time; refusals in the order of spec/rest 3.3."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-        journeys.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-        return reading.by_time(
+        trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        return reads.by_time(
             request,
             lambda span: read_rows(tx, vehicle_id, span),
             record=record,
@@ -136,7 +136,7 @@ async def _page_of_vehicle(
             weight=lambda item: len(item.payload or b""),
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 handlers: Final[list[Any]] = [list_trips, read_latest_trip, read_latest_microtrip, list_events, read, list_microtrips]

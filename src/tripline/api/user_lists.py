@@ -1,19 +1,20 @@
-"""Lists and numbers of directors and drivers, and the vehicles that a director manages (client-surface 7.2)."""
+"""Lists and numbers of directors and drivers, and the vehicles that a director manages (spec/rest 7.2)."""
 
 from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, pages, parameters, reading
-from tripline.api.operations import PageOf, operation
-from tripline.api.rim import Call, rim_of
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx
-from tripline.wire import rest_people, rest_vehicles
-from tripline.wire.rest import Count, Page
+from tripline.wire.rest import people as rest_people
+from tripline.wire.rest import vehicles as rest_vehicles
+from tripline.wire.rest.base import Count, Page
 
 
 @operation(
@@ -63,43 +64,43 @@ async def list_managed(request: Call) -> ASGIApp:
     """The vehicles whose managing director the person is, of those that the caller may see, by number."""
 
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         user_id = UserId(parameters.path_id(request, "directorId"))
         service.find(tx, actor=actor, action=Action.USER_READ, role=Authority.DIRECTOR, user_id=user_id)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: vehicles.managed_by(tx, actor=actor, director_id=user_id, window=window),
             record=rest_vehicles.vehicle_record,
             name=lambda vehicle: vehicle.vehicle_no,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 async def _list(request: Call, role: Authority) -> ASGIApp:
     def work(tx: ReadTx) -> Page:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         company_id = _company(tx, request, actor)
-        return reading.by_name(
+        return reads.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, company_id=company_id, role=role, window=window),
             record=rest_people.user_record,
             name=lambda user: user.name,
         )
 
-    return answers.ok(await reading.page(request, work))
+    return answers.ok(await reads.page(request, work))
 
 
 async def _count(request: Call, role: Authority) -> ASGIApp:
     def work(tx: ReadTx) -> int:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         return service.count(tx, actor=actor, company_id=_company(tx, request, actor), role=role)
 
     return answers.ok(Count(await rim_of(request).store.read(work)))
 
 
 def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
-    """The company whose people are asked for, which the actor may list. Raises `NotFound`, `Forbidden`."""
+    """The company of the list, which the actor may read. Raises `NotFound`, `Forbidden`."""
     company_id = parameters.company_asked(request.query_params, actor)
     service.admit_to_list(tx, actor=actor, company_id=company_id)
     return company_id

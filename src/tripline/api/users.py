@@ -1,4 +1,4 @@
-"""Registering, reading, changing and deleting directors and drivers; who has an e-mail address (client-surface 7.2).
+"""Registering, reading, changing and deleting directors and drivers; who has an e-mail address (spec/rest 7.2).
 
 Not here: their lists and numbers (`user_lists.py`), what they drove (`driven.py`), administrators
 (`administrators.py`).
@@ -8,17 +8,18 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
-from tripline.api import answers, guards, parameters, person_bodies
-from tripline.api.operations import Value, operation
-from tripline.api.rim import Call, rim_of
+from tripline.api import person_bodies
 from tripline.domain import access, people
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter, NotFound
+from tripline.http import answers, parameters, permission
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import people as service
 from tripline.store.transactions import WriteTx
-from tripline.wire import rest_people
+from tripline.wire.rest import people as rest_people
 
 EMAIL: Final = Value(
     name="email", type=str, meaning="e-mail address, in any letter case", example="jung@ace.example", required=True
@@ -119,7 +120,7 @@ async def delete_driver(request: Call) -> ASGIApp:
 )
 async def find(request: Call) -> ASGIApp:
     """Who logs in with an e-mail address, in the caller's company and its partners; anybody else is called unknown."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     email = parameters.query_text(request.query_params, "email")
     if email is None:
         raise BadParameter.missing("email")
@@ -129,7 +130,7 @@ async def find(request: Call) -> ASGIApp:
 
 async def _register(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     access.company_of(actor)
     body, registration, password_hash = await person_bodies.registration(request)
     now_ms = rim.clock()
@@ -150,7 +151,7 @@ async def _register(request: Call, role: Authority) -> ASGIApp:
 
 
 async def _read(request: Call, role: Authority) -> ASGIApp:
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     user_id = _user_id(request, role)
     found = await rim_of(request).store.read_short(
         lambda tx: service.find(tx, actor=actor, action=Action.USER_READ, role=role, user_id=user_id)
@@ -160,7 +161,7 @@ async def _read(request: Call, role: Authority) -> ASGIApp:
 
 async def _change(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     user_id = _user_id(request, role)
     before = await rim.store.read_short(
         lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
@@ -169,7 +170,14 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
     now_ms = rim.clock()
     changed = await rim.store.write(
         lambda tx: service.change(
-            tx, actor=actor, role=role, user_id=user_id, named=named, password_hash=password_hash, now_ms=now_ms
+            tx,
+            actor=actor,
+            role=role,
+            user_id=user_id,
+            named=named,
+            password_hash=password_hash,
+            ids=rim.ids,
+            now_ms=now_ms,
         )
     )
     return answers.ok(rest_people.user_record(changed))
@@ -177,11 +185,11 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
 
 async def _delete(request: Call, role: Authority) -> ASGIApp:
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     user_id = _user_id(request, role)
     now_ms = rim.clock()
     changed = await rim.store.write(
-        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, now_ms=now_ms)
+        lambda tx: service.delete(tx, actor=actor, role=role, user_id=user_id, ids=rim.ids, now_ms=now_ms)
     )
     hints.tell(rim.signals, hints.deleted(changed))
     return answers.ok({})

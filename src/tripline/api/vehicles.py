@@ -1,4 +1,4 @@
-"""Registering, reading, changing, activating, deleting and counting vehicles (client-surface 7.3).
+"""Registering, reading, changing, activating, deleting and counting vehicles (spec/rest 7.3).
 
 Not here: who manages and who drives one (`assignments.py`), a company's list (`companies.py`), trips (`trips.py`).
 """
@@ -8,20 +8,23 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.api import answers, counts, guards, parameters
-from tripline.api.operations import Value, operation
-from tripline.api.rim import Call, rim_of
+from tripline.api import counts
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import Vehicle
+from tripline.http import answers, parameters, permission
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
 from tripline.services import hints
 from tripline.services.fleet import vehicles as service
+from tripline.store.fleet.vehicle_counts import Which
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.store.vehicle_counts import Which
-from tripline.wire import rest_read_only, rest_reading, rest_vehicles
-from tripline.wire.rest import Count
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest import vehicles as rest_vehicles
+from tripline.wire.rest.base import Count
 
 _NUMBER: Final = Value(
     name="vehicleNo", type=str, meaning="registration number, in full", example="12가3456", required=True
@@ -45,12 +48,10 @@ _COUNTED: Final = (
 async def register(request: Call) -> ASGIApp:
     """A vehicle of the caller's company."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
-    registration = vehicles.registration(
-        **msgspec.structs.asdict(rest_reading.read(body, rest_vehicles.VehicleRequest))
-    )
+    registration = vehicles.registration(**msgspec.structs.asdict(rest_bodies.read(body, rest_vehicles.VehicleRequest)))
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
@@ -71,7 +72,7 @@ async def find(request: Call) -> ASGIApp:
     """The vehicle with this number in the caller's service type."""
 
     def work(tx: ReadTx) -> Vehicle:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         number = parameters.query_text(request.query_params, "vehicleNo")
         if number is None:
             raise BadParameter.missing("vehicleNo")
@@ -83,7 +84,7 @@ async def find(request: Call) -> ASGIApp:
 @operation("GET", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_READ, answer=rest_vehicles.VehicleRecord)
 async def read(request: Call) -> ASGIApp:
     """A vehicle."""
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     found = await rim_of(request).store.read_short(lambda tx: service.read(tx, actor=actor, vehicle_id=vehicle_id))
     return answers.ok(rest_vehicles.vehicle_record(found))
@@ -98,21 +99,22 @@ async def read(request: Call) -> ASGIApp:
     refuses=(vehicles.NumberTaken,),
 )
 async def modify(request: Call) -> ASGIApp:
-    """Change what the registration said: the fields that are sent; null clears one. Whoever it is lent to may too."""
+    """Change the fields that are sent; null clears one. Companies it is delegated to may do so too."""
     rim = rim_of(request)
 
     def admitted(tx: ReadTx) -> tuple[Actor, VehicleId]:
-        actor = guards.permitted_in(tx, request)
+        actor = permission.permitted_in(tx, request)
         vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
         service.admit_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
         return actor, vehicle_id
 
     actor, vehicle_id = await rim.store.read_short(admitted)
     body = await parameters.json_object(request)
-    named = rest_reading.read_partial(body, rest_vehicles.VehicleRequest)
+    named = rest_bodies.read_partial(body, rest_vehicles.VehicleRequest)
+    now_ms = rim.clock()
 
     def work(tx: WriteTx) -> rest_vehicles.VehicleRecord:
-        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named)
+        changed = service.modify(tx, actor=actor, vehicle_id=vehicle_id, named=named, ids=rim.ids, now_ms=now_ms)
         return rest_read_only.changed(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(changed))
 
     return answers.ok(await rim.store.write(work))
@@ -120,9 +122,9 @@ async def modify(request: Call) -> ASGIApp:
 
 @operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)
 async def delete(request: Call) -> ASGIApp:
-    """Delete the vehicle with all that it drove, its loans and rights. Its sensors are unmounted and stay."""
+    """Delete the vehicle with all that it drove, its delegations and rights. Its sensors are unmounted and stay."""
     rim = rim_of(request)
-    actor = await guards.permitted(request)
+    actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
     now_ms = rim.clock()
     told = await rim.store.write(
@@ -140,7 +142,7 @@ async def delete(request: Call) -> ASGIApp:
 )
 async def activate(request: Call) -> ASGIApp:
     """Let drivers drive the vehicle; one that is activated stays so."""
-    return await _moved(request, vehicles.Event.ACTIVATE)
+    return await _moved(request, vehicles.VehicleEvent.ACTIVATE)
 
 
 @operation(
@@ -151,7 +153,7 @@ async def activate(request: Call) -> ASGIApp:
 )
 async def deactivate(request: Call) -> ASGIApp:
     """Let no further driver take the vehicle; who drives it now is not logged out."""
-    return await _moved(request, vehicles.Event.DEACTIVATE)
+    return await _moved(request, vehicles.VehicleEvent.DEACTIVATE)
 
 
 @operation("GET", "/api/tre/v1/vehicles/count", access=Action.VEHICLE_READ, answer=Count, query=_COUNTED)
@@ -177,12 +179,14 @@ async def count(request: Call) -> ASGIApp:
     return answers.ok(counted)
 
 
-async def _moved(request: Call, event: vehicles.Event) -> ASGIApp:
+async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
     """The vehicle in the state that the event leads to."""
-    actor = await guards.permitted(request)
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    moved = await rim_of(request).store.write(
-        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event)
+    now_ms = rim.clock()
+    moved = await rim.store.write(
+        lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
     )
     return answers.ok(rest_vehicles.vehicle_record(moved))
 

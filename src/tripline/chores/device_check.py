@@ -9,18 +9,20 @@ Not here: what is printed (`cli/device.py`).
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
-from tripline import app
+import msgspec
+
+from tripline import clock
 from tripline.adapters import data_folder
-from tripline.chores import installation
+from tripline.chores import stores
 from tripline.config import Config
-from tripline.services.device_check import looking
-from tripline.services.device_check.listening import MESSAGE, NOTE, Listener, Told
-from tripline.services.device_check.looking import SCOPE, Watched
-from tripline.services.doctor_shared import SILENT_MS
-from tripline.store import device_watch, inspection_shared
+from tripline.services.device_check import looks
+from tripline.services.device_check.looks import SCOPE, Watched
+from tripline.services.device_check.reports import MESSAGE, NOTE, Listener, Told
+from tripline.services.doctor.shared_store import SILENT_MS
+from tripline.store.database import inspection
+from tripline.store.devices import watches
 from tripline.store.transactions import Store, WriteTx
 
 WATCH_MS: Final = 300_000
@@ -30,8 +32,8 @@ RENEW_MS: Final = 120_000
 MOST_WATCHED: Final = 50
 POLL_S: Final = 0.25
 _NO_SERVER: Final = "no server runs on this data folder: start it with `tripline serve`; waiting"
-_NO_GATEWAY: Final = "no server with a device door uses this store: start one with `tripline serve`; waiting"
-_DOORS: Final = frozenset({"all", "gateway"})
+_NO_GATEWAY: Final = "no server with a device listener uses this store: start one with `tripline serve`; waiting"
+_GATEWAYS: Final = frozenset({"all", "gateway"})
 _SERVED: Final = "the server runs"
 
 
@@ -39,12 +41,11 @@ _Served = Callable[[Store], Awaitable[str | None]]
 """Why nothing can come; None when it can."""
 
 
-class Busy(Exception):  # noqa: N818  an answer to who asks
+class Busy(Exception):  # noqa: N818  an answer to the caller
     """Too many devices are listened to already; the text is the one line to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """What to listen to, and for how long."""
 
     token: str
@@ -53,8 +54,7 @@ class Order:
     """Messages after which to end."""
 
 
-@dataclass(slots=True)
-class Heard:
+class Heard(msgspec.Struct):
     """What came."""
 
     messages: int = 0
@@ -64,9 +64,9 @@ class Heard:
 async def listened(config: Config, order: Order, *, tell: Callable[[Told], None]) -> Heard:
     """Listen until the order is met, or cancelled. Raises `NotFound` for an unknown token, and `Busy`."""
     served = _served_of(config)
-    async with installation.store_of(config) as store:
-        watched = await store.read(lambda tx: looking.find(tx, order.token, now_ms=app.now_ms()))
-        first = await store.read(lambda tx: looking.begin(tx, watched))
+    async with stores.store_of(config) as store:
+        watched = await store.read(lambda tx: looks.find(tx, order.token, now_ms=clock.now_ms()))
+        first = await store.read(lambda tx: looks.begin(tx, watched))
         listener = Listener(watched, first, max_items=config.devices.max_items)
         watch = _Watch(store, watched)
         await watch.prolong()
@@ -86,39 +86,39 @@ class _Watch:
 
     async def prolong(self) -> None:
         """Make the watch last again, when little of it is left or somebody ended it."""
-        now_ms = app.now_ms()
-        running = await self._store.read(lambda tx: device_watch.watched(tx, SCOPE, now_ms=now_ms))
+        now_ms = clock.now_ms()
+        running = await self._store.read(lambda tx: watches.watched(tx, SCOPE, now_ms=now_ms))
         until_ms = running.get(self.watched.sensor_id, 0)
         if until_ms - now_ms > RENEW_MS:
             return
         if until_ms == 0 and self._until_ms:
-            await self._store.read(lambda tx: looking.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
+            await self._store.read(lambda tx: looks.still_there(tx, self.watched.sensor_id, now_ms=now_ms))
         if until_ms == 0 and len(running) >= MOST_WATCHED:
             raise Busy(f"{MOST_WATCHED} devices are listened to already; end one of the commands.")
         # The odd millisecond tells our watch from that of a command that prolongs it in the same moment.
         until_ms = self._until_ms = now_ms + WATCH_MS + secrets.randbelow(1000)
 
         def write(tx: WriteTx) -> None:
-            device_watch.watch(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms)
+            watches.watch(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms)
 
         await self._store.write(write)
 
     async def end(self) -> None:
         """End it, unless somebody else goes on."""
         until_ms = self._until_ms
-        await self._store.write(lambda tx: device_watch.end(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms))
+        await self._store.write(lambda tx: watches.end(tx, SCOPE, self.watched.sensor_id, until_ms=until_ms))
 
 
 def _served_of(config: Config) -> _Served:
     """Whether a server takes in what devices send: one on the data folder, or any on the shared store."""
     if config.store.url:
 
-        async def has_door(store: Store) -> str | None:
-            nodes = await store.read(inspection_shared.nodes)
+        async def has_listener(store: Store) -> str | None:
+            nodes = await store.read(inspection.nodes)
             alive = (node for node in nodes if node.silent_ms < SILENT_MS)
-            return None if any(_DOORS & {*node.roles.split(",")} for node in alive) else _NO_GATEWAY
+            return None if any(_GATEWAYS & {*node.roles.split(",")} for node in alive) else _NO_GATEWAY
 
-        return has_door
+        return has_listener
     folder = data_folder.existing(config.data)
 
     async def is_held(store: Store) -> str | None:
@@ -131,16 +131,16 @@ async def _listen(
     store: Store, served: _Served, order: Order, listener: Listener, watch: _Watch, tell: Callable[[Told], None]
 ) -> Heard:
     heard = Heard()
-    begun_ms = app.now_ms()
+    begun_ms = clock.now_ms()
     for told in listener.beginning(begun_ms):
         tell(told)
     trouble: str | None = None
     while True:
-        now_ms = app.now_ms()
+        now_ms = clock.now_ms()
         before, trouble = trouble, await served(store)
         if trouble is not before:
             tell(Told(now_ms, NOTE, trouble or _SERVED))
-        look = await store.read(lambda tx: looking.look(tx, watch.watched, listener.look))
+        look = await store.read(lambda tx: looks.look(tx, watch.watched, listener.look))
         for told in listener.told(look, now_ms):
             if told.kind == MESSAGE:
                 if heard.messages == order.count:

@@ -1,4 +1,4 @@
-"""Customers' messages from a file through the bus door's reader, with no bus: for old drives, trials and repairs.
+"""Customers' messages from a file through the bus consumer's reader, with no bus: for old drives, trials and repairs.
 
 Works beside a running server as well as without one; trips that it ends are scored by the server, when it runs. A file
 that was taken in before changes nothing, so one that was broken off is simply given again; of lines that are a device's
@@ -13,16 +13,19 @@ import zoneinfo
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO, Final
 
-from tripline import app, config_bus, observe
+from tripline import clock, config_bus, observe
 from tripline.adapters import signals_local
-from tripline.chores import installation
+from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain.ids import CompanyId
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome, Refused
-from tripline.services.ingest.intake import IngestDoor
-from tripline.wire import bus, bus_lines, bus_read
-from tripline.wire.bus_read import Kind
+from tripline.services.ingest.intake import Intake
+from tripline.services.live.position_keeper import PositionKeeper
+from tripline.wire.bus import envelopes as bus_envelopes
+from tripline.wire.bus import files as bus_files
+from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus.reader import Kind
 
 BATCH_BYTES: Final = 4 * 2**20
 """Messages of a batch, together."""
@@ -39,12 +42,12 @@ async def ingested(
 ) -> tuple[int, Outcome]:
     """Take in a file of messages, one in each line: how many, and what became of them.
 
-    `topic` is that of lines that name none. Raises `Outage`; what was told as done is kept.
+    `topic` is that of lines that name none. Raises `Outage`; messages reported as done stay kept.
     """
     total, lines = Outcome(), 0
     async with _batches(config) as batches:
         for batch in _in_batches(_messages(config, file, topic), config.bus.batch):
-            outcome = await batches.take_in(batch, now_ms=app.now_ms())
+            outcome = await batches.take_in(batch, now_ms=clock.now_ms())
             lines += len(batch)
             for refused in outcome.refused:
                 show(refused)
@@ -61,17 +64,19 @@ async def ingested(
 @contextlib.asynccontextmanager
 async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
-    async with installation.store_of(config) as store, installation.numbering(store) as maker:
-        # Servers look for themselves every few seconds: nobody here has anything to be told.
+    async with stores.store_of(config) as store, stores.numbering(store) as maker:
+        # Servers look for themselves every few seconds, so this process gives no hints.
         signals = signals_local.LocalSignals()
-        devices = IngestDoor(
+        positions = PositionKeeper(store=store, signals=signals)
+        devices = Intake(
             store=store,
             settings=config.ingest,
             scoring_grace_s=config.scoring.grace_s,
             max_items=config.devices.max_items,
             ids=maker,
             signals=signals,
-            clock=app.now_ms,
+            clock=clock.now_ms,
+            positions=positions,
         )
         yield BusBatches(
             store=store,
@@ -82,22 +87,24 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
             max_items=config.devices.max_items,
             devices=devices,
             log=devices.rejected,
+            positions=positions,
         )
         await devices.settle_rejected()
+        await positions.finish()
 
 
 def _messages(config: Config, file: IO[bytes], topic: str | None) -> Iterator[Message]:
     """The messages of the file; their offsets are line numbers."""
     carried: dict[str, tuple[Kind | None, CompanyId | None]] = {
-        bus.MICROTRIPS: ("microtrip", None),
-        bus.TRIPS: ("trip", None),
-        bus.EVENTS: ("event", None),
+        bus_envelopes.MICROTRIPS: ("microtrip", None),
+        bus_envelopes.TRIPS: ("trip", None),
+        bus_envelopes.EVENTS: ("event", None),
     }
     carried |= {name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()}
-    for number, line in enumerate(bus_lines.lines(file, longest=bus_read.LARGEST), 1):
+    for number, line in enumerate(bus_files.lines(file, longest=bus_reader.LARGEST), 1):
         if not line.strip():
             continue
-        named, body = bus_lines.message(line)
+        named, body = bus_files.message(line)
         read_from = "".join(filter(str.isprintable, named or topic or ""))
         kind, company_id = carried.get(read_from, (None, None))
         yield Message(read_from, body, kind, company_id, None, number)

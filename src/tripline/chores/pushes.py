@@ -4,17 +4,18 @@ Each works beside a running server as well as without one; a running one looks e
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
-from tripline import app
-from tripline.chores import installation
+from msgspec.structs import replace
+
+from tripline import clock
+from tripline.chores import stores
 from tripline.config import Config
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Parked
 from tripline.services.push import desk
-from tripline.store import push_parked
-from tripline.store.push_parked import Which
+from tripline.store.push import parked as push_parked
+from tripline.store.push.parked import Which
 from tripline.store.transactions import Store
 
 PAGE: Final = 500
@@ -22,7 +23,7 @@ PAGE: Final = 500
 
 async def listed(config: Config, which: Which, *, limit: int, bodies: bool, show: Callable[[Parked], None]) -> int:
     """Show parked messages in the order in which they were put into the outbox, at most so many; how many it were."""
-    async with installation.store_of(config) as store:
+    async with stores.store_of(config) as store:
         after: RowNo | None = None
         shown = 0
         while shown < limit:
@@ -43,8 +44,8 @@ async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, 
 
 async def resent(config: Config, which: Which) -> int:
     """Let parked messages wait again; how many."""
-    async with installation.store_of(config) as store, installation.numbering(store) as ids:
-        total, done, now_ms = 0, desk.RESENT_AT_ONCE, app.now_ms()
+    async with stores.store_of(config) as store, stores.numbering(store) as ids:
+        total, done, now_ms = 0, desk.RESENT_AT_ONCE, clock.now_ms()
         which = replace(which, until_ms=now_ms)
         while done >= desk.RESENT_AT_ONCE:
             done = await store.write(lambda tx: desk.resend_any(tx, which=which, ids=ids, now_ms=now_ms))

@@ -2,22 +2,25 @@
 
 No server may run on either, and the target is empty: it holds a whole, verified copy in the end, or nothing.
 
-Not here: what is copied and how both sides are compared (`store/copying.py`), what the command prints (`cli/store.py`).
+Not here: what is copied and how both sides are compared (`store/database/transfer.py`), what the command prints
+(`cli/store.py`).
 """
 
 import contextlib
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import psycopg
 from sqlalchemy import Connection, exc
 
 from tripline.adapters import data_folder
-from tripline.store import connections, copying, inspection_shared, migrate, postgres, sqlite
-from tripline.store.copying import Difference, PostgresSide, Progress, SqliteSide
+from tripline.store import migrate
+from tripline.store.database import inspection, postgres, sqlite, transfer
+from tripline.store.database.transfer import Difference, PostgresSide, Progress, SqliteSide
+from tripline.store.devices import connections
 from tripline.store.migrate import DatabaseError
 
 ALIVE_MS: Final = 10_000
@@ -28,8 +31,7 @@ Place = Path | str
 """A data folder, or the address of a PostgreSQL database."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(msgspec.Struct, frozen=True):
     """How many rows of each table were copied; the first that differ, in which case nothing was kept."""
 
     rows: dict[str, int]
@@ -42,9 +44,9 @@ def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
         if filled := theirs.filled():
             raise DatabaseError(f"The target is not empty: there are rows in {', '.join(filled)}.")
         try:
-            rows = copying.carry(ours, theirs, progress=progress)
-            differences = copying.differences(ours, theirs, progress=progress)
-        except copying.UnfitRowError as error:
+            rows = transfer.carry(ours, theirs, progress=progress)
+            differences = transfer.differences(ours, theirs, progress=progress)
+        except transfer.UnfitRowError as error:
             raise DatabaseError(f"The target cannot keep a row of the source: {error}.") from error
         if not differences:
             # What a start says of sessions that a server left behind; no server of the target ever held them.
@@ -125,7 +127,7 @@ def _database(url: str, which: str) -> Iterator[PostgresSide]:
         connection = postgres.open_engine(url).connect()
         try:
             side = PostgresSide(connection)
-            alive = [node.name for node in inspection_shared.nodes(side.tx) if node.silent_ms < ALIVE_MS]
+            alive = [node.name for node in inspection.nodes(side.tx) if node.silent_ms < ALIVE_MS]
             if alive:
                 raise DatabaseError(f"The {which} is in use by {', '.join(alive)}; stop it first.")
             yield side

@@ -1,27 +1,34 @@
-"""`tripline admin`: the accounts that no other account can make."""
+"""`tripline admin`: the accounts that no other account can make, and what may be done with every account."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import App, Parameter
 
 from tripline import config_files
 from tripline.cli import base
+from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.chores import installation as chores
+    from tripline.chores import accounts as chores
+    from tripline.domain import access
+    from tripline.store.accounts import directory
 else:
-    uvloop = base.Later("uvloop")
-    chores = base.Later("tripline.chores.installation")
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.accounts")
+    access = Later("tripline.domain.access")
+    directory = Later("tripline.store.accounts.directory")
 
 admin = App(
     name="admin",
-    help="Make the accounts that no other account can make.",
+    help="Make the accounts that no other account can make; list, disable, enable and let in any.",
     help_epilogue="Example: tripline admin create --email root@example.com --password-stdin < password.txt",
 )
-base.commands.command(admin)
+
+_Email = Annotated[str, Parameter(help="login of the account")]
+_STATES: Final = {True: "enabled", False: "disabled"}
 
 
 @admin.command(help_epilogue="Example: tripline admin create --email root@example.com --password-stdin < password.txt")
@@ -64,6 +71,65 @@ def carrier(
     user = uvloop.run(chores.carrier_made(base.settings(place, {}), email=email, password=password))
     base.line(f"carrier account {email} created, id {user}")
     return base.OK
+
+
+@admin.command(name="list", help_epilogue="Example: tripline admin list --role SYS_ADMIN")
+def list_all(
+    *,
+    role: Annotated[
+        Literal["SYS_ADMIN", "COMPANY_ADMIN", "DIRECTOR", "DRIVER", "CARRIER"] | None,
+        Parameter(help="only accounts with this role"),
+    ] = None,
+    email: Annotated[str | None, Parameter(help="only accounts whose e-mail address begins so")] = None,
+    disabled: Annotated[bool, Parameter(negative=(), help="only accounts that are disabled")] = False,
+    place: base.Place | None = None,
+) -> int:
+    """Show accounts by e-mail address: whether each may be used, its role, its company, since when it is there."""
+    which = directory.Which(
+        beginning=email,
+        authority=None if role is None else access.Authority(role),
+        enabled=False if disabled else None,
+    )
+    shown = uvloop.run(chores.listed(base.settings(place, {}), which, show=_show))
+    base.line(f"{shown} accounts")
+    return base.OK
+
+
+@admin.command(help_epilogue="Example: tripline admin disable --email kim@example.com")
+def disable(*, email: _Email, place: base.Place | None = None) -> int:
+    """Bar the account: its sessions, tokens and links end at once, in every process."""
+    changed = uvloop.run(chores.disabled(base.settings(place, {}), email=email))
+    base.line(f"account {base.printable(email)} {'disabled' if changed else 'was disabled already'}")
+    return base.OK
+
+
+@admin.command(help_epilogue="Example: tripline admin enable --email kim@example.com")
+def enable(*, email: _Email, place: base.Place | None = None) -> int:
+    """Let the account be used again; its password is as it was."""
+    changed = uvloop.run(chores.enabled(base.settings(place, {}), email=email))
+    base.line(f"account {base.printable(email)} {'enabled' if changed else 'was enabled already'}")
+    return base.OK
+
+
+@admin.command(help_epilogue="Example: tripline admin sign-in-link --email kim@example.com")
+def sign_in_link(
+    *,
+    email: _Email,
+    url: Annotated[
+        str | None,
+        Parameter(help="address of the server as the browser sees it (default: accounts.public_url, else the API's)"),
+    ] = None,
+    place: base.Place | None = None,
+) -> int:
+    """Print a link that signs the account in with a browser: good once, for 15 minutes; an earlier one ends."""
+    base.line(uvloop.run(chores.sign_in_link(base.settings(place, {}), email=email, url=url)))
+    return base.OK
+
+
+def _show(entry: "directory.Entry") -> None:
+    company = "-" if entry.company_name is None else entry.company_name
+    text = f"{base.utc_text(entry.created_ms)} {_STATES[entry.enabled]} {entry.authority} {entry.email} {company}"
+    base.line(base.printable(text))
 
 
 def _password(from_stdin: bool) -> str:

@@ -1,18 +1,25 @@
-"""Shared by all commands: the root they hang on, modules that load when needed, settings, exit codes, printing."""
+"""Shared by all commands: the root they hang on, settings, exit codes, printing."""
 
 import datetime
-import importlib
 import os
 import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import App, Parameter, validators
 
 from tripline import config_files
 from tripline.config import Config
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    from tripline.domain import refusals
+    from tripline.language import catalogue
+else:
+    refusals = Later("tripline.domain.refusals")
+    catalogue = Later("tripline.language.catalogue")
 
 OK: Final = 0
 FAILED: Final = 1
@@ -64,21 +71,6 @@ DEVICE_CA: Final = Path("tripline-data/tls/ca.crt")
 PATIENCE_S: Final = 60.0
 
 
-class Later:
-    """A module that loads at the first use of one of its names.
-
-    Showing a command's help needs the command's signature, not the program behind it. A command that runs loads what
-    it works with and nothing else. Type checkers and the import contract see the module through `TYPE_CHECKING`.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        """Load the module, unless it is loaded, and give what it calls by this name."""
-        return getattr(importlib.import_module(self._name), attribute)
-
-
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:
     """The settings of the installation, with these flags on top."""
     where = place or Place()
@@ -99,7 +91,8 @@ def line(text: str) -> None:
 
 def complain(trouble: object) -> None:
     """Say on standard error, in one line, what stood in the way."""
-    print(f"tripline: {trouble}", file=sys.stderr)
+    said = catalogue.sentence(trouble) if isinstance(trouble, refusals.Refusal) else trouble
+    print(f"tripline: {said}", file=sys.stderr)
 
 
 def utc_text(at_ms: int) -> str:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from cyclopts import App, Parameter, validators
 
 from tripline.cli import base
+from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
     from tripline.chores import device_check
-    from tripline.services.device_check import listening
+    from tripline.services.device_check import reports
 else:
-    uvloop = base.Later("uvloop")
-    device_check = base.Later("tripline.chores.device_check")
-    listening = base.Later("tripline.services.device_check.listening")
+    uvloop = Later("uvloop")
+    device_check = Later("tripline.chores.device_check")
+    reports = Later("tripline.services.device_check.reports")
 
 _NOTHING: Final = (
     "nothing came. Is the device sent to this server's device port, does it trust the certificate of DATA/tls/ca.crt,"
@@ -26,7 +27,6 @@ device = App(
     help="Help who makes or connects a device.",
     help_epilogue="Example: TRIPLINE_DEVICE_TOKEN=... tripline device check --for 60",
 )
-base.commands.command(device)
 
 
 @device.command(
@@ -63,10 +63,10 @@ def check(
     return base.OK if heard.messages and not heard.rejected else base.FAILED
 
 
-def _as_text(told: "listening.Told") -> None:
+def _as_text(told: "reports.Told") -> None:
     at = base.utc_text(told.at_ms)
-    if told.kind != listening.MESSAGE:
-        base.line(base.printable(f"{at} {told.text if told.kind == listening.NOTE else f'{told.kind}: {told.text}'}"))
+    if told.kind != reports.MESSAGE:
+        base.line(base.printable(f"{at} {told.text if told.kind == reports.NOTE else f'{told.kind}: {told.text}'}"))
         return
     base.line(base.printable(f"{at} message on {told.topic}, {told.size} bytes: {told.text}"))
     for finding in told.findings:
@@ -74,9 +74,9 @@ def _as_text(told: "listening.Told") -> None:
         base.line(base.printable(f"    {finding.sort:<9} {where}{finding.text}"))
 
 
-def _as_json(told: "listening.Told") -> None:
+def _as_json(told: "reports.Told") -> None:
     record: dict[str, Any] = {"at": told.at_ms, "kind": told.kind, "text": told.text}
-    if told.kind == listening.MESSAGE:
+    if told.kind == reports.MESSAGE:
         record |= {
             "topic": told.topic,
             "bytes": told.size,

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tripline import config_files
 from tripline.cli import base
+from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from tripline.chores import ingest as chores
     from tripline.services.bus.messages import Refused
 else:
-    uvloop = base.Later("uvloop")
-    chores = base.Later("tripline.chores.ingest")
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.ingest")
 
 SHOWN: Final = 20
 """Messages that could not be used that are shown one by one."""
@@ -33,7 +34,6 @@ _STORED: Final = {
 }
 
 
-@base.commands.command(help_epilogue="Example: zcat messages.jsonl.gz | tripline ingest - --data /srv/tripline")
 def ingest(
     file: Annotated[
         str,

@@ -6,25 +6,24 @@ from cyclopts import Parameter
 
 from tripline import config_files
 from tripline.cli import base
+from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
     from tripline.chores import installation as chores
-    from tripline.services import doctor as doctors
+    from tripline.services.doctor import doctor as doctors
 else:
-    uvloop = base.Later("uvloop")
-    chores = base.Later("tripline.chores.installation")
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.installation")
 
 
-@base.commands.command(name="config", help_epilogue="Example: tripline config > tripline.toml")
 def show_config() -> int:
     """Print the commented default settings file."""
     print(config_files.default_file(), end="")
     return base.OK
 
 
-@base.commands.command(help_epilogue="Example: tripline migrate --data /srv/tripline")
 def migrate(
     *,
     place: base.Place | None = None,
@@ -37,7 +36,6 @@ def migrate(
     return base.OK
 
 
-@base.commands.command(help_epilogue="Example: tripline doctor --data /srv/tripline")
 def doctor(*, place: base.Place | None = None) -> int:
     """Say whether an installation is well, and which messages could not be used. Exits 1 when something is wrong."""
     report = uvloop.run(chores.examined(base.settings(place, {})))

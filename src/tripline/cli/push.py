@@ -1,33 +1,33 @@
 """`tripline push`: messages to customers' servers that were given up."""
 
 import datetime
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+from msgspec.structs import replace
 
 from tripline import config_files
 from tripline.cli import base
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.pushes import Channel, Parked
+from tripline.later import Later
 
 if TYPE_CHECKING:
     import uvloop
 
     from tripline.chores import pushes as chores
-    from tripline.store import push_parked
+    from tripline.store.push import parked as push_parked
 else:
-    uvloop = base.Later("uvloop")
-    chores = base.Later("tripline.chores.pushes")
-    push_parked = base.Later("tripline.store.push_parked")
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.pushes")
+    push_parked = Later("tripline.store.push.parked")
 
 push = App(
     name="push",
     help="Messages to customers' servers that were given up: look at them, send them again.",
     help_epilogue="Example: tripline push list --since 2025-01-01",
 )
-base.commands.command(push)
 
 _CHANNELS = {channel.published: channel for channel in Channel}
 

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from tripline import config_files
 from tripline.cli import base
-from tripline.simulator import calls, roster
+from tripline.later import Later
+from tripline.simulator import calls, mix
 from tripline.simulator.habits import HABITS
 from tripline.simulator.itinerary import Journeys
 from tripline.simulator.payloads import TYPES
@@ -20,13 +21,13 @@ from tripline.simulator.styles import STYLES
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline import app as program
-    from tripline.simulator import fleet, link
+    from tripline import clock
+    from tripline.simulator import client, fleet
 else:
-    uvloop = base.Later("uvloop")
-    program = base.Later("tripline.app")
-    fleet = base.Later("tripline.simulator.fleet")
-    link = base.Later("tripline.simulator.link")
+    uvloop = Later("uvloop")
+    clock = Later("tripline.clock")
+    client = Later("tripline.simulator.client")
+    fleet = Later("tripline.simulator.fleet")
 
 _SHARE: Final = validators.Number(gte=0, lte=1)
 _WIDE: Final = 132
@@ -41,9 +42,9 @@ class Who:
 
     vehicles: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=99_999), help="how many vehicles")] = 10
     prefix: Annotated[str, Parameter(help="how the names of its vehicles and sensors begin")] = "SIM"
-    types: Annotated[str, Parameter(help="types of devices, with weights: GPS=3,OBD; or all")] = roster.ALL
-    styles: Annotated[str, Parameter(help="styles of driving, with weights: calm=2,ordinary,aggressive")] = roster.ALL
-    habits: Annotated[str, Parameter(help="bad habits of devices, with weights: none=5,twice; or all")] = roster.NONE
+    types: Annotated[str, Parameter(help="types of devices, with weights: GPS=3,OBD; or all")] = mix.ALL
+    styles: Annotated[str, Parameter(help="styles of driving, with weights: calm=2,ordinary,aggressive")] = mix.ALL
+    habits: Annotated[str, Parameter(help="bad habits of devices, with weights: none=5,twice; or all")] = mix.NONE
     rpc: Annotated[str, Parameter(help="manners of answering calls, in turn")] = "script,sdk,documented"
     msgpack: Annotated[float, Parameter(validator=_SHARE, help="share of devices that send MessagePack")] = 0.0
     activation: Annotated[float, Parameter(validator=_SHARE, help="share of new sensors that must be activated")] = 0.0
@@ -90,9 +91,6 @@ class Where:
     patience: base.Patience = base.PATIENCE_S
 
 
-@base.commands.command(
-    help_epilogue="Example: tripline simulate --vehicles 100 --email admin@example.com --password-stdin < password.txt"
-)
 def simulate(*, who: Who | None = None, what: What | None = None, where: Where | None = None) -> int:
     """Register a fleet of simulated vehicles and drive them over MQTTS; show what was sent, acknowledged and stored.
 
@@ -101,8 +99,8 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
     try:
         simulation = _simulation(who or Who(), what or What(), where or Where())
         console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
-        return base.OK if uvloop.run(fleet.run(simulation, console, program.now_ms)) else base.FAILED
-    except roster.MixError as error:
+        return base.OK if uvloop.run(fleet.run(simulation, console, clock.now_ms)) else base.FAILED
+    except mix.MixError as error:
         raise config_files.WrongSettingError(str(error)) from None
     except fleet.TROUBLES as error:
         base.complain(error)
@@ -118,15 +116,15 @@ def _simulation(who: Who, what: What, where: Where) -> "fleet.Simulation":
     if where.email is None and not tokens:
         raise config_files.WrongSettingError("A fleet is registered by --email, or taken from --tokens.")
     return fleet.Simulation(
-        door=link.Door(where.host, where.port, where.ca),
+        gateway=client.Gateway(where.host, where.port, where.ca),
         company=fleet.Company(api=where.api, email=where.email, password=_password(where)) if where.email else None,
         wanted=fleet.Wanted(
             vehicles=who.vehicles,
             prefix=who.prefix,
-            types=roster.mix(who.types, TYPES, "The type"),
-            styles=roster.mix(who.styles, tuple(STYLES), "The style"),
-            habits=roster.mix(who.habits, (*HABITS, roster.NONE), "The habit"),
-            manners=tuple(roster.mix(who.rpc, tuple(calls.MANNERS), "The manner")),
+            types=mix.mix(who.types, TYPES, "The type"),
+            styles=mix.mix(who.styles, tuple(STYLES), "The style"),
+            habits=mix.mix(who.habits, (*HABITS, mix.NONE), "The habit"),
+            manners=tuple(mix.mix(who.rpc, tuple(calls.MANNERS), "The manner")),
             packed_share=who.msgpack,
             activation_share=who.activation,
             tokens=tokens,

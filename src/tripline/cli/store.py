@@ -10,12 +10,13 @@ from cyclopts import App, Parameter
 from rich.console import Console
 
 from tripline.cli import base
+from tripline.later import Later
 
 if TYPE_CHECKING:
     from tripline.chores import store_copy
-    from tripline.store.copying import Progress
+    from tripline.store.database.transfer import Progress
 else:
-    store_copy = base.Later("tripline.chores.store_copy")
+    store_copy = Later("tripline.chores.store_copy")
 
 _TOLD_EVERY: Final = 100_000
 _ADDRESSES: Final = ("postgresql://", "postgres://")
@@ -26,7 +27,6 @@ store = App(
     help_format="plaintext",
     help_epilogue="Example: tripline store copy --from /srv/tripline --to postgresql://tripline@db.example/tripline",
 )
-base.commands.command(store)
 
 
 @store.command(

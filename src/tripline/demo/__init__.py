@@ -9,18 +9,18 @@ import contextlib
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from rich.console import Console
 
 from tripline.demo import report
-from tripline.demo.company import Company, Driven, RejectedError, Vehicle
+from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
 from tripline.demo.server import Server, ServerError
-from tripline.simulator import link, messages, tracks
+from tripline.simulator import client, link, messages, recordings
 
-TROUBLES: Final = (ServerError, RejectedError, link.RefusedError, link.UnreachableError, TimeoutError)
+TROUBLES: Final = (ServerError, RejectedError, client.RefusedError, client.UnreachableError, TimeoutError)
 """What can end a demo; the text of each is the one line to show."""
 SCORES_WITHIN_S: Final = 30.0
 FLEET: Final = {
@@ -31,8 +31,7 @@ FLEET: Final = {
 """Vehicle numbers, and the recorded drives that each vehicle makes; one of each is too short for a score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Where the demo keeps its data (None: a folder that is deleted at the end), and whether the server stays up."""
 
     data: Path | None
@@ -69,12 +68,13 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
         report.scores(console, driven, totals)
         report.events_of_one_trip(console, driven)
         if plan.keep:
+            report.way_into_portal(console, await server.sign_in_link(EMAIL))
             report.how_to_go_on(console, server, vehicles[0], report.most_eventful(driven))
             await _until_stopped()
             console.print("stopping")
         else:
             console.print(
-                "The server of this demo stops now. At a terminal it goes on, with curl lines to ask it yourself;\n"
+                "The server of this demo stops now. At a terminal it goes on, with a link into the portal;\n"
                 "elsewhere: tripline demo --keep",
                 soft_wrap=True,
             )
@@ -91,10 +91,10 @@ async def _drive(server: Server, vehicles: Sequence[Vehicle]) -> int:
 
 
 def _link(server: Server, vehicle: Vehicle) -> link.Link:
-    drives = [tracks.read(tracks.FOLDER / f"{name}.csv") for name in FLEET[vehicle.number]]
+    drives = [recordings.read(recordings.FOLDER / f"{name}.csv") for name in FLEET[vehicle.number]]
     host, _, port = server.devices.rpartition(":")
-    door = link.Door(host, int(port), server.ca)
-    return link.Link(door=door, token=vehicle.token, messages=messages.of_tracks(drives))
+    gateway = client.Gateway(host, int(port), server.ca)
+    return link.Link(gateway=gateway, token=vehicle.token, messages=messages.of_tracks(drives))
 
 
 async def _judged(company: Company, vehicles: Sequence[Vehicle]) -> list[Driven]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+import msgspec
 
 from tripline.demo.server import Server
 
@@ -44,8 +45,7 @@ class Vehicle:
         return f"demo-token-{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class GpsEvent(msgspec.Struct, frozen=True):
     """One GPS event: type 1 to 5, epoch ms, km/h, degrees."""
 
     type: int
@@ -56,8 +56,7 @@ class Event:
     limit_kmh: float
 
 
-@dataclass(frozen=True, slots=True)
-class Driven:
+class Driven(msgspec.Struct, frozen=True):
     """One trip: when, how far, its score or why there is none, its events in time order."""
 
     trip_id: str
@@ -67,7 +66,7 @@ class Driven:
     score: float | None
     km: float | None
     why_not: str
-    events: list[Event]
+    events: list[GpsEvent]
 
     @property
     def counts(self) -> Counter[int]:
@@ -118,7 +117,7 @@ class Company:
             if len(trips) == expected and all(answer is not None for answer in answers):
                 break
             await asyncio.sleep(_POLL_S)
-        events: dict[str, list[Event]] = {}
+        events: dict[str, list[GpsEvent]] = {}
         for event in await self._all(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/gpsEvent"):
             events.setdefault(event["tripId"]["id"], []).append(_event(event))
         found = [
@@ -181,8 +180,8 @@ def _id(record: dict[str, Any]) -> str:
     return text
 
 
-def _event(record: dict[str, Any]) -> Event:
-    return Event(
+def _event(record: dict[str, Any]) -> GpsEvent:
+    return GpsEvent(
         type=record["eventTy"],
         time_ms=record["eventTs"],
         speed_kmh=record["speedMh"] / 1000,
@@ -192,7 +191,7 @@ def _event(record: dict[str, Any]) -> Event:
     )
 
 
-def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], events: list[Event]) -> Driven:
+def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], events: list[GpsEvent]) -> Driven:
     scored = "errorCode" not in answer
     return Driven(
         trip_id=_id(trip),

@@ -1,4 +1,4 @@
-"""What the demo prints: its steps, the scores, one trip's events, and how to go on.
+"""The output of the demo: its steps, the scores, one trip's events, and how to go on.
 
 Not here: where the figures come from (`company.py`).
 """
@@ -13,9 +13,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from tripline.demo.company import LOGIN_FILE, Driven, Event, Vehicle
+from tripline.demo.company import LOGIN_FILE, Driven, GpsEvent, Vehicle
 from tripline.demo.server import LOG_FILE, Server
-from tripline.simulator import tracks
+from tripline.simulator import recordings
 
 _SCORES: Final = "Scores, and how often driving was harsh (over: samples over the limit)"
 EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", 5: "overspeed"}
@@ -69,13 +69,23 @@ def events_of_one_trip(console: Console, driven: Sequence[Driven]) -> None:
     for event in _shown(trip):
         moment = datetime.datetime.fromtimestamp(event.time_ms / 1000, _ZONE)
         position = f"{event.lat:.5f}, {event.lon:.5f}"
-        table.add_row(f"{moment:%H:%M:%S}", EVENT_NAMES[event.type], f"{event.speed_kmh:.0f}", position)
+        table.add_row(
+            f"{moment:%H:%M:%S}", EVENT_NAMES.get(event.type, f"type {event.type}"), f"{event.speed_kmh:.0f}", position
+        )
     console.print(table)
 
 
 def most_eventful(driven: Sequence[Driven]) -> Driven:
     """The trip with most harsh events (types 1 to 4)."""
     return max(driven, key=lambda trip: len(trip.events) - trip.counts[5])
+
+
+def way_into_portal(console: Console, link: str) -> None:
+    """The link that signs the company's administrator in, on a line of its own so that terminals make it one."""
+    console.print(
+        "[bold]Look at the fleet in the portal[/] (this link signs you in once, within 15 minutes):\n", soft_wrap=True
+    )
+    console.print(f"  {link}\n", soft_wrap=True, highlight=False, markup=False)
 
 
 def how_to_go_on(console: Console, server: Server, vehicle: Vehicle, trip: Driven) -> None:
@@ -88,7 +98,7 @@ def how_to_go_on(console: Console, server: Server, vehicle: Vehicle, trip: Drive
             server.data / LOGIN_FILE,
             server.data / vehicle.token_file,
             server.ca,
-            tracks.FOLDER / f"{SPARE_DRIVE}.csv",
+            recordings.FOLDER / f"{SPARE_DRIVE}.csv",
         )
     )
     console.print("[bold]Go on in another terminal[/] (the log-in is in a file that only you can read):\n")
@@ -120,5 +130,5 @@ def _score(score: float) -> str:
     return f"[{colour}]{score:.1f}[/]"
 
 
-def _shown(trip: Driven) -> list[Event]:
+def _shown(trip: Driven) -> list[GpsEvent]:
     return trip.events[:_EVENTS_SHOWN]

@@ -50,16 +50,26 @@ class Server:
 
     async def granted(self, email: str, password: str) -> None:
         """Make a granted service account with the command that an operator uses."""
-        command = (*_TRIPLINE, "admin", "grant", "--data", str(self.data), "--email", email, "--password-stdin")
+        await self._asked("admin", "grant", "--email", email, "--password-stdin", said=f"{password}\n")
+
+    async def sign_in_link(self, email: str) -> str:
+        """The address that signs this account in to the portal, once, made with the command that an operator uses."""
+        return (await self._asked("admin", "sign-in-link", "--email", email, "--url", self.api)).strip()
+
+    async def _asked(self, *command: str, said: str = "") -> str:
+        """The output of a command on this installation. Raises `ServerError` with what it complains of."""
         process = await asyncio.create_subprocess_exec(
+            *_TRIPLINE,
             *command,
+            *("--data", str(self.data)),
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        _, complaint = await process.communicate(f"{password}\n".encode())
+        output, complaint = await process.communicate(said.encode())
         if process.returncode:
             raise ServerError(complaint.decode(errors="replace").strip())
+        return output.decode()
 
     async def _start(self) -> asyncio.subprocess.Process:
         defaults = Config()

@@ -1,1 +1,1 @@
-"""Nouns, states, rules and permissions: standard library only, no I/O, no clock."""
+"""Nouns, states, rules and permissions: standard library and msgspec records only, no I/O, no clock."""

@@ -1,19 +1,20 @@
-"""Who may do what: the only place that answers a question of permission.
+"""Permissions: the only place that decides who may do what.
 
 `RULES` says, for each action and role, how far the role reaches: which companies', vehicles' or users' rows. A role
 without an entry may not do the action at all. `scope_of` turns an actor and an action into a `Scope`; every store
 function on customers' rows takes one and turns it into SQL (`store/scopes.py`).
 
-Follows client-surface 9 and the interface specification's delegation rules. The documentation page of roles
+Follows spec/rest 9 and the interface specification's delegation rules. The documentation page of roles
 (`docs/reference/access.md`) is made from `RULES`, and so is the matrix that tests every route against it.
 """
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Final, TypeVar
+from typing import TypeVar
+
+import msgspec
 
 from tripline.domain.ids import CompanyId, UserId
-from tripline.domain.refusals import Forbidden, NotFound
+from tripline.domain.refusals import Forbidden, NotFound, Word
 
 T = TypeVar("T")
 
@@ -29,13 +30,29 @@ class Authority(StrEnum):
     """The telephone company whose lines devices use; it sends what became of them."""
 
 
+class Thing(Word, Enum):
+    """What a caller may ask for by its id."""
+
+    ADMINISTRATOR = "administrator"
+    CALL = "call"
+    COMPANY = "company"
+    DIRECTOR = "director"
+    DRAFT = "draft"
+    DRIVER = "driver"
+    LINE = "line"
+    SENSOR = "sensor"
+    TRIP = "trip"
+    USER = "user"
+    VEHICLE = "vehicle"
+
+
 class Reach(Enum):
     """One way in which a row can be within an actor's reach."""
 
     ANY = "every row"
     OWN_COMPANY = "rows of the actor's company"
     PARTNERS = "rows of the companies under the actor's operator company, not the operator's own"
-    BORROWERS = "people of companies that vehicles of the actor's company are delegated to"
+    DELEGATED_COMPANIES = "people of companies that vehicles of the actor's company are delegated to"
     DELEGATED_COMPANY = "vehicles (and what hangs on them) delegated to the actor's company"
     MANAGED = "vehicles (and what hangs on them) whose managing director is the actor"
     DIRECTING_RIGHT = "vehicles (and what hangs on them) on which the actor is DELEGATED_DIRECTOR"
@@ -46,6 +63,8 @@ class Reach(Enum):
 class Action(Enum):
     """Everything that needs a permission; the row of `RULES` that decides it."""
 
+    ACCOUNT_MANAGE = "account.manage"
+    """See every account of the installation, disable and enable any."""
     APPLICATION_REVIEW = "application.review"
     CARRIER_ACT = "carrier.act"
     CARRIER_UNPAUSE = "carrier.unpause"
@@ -54,6 +73,8 @@ class Action(Enum):
     COMPANY_CREATE = "company.create"
     """An operator, for an account without a company; a partner, for a company's administrator."""
     COMPANY_DELETE = "company.delete"
+    COMPANY_HISTORY_READ = "company.history_read"
+    """Who changed the record of a company, its candidates, and imported what; of a deleted one too."""
     COMPANY_LIST = "company.list"
     COMPANY_MODIFY = "company.modify"
     COMPANY_READ = "company.read"
@@ -87,25 +108,28 @@ class Action(Enum):
     SENSOR_CREDENTIAL_READ = "sensor.credential_read"
     """See the access token in the record of a sensor; who may not sees null."""
     SENSOR_DELETE = "sensor.delete"
+    SENSOR_HISTORY_READ = "sensor.history_read"
     SENSOR_MODIFY = "sensor.modify"
     SENSOR_MOUNT = "sensor.mount"
     SENSOR_READ = "sensor.read"
     USER_FIND = "user.find"
     """Look somebody up by e-mail address."""
+    USER_HISTORY_READ = "user.history_read"
     USER_READ = "user.read"
     VEHICLE_ACTIVATE = "vehicle.activate"
     VEHICLE_ASSIGN_DIRECTOR = "vehicle.assign_director"
     VEHICLE_ASSIGN_DRIVER = "vehicle.assign_driver"
     VEHICLE_CREATE = "vehicle.create"
     VEHICLE_DELETE = "vehicle.delete"
-    VEHICLE_LEND = "vehicle.lend"
+    VEHICLE_DELEGATE = "vehicle.delegate"
     """Delegate a vehicle to a company, or take it back; the row is the vehicle."""
     VEHICLE_RECEIVE_DIRECTOR = "vehicle.receive_director"
     """Who may be made managing director by the actor; the row is the person."""
     VEHICLE_RECEIVE_DRIVER = "vehicle.receive_driver"
     """Who may be set as a driver by the actor, beside those who hold a right on the vehicle; the row is the person."""
-    VEHICLE_LOANS_READ = "vehicle.loans_read"
+    VEHICLE_DELEGATIONS_READ = "vehicle.delegations_read"
     """The companies that a vehicle is delegated to; the row is the vehicle."""
+    VEHICLE_HISTORY_READ = "vehicle.history_read"
     VEHICLE_MODIFY = "vehicle.modify"
     VEHICLE_READ = "vehicle.read"
 
@@ -121,6 +145,7 @@ _DIRECTOR = _DIRECTING | {Reach.DRIVING_RIGHT}
 _SELF = frozenset({Reach.SELF})
 
 RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
+    Action.ACCOUNT_MANAGE: {Authority.SYS_ADMIN: _ALL},
     Action.APPLICATION_REVIEW: {Authority.SYS_ADMIN: _ALL},
     Action.CARRIER_ACT: {Authority.CARRIER: _ALL},
     Action.CARRIER_UNPAUSE: {Authority.COMPANY_ADMIN: _OWN},
@@ -128,6 +153,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.COMPANY_CREATE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _OWN},
     # A partner registers partners, but only the operator deletes them; an operator is deleted by the platform.
     Action.COMPANY_DELETE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: frozenset({Reach.PARTNERS})},
+    Action.COMPANY_HISTORY_READ: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     Action.COMPANY_LIST: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     Action.COMPANY_MODIFY: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     Action.COMPANY_READ: {
@@ -151,14 +177,14 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _SELF,
         Authority.DRIVER: _SELF,
     },
-    # Messages hold what partners' sensors sent, and the secret proves who sends: each company's own affair.
+    # Messages hold what partners' sensors sent, and the secret proves the sender: each company's own affair.
     Action.PUSH_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     # Rules 2 and 3 of the delegation chapter.
     Action.RIGHT_GIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
     Action.RIGHT_GIVE_DRIVER: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _DIRECTING},
     Action.RIGHT_RECEIVE_DIRECTOR: {
         Authority.COMPANY_ADMIN: _OWN,
-        Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY, Reach.BORROWERS}),
+        Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY, Reach.DELEGATED_COMPANIES}),
     },
     Action.RIGHT_RECEIVE_DRIVER: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
     Action.RIGHT_READ: {
@@ -166,18 +192,26 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _OWN | _SELF,
         Authority.DRIVER: _SELF,
     },
-    # rpc.md 5.4: directors and delegated directors control vehicles; drivers do not.
+    # spec/rpc 5.4: directors and delegated directors control vehicles; drivers do not.
     Action.RPC_CALL: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.RPC_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.SENSOR_CREATE: {Authority.COMPANY_ADMIN: _OWN},
     # Whoever knows the access token can speak as the device: not those who only have the use of the vehicle.
     Action.SENSOR_CREDENTIAL_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.SENSOR_DELETE: {Authority.COMPANY_ADMIN: _OWN},
+    # Where a sensor was before is nothing for those who have the use of the vehicle that it is on now.
+    Action.SENSOR_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN},
     Action.SENSOR_MODIFY: {Authority.COMPANY_ADMIN: _OWN},
     Action.SENSOR_MOUNT: {Authority.COMPANY_ADMIN: _OWN},
     # A sensor hangs on its vehicle. Drivers are left out: the record holds the device's access token.
     Action.SENSOR_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.USER_FIND: {Authority.COMPANY_ADMIN: _ADMIN},
+    Action.USER_HISTORY_READ: {
+        Authority.SYS_ADMIN: _ALL,
+        Authority.COMPANY_ADMIN: _ADMIN,
+        Authority.DIRECTOR: _SELF,
+        Authority.DRIVER: _SELF,
+    },
     Action.USER_READ: {
         Authority.SYS_ADMIN: _ALL,
         Authority.COMPANY_ADMIN: _ADMIN,
@@ -194,8 +228,10 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.VEHICLE_CREATE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
     # A company that a vehicle is delegated to manages it, but does not delete it.
     Action.VEHICLE_DELETE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
-    Action.VEHICLE_LEND: {Authority.COMPANY_ADMIN: _OWN},
-    Action.VEHICLE_LOANS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    Action.VEHICLE_DELEGATE: {Authority.COMPANY_ADMIN: _OWN},
+    Action.VEHICLE_DELEGATIONS_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
+    # Not of those it is delegated to: it tells who else has it, and what was before.
+    Action.VEHICLE_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_RECEIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},
     Action.VEHICLE_RECEIVE_DRIVER: {
         Authority.COMPANY_ADMIN: _OWN,
@@ -214,13 +250,12 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
 class Gate(Enum):
     """Who is let in where no row of `RULES` decides."""
 
-    ANYONE = "anyone; no token is asked for"
+    ANYONE = "anyone; no token needed"
     ACCOUNT = "every account, about itself alone"
     MACHINE = "whoever asks from the server's own machine on the API port"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(msgspec.Struct, frozen=True):
     """Who asks: an account as its access token names it."""
 
     user_id: UserId
@@ -228,8 +263,7 @@ class Actor:
     company_id: CompanyId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """Whose rows an operation may touch: a row is inside when any reach holds. `why` is for the log and tests."""
 
     why: str
@@ -247,32 +281,29 @@ def scope_of(actor: Actor, action: Action) -> Scope:
     """The rows on which the actor may do the action. Raises `Forbidden` when its role may not do it at all."""
     reaches = RULES[action].get(actor.authority)
     if reaches is None:
-        raise Forbidden(f"An account with the role {actor.authority} may not do this.")
+        raise Forbidden("role", role=actor.authority)
     return Scope(action.value, reaches, actor.user_id, actor.company_id)
-
-
-WITHOUT_COMPANY: Final = "This account belongs to no company; a granted account registers its company first."
 
 
 def company_of(actor: Actor) -> CompanyId:
     """The actor's company. Raises `Forbidden` for an account that has none (yet)."""
     if actor.company_id is None:
-        raise Forbidden(WITHOUT_COMPANY)
+        raise Forbidden("without_company")
     return actor.company_id
 
 
-def admit(inside: bool | None, thing: str) -> None:
+def admit(inside: bool | None, thing: Thing) -> None:
     """Let pass what is inside a scope. None stands for an unknown object: `NotFound`; False raises `Forbidden`.
 
-    What exists elsewhere is never called unknown (client-surface 3.3).
+    What exists elsewhere is never called unknown (spec/rest 3.3).
     """
     if inside is None:
-        raise NotFound(f"There is no {thing} with this id.")
+        raise NotFound("id", thing=thing)
     if not inside:
-        raise Forbidden(f"This {thing} is outside your reach.")
+        raise Forbidden("reach", thing=thing)
 
 
-def admitted(found: tuple[T, bool] | None, thing: str) -> T:
+def admitted(found: tuple[T, bool] | None, thing: Thing) -> T:
     """The object of a look-up that says whether it is inside; else as `admit`."""
     admit(None if found is None else found[1], thing)
     assert found is not None

@@ -1,14 +1,15 @@
 """Applications for a service account: what the form may say, and how one is decided.
 
-Follows the interface specification (Authentication 1) and client-surface 8.5 (service application).
+Follows spec/interface (Authentication 1) and spec/rest 8.5 (service application).
 
 Not here: who reviews them (`access`), the account that an approval makes (`services/accounts/applications.py`), rows
-(`store/applications.py`), JSON (`wire/rest_accounts.py`).
+(`store/accounts/applications.py`), JSON (`wire/rest/accounts.py`).
 """
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final
+
+import msgspec
 
 from tripline.domain import fields
 from tripline.domain.ids import UserId
@@ -44,8 +45,7 @@ class AlreadyDecided(Refusal):
     kind = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(msgspec.Struct, frozen=True, kw_only=True):
     """What an applicant says, checked."""
 
     service_name: str
@@ -62,8 +62,7 @@ class Form:
     notify_host: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application(Form):
+class Application(Form, frozen=True, kw_only=True):
     """An application that was sent in."""
 
     id: str
@@ -73,6 +72,8 @@ class Application(Form):
     decided_by_id: UserId | None
     reason: str | None
     """Told to the applicant when rejected."""
+    language: str
+    """Of the applicant, for the mail."""
 
 
 def form(
@@ -122,5 +123,5 @@ def decided(state: State, decision: Decision) -> State:
     """The state after the decision. Raises `AlreadyDecided`."""
     after = NEXT.get((state, decision))
     if after is None:
-        raise AlreadyDecided(f"This application is {state} already; a decision is made once.")
+        raise AlreadyDecided(state=state)
     return after

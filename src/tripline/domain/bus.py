@@ -1,14 +1,15 @@
-"""What a second delivery over the bus is, and what a trip keeps of its trip message (bus-messages 4.11, 4.15, 5).
+"""Second deliveries over the bus, and what a trip keeps of its trip message (spec/bus-messages 4.11, 4.15, 5).
 
 A customer's trip lives by the customer's `tripId`: the states are those of every trip (`trips.py`), but another number
 or a new mounting does not part it, what comes after silence goes on with it, and a sensor may have several open.
 
-Not here: who asks (`services/bus/placing.py`), rows (`store/bus_trips.py`).
+Not here: who asks (`services/bus/placement.py`), rows (`store/trips/bus_trips.py`).
 """
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 SOURCE: Final = "bus"
 """`trip.source` of a trip that customers' messages made; the pipeline of devices leaves it alone."""
@@ -36,8 +37,7 @@ def digest(*parts: bytes) -> str:
     return hashlib.blake2b(b"\0".join(parts), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What a trip keeps of its trip message besides payload and distance; `trip.message_key` is its text."""
 
     start_ms: int | None

@@ -1,21 +1,23 @@
 """A company: what its registration may say and a change may alter, its service type, where its device tokens begin.
 
 An operator is the master company of a service type; a partner joins the operator's. Follows the interface
-specification (Company), rules 1 and 6, gaps G5, G31, G32, H2, H5, X5, push 1 and N1 to N3, and client-surface 8.5.
+specification (Company), rules 1 and 6, spec/gaps G5, G31, G32, H2, H5, X5, spec/push 1 and N1 to N3, and spec/rest 8.5.
 
 Not here: who may register which kind (`access`), the administrator's account (`people`), rows
-(`store/companies.py`), JSON (`wire/rest_companies.py`).
+(`store/fleet/companies.py`), JSON (`wire/rest/companies.py`).
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from dataclasses import fields as fields_of
+from enum import Enum
 from typing import Any, ClassVar, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Kind, Refusal, Word
 
 PREFIX_LENGTH: Final = 5
 _PREFIX_DIGITS: Final = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -70,8 +72,14 @@ class InUse(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
+class Holding(Word, Enum):
+    """What keeps a company from being deleted."""
+
+    FLEET = "vehicles or sensors"
+    PARTNERS = "partners"
+
+
+class Details(msgspec.Struct, frozen=True, kw_only=True):
     """What a company's record keeps of its registration."""
 
     name: str
@@ -91,8 +99,7 @@ class Details:
     rpc_notify_base_path: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """What a registration says, checked; the password is for the administrator's account and goes nowhere else."""
 
     details: Details
@@ -101,8 +108,7 @@ class Registration:
     pic_passwd: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Company(Details):
+class Company(Details, frozen=True, kw_only=True):
     """A registered company."""
 
     id: CompanyId
@@ -137,12 +143,10 @@ def changed(company: Company, named: Mapping[str, Any]) -> Details:
     """
     sent = dict(named)
     if sent.pop("service_type", company.service_type) != company.service_type:
-        raise ServiceTypeFixed(f"Parameter 'serviceType' cannot be changed; it stays {company.service_type}.")
+        raise ServiceTypeFixed(field="serviceType", service_type=company.service_type)
     if sent.pop("pic_passwd", None):
-        raise PasswordElsewhere(
-            "Parameter 'picPasswd' cannot be changed with the company; change the administrator's password instead."
-        )
-    before = {field.name: getattr(company, field.name) for field in fields_of(Details)}
+        raise PasswordElsewhere(field="picPasswd")
+    before = {name: getattr(company, name) for name in Details.__struct_fields__}
     return details(**{**before, **sent})
 
 
@@ -192,18 +196,18 @@ def operator_service_type(asked: str | None) -> str:
 def partner_service_type(asked: str | None, *, registrar: str) -> str:
     """The service type of a new partner: always the registrar's. Raises `ForeignServiceType` when another was sent."""
     if asked and asked != registrar:
-        raise ForeignServiceType(f"Parameter 'serviceType' must be {registrar}, the one of the registering company.")
+        raise ForeignServiceType(field="serviceType", registrar=registrar)
     return registrar
 
 
 def service_type_taken(service_type: str) -> ServiceTypeTaken:
     """The refusal of a second operator."""
-    return ServiceTypeTaken(f"Parameter 'serviceType': {service_type} already has an operator company.")
+    return ServiceTypeTaken(field="serviceType", service_type=service_type)
 
 
-def in_use(what: str) -> InUse:
+def in_use(what: Holding) -> InUse:
     """The refusal to delete a company that still has `what`."""
-    return InUse(f"The company still has {what}; delete them first.")
+    return InUse(holding=what)
 
 
 def prefix_of(number: int) -> str:

@@ -1,15 +1,16 @@
-"""Delegations: vehicles lent to companies, rights of people on single vehicles, and the companies one may lend to.
+"""Delegations: vehicles delegated to companies, rights of people on single vehicles, and candidates.
 
-Follows the interface specification (Delegation, rules 1 to 3), client-surface 7.6, 7.7 and 9, gaps G13, H3 and H4.
+Follows spec/interface (Delegation, rules 1 to 3), spec/rest 7.6, 7.7 and 9, spec/gaps G13, H3 and H4.
 
-Not here: whose vehicles and people an actor may name (`access`), rows (`store/candidates.py`, `store/loans.py`,
-`store/rights.py`), JSON (`wire/rest_relations.py`).
+Not here: whose vehicles and people an actor may name (`access`), rows (`store/fleet/candidates.py`,
+`store/fleet/delegations.py`, `store/fleet/rights.py`), JSON (`wire/rest/delegations.py`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import ClassVar, Final
+
+import msgspec
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
@@ -26,21 +27,21 @@ class UserRole(StrEnum):
 
 
 class Standing(Enum):
-    """What a company is to another one that may lend it vehicles."""
+    """What a company is to another one that may delegate vehicles to it."""
 
     STRANGER = "stranger"
     CANDIDATE = "candidate"
-    """Registered; vehicles may be lent to it."""
+    """Registered; vehicles may be delegated to it."""
     DELEGATED = "delegated company"
     """It has received a vehicle; no longer a candidate (rule 1)."""
 
 
 class Step(Enum):
-    """What the lending company does."""
+    """What the delegating company does."""
 
     REGISTER = "register as candidate"
     REMOVE = "remove the candidate"
-    LEND = "lend a vehicle"
+    DELEGATE = "delegate a vehicle"
 
 
 class AlreadyRegistered(BadParameter):
@@ -57,7 +58,7 @@ class OwnCompany(Refusal):
 
 
 class OtherServiceType(Refusal):
-    """Vehicles are lent inside one service type only (rule 1)."""
+    """Vehicles are delegated inside one service type only (rule 1)."""
 
     code: ClassVar[str] = "candidate.other_service_type"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
@@ -71,16 +72,16 @@ class HoldsVehicles(Refusal):
 
 
 class NotCandidate(Refusal):
-    """A vehicle was to be lent to a company that was not registered as a candidate first (rule 1)."""
+    """A vehicle was to be delegated to a company that was not registered as a candidate first (rule 1)."""
 
     code: ClassVar[str] = "delegation.not_candidate"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class AlreadyLent(BadParameter):
+class AlreadyDelegated(BadParameter):
     """The company has the vehicle already."""
 
-    code = "delegation.already_lent"
+    code = "delegation.already_delegated"
 
 
 class Irrevocable(Forbidden):
@@ -102,16 +103,15 @@ class Oneself(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class NotLentThere(Refusal):
-    """The person's company neither owns the vehicle nor has it on loan."""
+class NotDelegatedThere(Refusal):
+    """The person's company neither owns the vehicle nor has it by delegation."""
 
-    code: ClassVar[str] = "right.not_lent_there"
+    code: ClassVar[str] = "right.not_delegated_there"
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """That one company may lend its vehicles to another."""
+class Relation(msgspec.Struct, frozen=True, kw_only=True):
+    """That one company may delegate its vehicles to another."""
 
     id: RecordId
     created_ms: int
@@ -122,9 +122,8 @@ class Relation:
     service_type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loan:
-    """A vehicle lent to a company."""
+class Delegation(msgspec.Struct, frozen=True, kw_only=True):
+    """A vehicle delegated to a company."""
 
     id: RecordId
     created_ms: int
@@ -136,9 +135,8 @@ class Loan:
     vehicle_no: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Right:
-    """What a person may do with a vehicle; it hangs on the person's company owning the vehicle or having it on loan."""
+class Right(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's right on a vehicle that the person's company owns or has by delegation."""
 
     id: RecordId
     created_ms: int
@@ -155,31 +153,23 @@ class Right:
 NEXT: Final[dict[tuple[Standing, Step], Standing]] = {
     (Standing.STRANGER, Step.REGISTER): Standing.CANDIDATE,
     (Standing.CANDIDATE, Step.REMOVE): Standing.STRANGER,
-    (Standing.CANDIDATE, Step.LEND): Standing.DELEGATED,
-    (Standing.DELEGATED, Step.LEND): Standing.DELEGATED,
+    (Standing.CANDIDATE, Step.DELEGATE): Standing.DELEGATED,
+    (Standing.DELEGATED, Step.DELEGATE): Standing.DELEGATED,
 }
 """The standing after a step; the steps that are missing are refused.
 
-A standing is read from what is registered and lent (`store/candidates.py`) and kept nowhere: when the last vehicle is
-taken back, or deleted, a delegated company is a candidate again.
+A standing is read from what is registered and delegated (`store/fleet/candidates.py`) and kept nowhere: when the last
+vehicle is taken back, or deleted, a delegated company is a candidate again.
 """
 
 REFUSALS: Final[dict[tuple[Standing, Step], Callable[[], Refusal]]] = {
-    (Standing.CANDIDATE, Step.REGISTER): lambda: AlreadyRegistered(
-        "Parameter 'toCompanyId': this company is a delegation candidate already."
-    ),
-    (Standing.DELEGATED, Step.REGISTER): lambda: AlreadyRegistered(
-        "Parameter 'toCompanyId': this company is a delegated company already."
-    ),
-    (Standing.STRANGER, Step.REMOVE): lambda: NotFound("The company is no delegation candidate."),
-    (Standing.DELEGATED, Step.REMOVE): lambda: HoldsVehicles(
-        "The company holds vehicles of the delegating company; take them back first."
-    ),
-    (Standing.STRANGER, Step.LEND): lambda: NotCandidate(
-        "The receiving company is no delegation candidate of the vehicle's company; register it first."
-    ),
+    (Standing.CANDIDATE, Step.REGISTER): lambda: AlreadyRegistered("candidate", field="toCompanyId"),
+    (Standing.DELEGATED, Step.REGISTER): lambda: AlreadyRegistered("delegated", field="toCompanyId"),
+    (Standing.STRANGER, Step.REMOVE): lambda: NotFound("candidate"),
+    (Standing.DELEGATED, Step.REMOVE): HoldsVehicles,
+    (Standing.STRANGER, Step.DELEGATE): NotCandidate,
 }
-"""What the caller is told instead."""
+"""The sentence for the caller instead."""
 
 
 def standing_after(standing: Standing, step: Step) -> Standing:
@@ -194,28 +184,28 @@ def standing_after(standing: Standing, step: Step) -> Standing:
 
 
 def check_pair(*, from_company: CompanyId, from_service_type: str, to_company: CompanyId, to_service_type: str) -> None:
-    """Let pass two companies that may lend to each other. Raises `OwnCompany` or `OtherServiceType`."""
+    """Let pass two companies that may delegate to each other. Raises `OwnCompany` or `OtherServiceType`."""
     if from_company == to_company:
-        raise OwnCompany("A company cannot be its own delegation candidate.")
+        raise OwnCompany()
     if from_service_type != to_service_type:
-        raise OtherServiceType("Vehicles can be delegated only to a company of the same service type.")
+        raise OtherServiceType()
 
 
 def check_revocable(*, automatic: bool) -> None:
-    """Let pass a loan that can be taken back. Raises `Irrevocable`."""
+    """Let pass a delegation that can be taken back. Raises `Irrevocable`."""
     if automatic:
-        raise Irrevocable("A partner's vehicle is delegated to its operator for good.")
+        raise Irrevocable()
 
 
 def check_receiver(*, giver: UserId, receiver: UserId, role: UserRole, available: bool) -> None:
     """Let pass a person who may get the right on a vehicle that the giver may give rights on.
 
-    `available`: the person's company owns the vehicle or has it on loan. Raises `Oneself` or `NotLentThere`.
+    `available`: the person's company owns the vehicle or has it by delegation. Raises `Oneself` or `NotDelegatedThere`.
     """
     if role is UserRole.DELEGATED_DIRECTOR and giver == receiver:
-        raise Oneself("A director gives rights to another director.")
+        raise Oneself()
     if not available:
-        raise NotLentThere("The person's company neither owns the vehicle nor has it delegated to it.")
+        raise NotDelegatedThere()
 
 
 def may_end(*, actor: Actor, owner: CompanyId, could_give: bool) -> bool:

@@ -1,19 +1,24 @@
-"""What tells a second delivery of a device's message: an instant and a mark.
+"""The mark and instant by which a second delivery of a device's message is recognised.
 
 The instant comes from the message itself, so live messages of all sensors lie close together in an index that begins
 with it. The mark says whose message it is and, where the instant alone does not tell, what it holds. Two messages may
 have both in common by chance: whoever finds one compares it.
 
-Not here: which messages are compared (`services/ingest/checking.py`), where marks are kept (`store/deliveries.py`).
+Not here: which messages are compared (`services/ingest/redeliveries.py`), where marks are kept
+(`store/ingest/deliveries.py`).
 """
 
-import hashlib
+import struct
+from hashlib import blake2b
+from typing import Final
 
 from tripline.domain.ids import SensorId
 
+_SIGNED: Final = struct.Struct(">q").unpack
+
 
 def key_of(sensor_id: SensorId) -> int:
-    """The mark of a microtrip whose header time is larger than all others stored lately of the sensor."""
+    """The mark of a microtrip whose header time no other one has that was stored lately of the sensor."""
     return _number(sensor_id.encode())
 
 
@@ -29,4 +34,5 @@ def untimed(key: int) -> int:
 
 def _number(content: bytes) -> int:
     """64 bits with a sign, as a database keeps them."""
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), signed=True)
+    number: int = _SIGNED(blake2b(content, digest_size=8).digest())[0]
+    return number

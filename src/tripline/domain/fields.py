@@ -1,19 +1,20 @@
-"""What a field of a registration may hold: lengths, forms, ranges, allowed words. The refusal names the field.
+"""The bounds of registration fields: lengths, forms, ranges, allowed words. A refusal names the field.
 
 A field is given by the name that the sender used (`vehicleNo`), because the sentence is for the sender. Values are
-data: nothing in them is interpreted, escaped or trimmed. Bounds follow gaps G5, required fields client-surface 8.5.
+data: nothing in them is interpreted, escaped or trimmed. Bounds follow spec/gaps G5, required fields spec/rest 8.5.
 
 Not here: which fields a record has and what unset ones become (`companies`, `vehicles`, `sensors`, `people`); JSON
-types (`wire/rest_reading.py`).
+types (`wire/rest/bodies.py`).
 """
 
 import math
 import re
 import unicodedata
 from collections.abc import Collection
+from enum import Enum
 from typing import Final
 
-from tripline.domain.refusals import BadParameter
+from tripline.domain.refusals import BadParameter, Word
 
 TEXT_MAX: Final = 255
 LONG_TEXT_MAX: Final = 4096
@@ -66,9 +67,16 @@ class ReadOnly(BadParameter):
     code = "parameter.read_only"
 
 
-def read_only(name: str, *, writer: str = "the platform") -> ReadOnly:
+class Writer(Word, Enum):
+    """Who writes a field that the caller cannot."""
+
+    PLATFORM = "the platform"
+    CARRIER = "the carrier"
+
+
+def read_only(name: str, *, writer: Writer = Writer.PLATFORM) -> ReadOnly:
     """The refusal of a field that somebody else writes."""
-    return ReadOnly(f"Parameter '{name}' cannot be set here: {writer} writes it.")
+    return ReadOnly("writer", field=name, writer=writer)
 
 
 def text(name: str, value: str | None) -> str | None:
@@ -93,9 +101,9 @@ def email(name: str, value: str | None) -> str:
     """A required e-mail address: one `@` with text on both sides, no blanks, and nothing that cannot be seen."""
     checked = required(name, value)
     if not _EMAIL.fullmatch(checked) or (not checked.isascii() and any(map(_is_invisible, checked))):
-        raise WrongForm(f"Parameter '{name}' must be an e-mail address.")
+        raise WrongForm("email", field=name)
     if len(compared(checked)) > TEXT_MAX:
-        raise TooLong(f"Parameter '{name}' must have at most {TEXT_MAX} characters, each counted as written in full.")
+        raise TooLong("in_full", field=name, most=TEXT_MAX)
     return checked
 
 
@@ -111,7 +119,7 @@ def web_address(name: str, value: str | None) -> str | None:
     """An optional address of a server: a bare host, or with a scheme, which is then http or https. Never fetched."""
     checked = text(name, value)
     if checked is not None and _SCHEME.match(checked.lstrip()) and not _WEB_ADDRESS.fullmatch(checked):
-        raise WrongForm(f"Parameter '{name}' must be an http or https address.")
+        raise WrongForm("web_address", field=name)
     return checked
 
 
@@ -120,14 +128,14 @@ def one_of(name: str, value: str | None, allowed: Collection[str]) -> str | None
     if not value:
         return None
     if value not in allowed:
-        raise NotAllowed(f"Parameter '{name}' must be one of {', '.join(allowed)}.")
+        raise NotAllowed(field=name, allowed=", ".join(allowed))
     return value
 
 
 def port(name: str, value: int | None) -> int | None:
     """An optional port number, 1 to 65535."""
     if value is not None and not 1 <= value <= PORT_MAX:
-        raise OutOfRange(f"Parameter '{name}' must be between 1 and {PORT_MAX}.")
+        raise OutOfRange("between", field=name, least=1, most=PORT_MAX)
     return value
 
 
@@ -136,7 +144,7 @@ def amount(name: str, value: float | None) -> float:
     if value is None:
         return 0.0
     if not math.isfinite(value) or value < 0:
-        raise OutOfRange(f"Parameter '{name}' must be a finite number of at least 0.")
+        raise OutOfRange("finite", field=name)
     return value
 
 
@@ -149,7 +157,7 @@ def _printable(name: str, value: str | None, longest: int, control: re.Pattern[s
     if value is None:
         return None
     if len(value) > longest:
-        raise TooLong(f"Parameter '{name}' must have at most {longest} characters.")
+        raise TooLong("characters", field=name, most=longest)
     if control.search(value):
-        raise Unprintable(f"Parameter '{name}' must not contain control characters.")
+        raise Unprintable(field=name)
     return value

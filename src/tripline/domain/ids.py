@@ -1,10 +1,10 @@
 """Identifiers: their types, their form, and how new ones are made.
 
 Every id is a version 1 (time-based) UUID as canonical lower-case text, the form in which it is stored, compared and
-sent (`reference/client-surface.md` 4). Rows that arrive by the thousand are keyed by the same instant as a number:
+sent (spec/rest 4). Rows that arrive by the thousand are keyed by the same instant as a number:
 the UUID's 60-bit count of 100 ns ticks since 1582-10-15, which sorts by creation time and fits a signed 64-bit column.
 
-Not here: the `{"id": ...}` object that REST wraps around an id (`wire/rest.py`).
+Not here: the `{"id": ...}` object that REST wraps around an id (`wire/rest/base.py`).
 """
 
 import re
@@ -18,7 +18,7 @@ VehicleId = NewType("VehicleId", str)
 SensorId = NewType("SensorId", str)
 TripId = NewType("TripId", str)
 RequestId = NewType("RequestId", str)
-"""Request-ID of a call to a device: a version 1 UUID, 36 characters (rpc.md 1)."""
+"""Request-ID of a call to a device: a version 1 UUID, 36 characters (spec/rpc 1)."""
 RecordId = NewType("RecordId", str)
 """Id of a microtrip, GPS event, device event or delegation."""
 
@@ -81,11 +81,6 @@ class TimeIds:
         if slot is not None:
             self.reslot(slot)
 
-    @property
-    def stride(self) -> int:
-        """How far apart neighbouring numbers of this maker are: 1, or 256 in a slot."""
-        return self._stride
-
     def reslot(self, slot: int) -> None:
         """Make every further number in this slot: a program that lost its own has taken another."""
         if not 0 <= slot < SLOTS:
@@ -94,7 +89,7 @@ class TimeIds:
             self._slot, self._stride = slot, SLOTS
 
     def take(self, count: int, *, now_ms: int) -> RowNo:
-        """The first of `count` row numbers that lie `stride` apart; `numbers` gives all of them."""
+        """The first of `count` row numbers, which lie 1 apart, or 256 in a slot; `numbers` gives all of them."""
         return RowNo(self.numbers(count, now_ms=now_ms).start)
 
     def numbers(self, count: int, *, now_ms: int) -> range:

@@ -1,19 +1,20 @@
-"""What a carrier may say has become of a line: the eight actions, what each one needs, and what came of one.
+"""The eight actions of a carrier on a line: the fields of each, and its outcome.
 
-Follows the interface specification (Carrier-side lifecycle actions) and gap G10.
+Follows spec/interface (Carrier-side lifecycle actions) and spec/gaps G10.
 
-Not here: what an action does (`services/carrier/effects.py`), the states of a line (`lines.py`), JSON
-(`wire/rest_lines.py`).
+Not here: what an action does (`services/lines/effects.py`), the states of a line (`lines.py`), JSON
+(`wire/rest/lines.py`).
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
+import msgspec
+
 from tripline.domain import fields, ids
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.domain.lines import Event, Line, NwStatus
+from tripline.domain.lines import Line, LineEvent, NwStatus
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.domain.sensors import Sensor
 
@@ -36,13 +37,13 @@ class Type(StrEnum):
     PLAN_CHANGE = "PLAN_CHANGE"
 
 
-KINDS: Final[dict[Type, dict[str, Event]]] = {
+KINDS: Final[dict[Type, dict[str, LineEvent]]] = {
     Type.SUSPENSION: {
-        "USE": Event.SUSPEND_USE,
-        "DORMANT": Event.SUSPEND_DORMANT,
-        "TERMINATION": Event.SUSPEND_TO_END,
+        "USE": LineEvent.SUSPEND_USE,
+        "DORMANT": LineEvent.SUSPEND_DORMANT,
+        "TERMINATION": LineEvent.SUSPEND_TO_END,
     },
-    Type.TERMINATION: {"ORDINARY": Event.END, "AUTHORITY": Event.END_BY_AUTHORITY},
+    Type.TERMINATION: {"ORDINARY": LineEvent.END, "AUTHORITY": LineEvent.END_BY_AUTHORITY},
 }
 """The kinds of the actions that have some, and what each one is for the line."""
 
@@ -81,12 +82,11 @@ class ActionChanged(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineAction:
+class LineAction(msgspec.Struct, frozen=True, kw_only=True):
     """An action, checked: what its type needs is there."""
 
     type: Type
-    event: Event
+    event: LineEvent
     mdn: str
     imei: str | None = None
     new_imei: str | None = None
@@ -102,22 +102,20 @@ class LineAction:
     """What it says of the device and line beyond its type, by published names: it must be so (`require_stated`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of an action: done, or refused with a kind and a sentence."""
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of an action: done, or refused."""
 
     action_id: str
     sensor_id: SensorId | None = None
     """The device that has the line now; after an owner change the one that had it."""
     nw_status: NwStatus | None = None
-    refused: Kind | None = None
-    message: str | None = None
+    refused: Refusal | None = None
 
 
 def action_id(value: object) -> str:
     """The carrier's own number of an action: 1 to 255 printable characters. Raises `BadParameter`."""
     if value is not None and not isinstance(value, str):
-        raise BadParameter("Parameter 'actionId' has the wrong type: expected text.")
+        raise BadParameter("type_text", field="actionId")
     return fields.required("actionId", value)
 
 
@@ -150,12 +148,10 @@ def action(
     stated = tuple((name, value) for name, value in sent.items() if value and name not in {"mdn", *_USED[known]})
     for name, _ in stated:
         if name in _OF_OTHERS:
-            raise fields.ReadOnly(f"Parameter '{name}' does not belong to an action of type {known}.")
+            raise fields.ReadOnly("action_type", field=name, type=known)
     opening = known is Type.OPENING
     if opening and not company_id and not service_type:
-        raise BadParameter(
-            "Parameter 'companyId' can't be empty! The 'serviceType' of its operator can be sent instead."
-        )
+        raise BadParameter("company_missing", field="companyId")
     return LineAction(
         type=known,
         event=_event(known, kind),
@@ -187,34 +183,32 @@ def require_stated(action: LineAction, device: Sensor, line: Line) -> None:
     }
     for name, value in action.stated:
         if (ids.canonical(value) or value) != recorded[name]:
-            raise fields.ReadOnly(
-                f"Parameter '{name}' is not what is on record, and an action of type {action.type} does not change it."
-            )
+            raise fields.ReadOnly("not_on_record", field=name, type=action.type)
 
 
-def _event(known: Type, kind: str | None) -> Event:
+def _event(known: Type, kind: str | None) -> LineEvent:
     if known in KINDS:
         return KINDS[known][str(fields.one_of("kind", kind, tuple(KINDS[known])))]
-    return Event.OPEN if known is Type.OPENING else Event.KEEP
+    return LineEvent.OPEN if known is Type.OPENING else LineEvent.KEEP
 
 
 def _number(name: str, value: str | None) -> str | None:
-    return _formed(name, value, _NUMBER, "digits, with or without a '+' before them")
+    return _formed(value, _NUMBER, fields.WrongForm("phone_number", field=name))
 
 
 def _device(name: str, value: str | None) -> str | None:
-    return _formed(name, value, _DEVICE, "at most 32 letters and digits")
+    return _formed(value, _DEVICE, fields.WrongForm("device_number", field=name))
 
 
 def _plan(value: str | None) -> str | None:
     return fields.text("subscription", value or None)
 
 
-def _formed(name: str, value: str | None, form: re.Pattern[str], expected: str) -> str | None:
+def _formed(value: str | None, form: re.Pattern[str], otherwise: fields.WrongForm) -> str | None:
     if not value:
         return None
     if not form.fullmatch(value):
-        raise fields.WrongForm(f"Parameter '{name}' must be {expected}.")
+        raise otherwise
     return value
 
 
@@ -223,11 +217,11 @@ def _company(value: str | None) -> CompanyId | None:
         return None
     known = ids.canonical(value)
     if known is None:
-        raise BadParameter("Parameter 'companyId' must be a UUID.")
+        raise BadParameter("uuid", field="companyId")
     return CompanyId(known)
 
 
 def _instant(value: int | None) -> int | None:
     if value is not None and not 0 <= value <= _LATEST_MS:
-        raise fields.OutOfRange(f"Parameter 'occurredTime' must be between 0 and {_LATEST_MS} milliseconds.")
+        raise fields.OutOfRange("milliseconds", field="occurredTime", most=_LATEST_MS)
     return value

@@ -1,19 +1,20 @@
 """A line: the telephone line of a device on a carrier's network, its states, and what moves them.
 
-Follows the interface specification (Sensor, nwStatus values; States, carrier network status) and gap G10. The picture
+Follows spec/interface (Sensor, nwStatus values; States, carrier network status) and spec/gaps G10. The picture
 of the moves in `docs/carrier.md` is made from `NEXT`.
 
-Not here: what the carrier's actions change besides the state (`services/carrier/effects.py`), what they may say
-(`line_actions.py`), rows (`store/lines.py`).
+Not here: what the carrier's actions change besides the state (`services/lines/effects.py`), what they may say
+(`line_actions.py`), rows (`store/lines/lines.py`).
 """
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from itertools import product
 from typing import ClassVar, Final
 
-from tripline.domain.ids import SensorId
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+import msgspec
+
+from tripline.domain.ids import RowNo, SensorId, ms_of_no
+from tripline.domain.refusals import BadParameter, Kind, Refusal, Word
 
 WORDS_MAX: Final = 200
 """Characters of a carrier's reason that are passed on."""
@@ -33,7 +34,7 @@ class NwStatus(StrEnum):
     """The published value for an error of unknown cause; no action leads here."""
 
 
-class Event(Enum):
+class LineEvent(Word, Enum):
     """What moves a line from state to state, or needs a state in which it may happen."""
 
     OPEN = "opening"
@@ -51,17 +52,17 @@ class Event(Enum):
 
 _SUSPENDED: Final = (NwStatus.USE_SUSPENDED, NwStatus.DORMANT, NwStatus.TERMINATION_SUSPENDED)
 _IN_USE: Final = (NwStatus.NORMAL, *_SUSPENDED)
-_ENDING: Final = {Event.END: NwStatus.ENDED, Event.END_BY_AUTHORITY: NwStatus.ENDED_BY_AUTHORITY}
+_ENDING: Final = {LineEvent.END: NwStatus.ENDED, LineEvent.END_BY_AUTHORITY: NwStatus.ENDED_BY_AUTHORITY}
 
-NEXT: Final[dict[tuple[NwStatus, Event], NwStatus]] = {
-    **{(state, Event.OPEN): NwStatus.NORMAL for state in NwStatus},
-    (NwStatus.NORMAL, Event.SUSPEND_USE): NwStatus.USE_SUSPENDED,
-    (NwStatus.NORMAL, Event.SUSPEND_DORMANT): NwStatus.DORMANT,
-    (NwStatus.NORMAL, Event.SUSPEND_TO_END): NwStatus.TERMINATION_SUSPENDED,
-    (NwStatus.USE_SUSPENDED, Event.UNPAUSE): NwStatus.NORMAL,
+NEXT: Final[dict[tuple[NwStatus, LineEvent], NwStatus]] = {
+    **{(state, LineEvent.OPEN): NwStatus.NORMAL for state in NwStatus},
+    (NwStatus.NORMAL, LineEvent.SUSPEND_USE): NwStatus.USE_SUSPENDED,
+    (NwStatus.NORMAL, LineEvent.SUSPEND_DORMANT): NwStatus.DORMANT,
+    (NwStatus.NORMAL, LineEvent.SUSPEND_TO_END): NwStatus.TERMINATION_SUSPENDED,
+    (NwStatus.USE_SUSPENDED, LineEvent.UNPAUSE): NwStatus.NORMAL,
     **{(state, event): end for state, (event, end) in product((*_IN_USE, NwStatus.FAULT), _ENDING.items())},
-    **{(state, Event.LEAVE): NwStatus.NOT_OPENED for state in _IN_USE},
-    **{(state, Event.KEEP): state for state in _IN_USE},
+    **{(state, LineEvent.LEAVE): NwStatus.NOT_OPENED for state in _IN_USE},
+    **{(state, LineEvent.KEEP): state for state in _IN_USE},
 }
 """Every move; a pair that is not here is refused."""
 
@@ -93,8 +94,7 @@ class NumberTaken(BadParameter):
     code = "line.number_taken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, kw_only=True):
     """The line of a device. Its telephone number `mdn` is None once the line has left the device or was ended."""
 
     sensor_id: SensorId
@@ -106,8 +106,29 @@ class Line:
     iccid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+UNPAUSE: Final = "UNPAUSE"
+"""The `type` of a change that the company asked for; the others are the carrier's actions (`line_actions.Type`)."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a device's line."""
+
+    no: RowNo
+    type: str
+    nw_status: NwStatus
+    """Afterwards."""
+    occurred_ms: int
+    """As the carrier says."""
+    refused: str | None = None
+    """Why the carrier did not lift the pause, in its words; empty: it gave none. None: it was done."""
+
+    @property
+    def written_ms(self) -> int:
+        """When we heard of it."""
+        return ms_of_no(self.no)
+
+
+class Claim(msgspec.Struct, frozen=True):
     """A call to the carrier about a line: the only one under way until `until_ms`, afterwards one whose end is unknown.
 
     Asking the carrier again with the same request id happens once, so a lost call is completed by repeating it.
@@ -121,27 +142,27 @@ class Claim:
         return now_ms < self.until_ms
 
 
-def moved(status: NwStatus, event: Event) -> NwStatus:
+def moved(status: NwStatus, event: LineEvent) -> NwStatus:
     """The state after the event. Raises `WrongState`."""
     after = NEXT.get((status, event))
     if after is None:
-        possible = " or ".join(state for state in NwStatus if (state, event) in NEXT)
-        raise WrongState(f"The line has nwStatus {status}; {event.value} needs {possible}.")
+        possible = tuple(state for state in NwStatus if (state, event) in NEXT)
+        raise WrongState("needs", status=status, event=event, possible=possible)
     return after
 
 
 def number_taken(field: str, mdn: str) -> NumberTaken:
     """The refusal of a second line with the number that was sent in the field."""
-    return NumberTaken(f"Parameter '{field}': the number {mdn} is the line of another device.")
+    return NumberTaken("other_device", field=field, mdn=mdn)
 
 
 def carrier_refused(words: str) -> CarrierRefused:
     """The refusal with the carrier's own words, on one line and cut short: they come from outside."""
     printable = "".join(letter if letter.isprintable() else " " for letter in words)
     said = " ".join(printable.split())[:WORDS_MAX]
-    return CarrierRefused(f"The carrier refused: {said}" if said else "The carrier refused and gave no reason.")
+    return CarrierRefused("said", said=said) if said else CarrierRefused("silent")
 
 
 def busy() -> LineBusy:
     """The refusal of a second thing at once."""
-    return LineBusy("Something else is being done to this line at the moment; send this again in a few seconds.")
+    return LineBusy("under_way")

@@ -1,9 +1,9 @@
-"""What a password may be when its owner chooses it.
+"""The bounds of a password that its owner chooses.
 
 Registrations over the published operations take any that is not empty, because the interface sets no minimum and
 programs rely on that (`domain/people.py`); whoever sets a password on a form meets the rule here.
 
-Not here: hashes (`services/passwords.py`).
+Not here: hashes (`services/accounts/passwords.py`).
 """
 
 from typing import Final
@@ -21,9 +21,15 @@ class PasswordTooShort(BadParameter):
     code = "password.too_short"
 
 
+class PasswordsDiffer(BadParameter):
+    """The two passwords on a form are not the same."""
+
+    code = "password.different"
+
+
 def chosen(name: str, value: str | None) -> str:
     """A new password: 8 to 255 characters, not only blanks, no control characters."""
     password = fields.required(name, value)
     if len(password) < SHORTEST:
-        raise PasswordTooShort(f"Parameter '{name}' must have at least {SHORTEST} characters.")
+        raise PasswordTooShort(field=name, least=SHORTEST)
     return password

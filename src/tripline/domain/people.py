@@ -1,14 +1,15 @@
 """Administrators, directors and drivers: what their registration may say and a change may alter, and their record.
 
-Follows the interface specification (Director and Driver), rule 6, gaps G5 and H5, client-surface 8.5.
+Follows spec/interface (Director and Driver), rule 6, spec/gaps G5 and H5, spec/rest 8.5.
 
 Not here: who may register or read one (`access`), passwords and logins (`services/accounts`), rows
-(`store/people.py`), JSON (`wire/rest_people.py`).
+(`store/fleet/people.py`), JSON (`wire/rest/people.py`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+
+import msgspec
 
 from tripline.domain import fields
 from tripline.domain.access import Authority
@@ -16,7 +17,7 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 
 DRIVING_ROLES: Final = (Authority.DRIVER, Authority.DIRECTOR)
-"""Who is found among the drivers: a director may act as one (client-surface 7.2)."""
+"""Who is found among the drivers: a director may act as one (spec/rest 7.2)."""
 
 
 class EmailTaken(BadParameter):
@@ -39,8 +40,7 @@ class OwnCredentials(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """What a registration says about a person, checked."""
 
     name: str
@@ -50,8 +50,7 @@ class Registration:
     password: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What a person's account says after a partial update, checked."""
 
     name: str
@@ -61,8 +60,7 @@ class Change:
     """None: as it was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class User(msgspec.Struct, frozen=True, kw_only=True):
     """An account as its record shows it: without the password; unset ids are None."""
 
     id: UserId
@@ -109,11 +107,11 @@ def changed(user: User, named: Mapping[str, Any]) -> Change:
 def refuse_own_credentials(user: User, change: Change) -> None:
     """Raise `OwnCredentials` when the change, which the user asked for, is one of e-mail address or password."""
     if change.password is not None:
-        raise OwnCredentials("Change your own password with POST /api/auth/changePassword.")
+        raise OwnCredentials("password")
     if change.email != user.email:
-        raise OwnCredentials("You log in with this e-mail address: an administrator changes it, not you yourself.")
+        raise OwnCredentials("email")
 
 
 def email_taken(field: str, email: str) -> EmailTaken:
     """The refusal of a second account with the address that was sent in the field."""
-    return EmailTaken(f"Parameter '{field}': an account with the e-mail address {email} already exists.")
+    return EmailTaken(field=field, email=email)

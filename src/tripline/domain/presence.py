@@ -1,4 +1,4 @@
-"""What customers are told of a device's connection (push class 500), so that a device that flaps makes no noise.
+"""The news about a device's connection for customers (push class 500). A device that flaps makes none.
 
 A device that comes is told at once when it was told to be away, or nothing was told of it yet. A device that is lost is
 told only when it does not come back for a while; one that is taken over or comes back in time was never away:
@@ -8,7 +8,7 @@ told only when it does not come back for a while; one that is taken over or come
 
 While the platform itself is away nobody can come back, so the while begins anew when it is there again.
 
-Not here: who is connected (`services/presence.py`), who is told (`pushes.py`).
+Not here: who is connected (`services/presence.py`), who gets the push (`pushes.py`).
 """
 
 

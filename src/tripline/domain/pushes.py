@@ -1,27 +1,29 @@
 """Messages to customers' servers: which a company asked for, and which companies get one.
 
-Follows push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), the rows that wait to be sent
-(`store/outbox.py`), who calls this (`services/push/notices.py`).
+Follows spec/push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), the rows that wait to be sent
+(`store/push/outbox.py`), who calls this (`services/push/notices.py`).
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Final
+from typing import ClassVar, Final
+
+import msgspec
 
 from tripline.domain import ids
 from tripline.domain.companies import MessageTypes
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
+from tripline.domain.refusals import Kind, Refusal, TryLater
 
 _NUMBER: Final = re.compile(r"0*([0-9]{1,4})", re.ASCII)
 
 
 class Channel(StrEnum):
-    """Which of a company's two addresses a message goes to (push.md 1)."""
+    """Which of a company's two addresses a message goes to (spec/push 1)."""
 
     NOTIFY = "notify"
-    """`notifyHost`: the envelope of push.md 4.2."""
+    """`notifyHost`: the envelope of spec/push 4.2."""
     RPC_NOTIFY = "rpc_notify"
     """`rpcNotify*`: the result of a call, byte for byte as the device sent it."""
 
@@ -62,13 +64,29 @@ _NAMES: Final[dict[int, Name]] = {
 
 
 MUTE: Final = "takes messages and never answers"
-"""What a mute server does, in the words of every place that shows it (push.md M3)."""
+"""What a mute server does, in the words of every place that shows it (spec/push M3)."""
 OF_DEVICES: Final = frozenset({*range(1, 13), *range(101, 117)})
 """Numbers of messages that devices send. A device that sends one of the others is not heard as the platform."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+TRIAL: Final = "TEST"
+"""The `ty` of a message that somebody sends to see whether it arrives; it tells of nothing."""
+
+
+class NoAddress(Refusal):
+    """The company has no address for messages of this channel."""
+
+    code: ClassVar[str] = "push.no_address"
+    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
+
+
+class TrialUnderWay(TryLater):
+    """Trial messages to the company's server, or too many to others, are under way."""
+
+    code = "push.trial_under_way"
+
+
+class Subscription(msgspec.Struct, frozen=True):
     """Where a company wants messages sent, and which."""
 
     company_id: CompanyId
@@ -76,24 +94,21 @@ class Subscription:
     notify_msg_type: MessageTypes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """A company that gets messages, and the numbers that it asked for."""
 
     company_id: CompanyId
     numbers: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Receiver:
+class Receiver(msgspec.Struct, frozen=True):
     """A company that gets a message, and the number that selected it."""
 
     company_id: CompanyId
     selector: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mute:
+class Mute(msgspec.Struct, frozen=True):
     """A receiver that takes messages and never answers."""
 
     company_id: CompanyId
@@ -104,8 +119,40 @@ class Mute:
     unconfirmed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class State(StrEnum):
+    """What became of a message so far."""
+
+    WAITING = "waiting"
+    PARKED = "parked"
+    """Given up."""
+    UNCONFIRMED = "unconfirmed"
+    """Delivered to a server that never answers."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of the outbox, for who manages the company's messages."""
+
+    no: RowNo
+    id: str
+    channel: Channel
+    sensor_id: SensorId
+    serial_no: str | None
+    """Of the sensor; None: it is gone."""
+    selector: int
+    attempts: int
+    last_error: str | None
+    due_ms: int
+    """When a waiting message is tried next."""
+    parked_ms: int | None
+    """When it was given up, or delivered unconfirmed."""
+
+    @property
+    def created_ms(self) -> int:
+        """When the message was made."""
+        return ids.created_ms(self.id)
+
+
+class Parked(msgspec.Struct, frozen=True):
     """A message that was given up."""
 
     no: RowNo

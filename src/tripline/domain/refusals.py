@@ -1,17 +1,18 @@
-"""What a foreseen trouble is: something the caller can mend, with a stable code and a sentence.
+"""Refusals: foreseen trouble that the caller can mend, as data: a stable code, the field at fault, values.
 
 A refusal class stands beside the rule that raises it; the kinds stand here. The rim gives each kind its HTTP status and
-numeric errorCode (`api/errors.py`) or MQTT return code (`gateway/`), in one table each.
+numeric errorCode (`http/errors.py`) or MQTT return code (`gateway/`), in one table each, and each refusal its
+sentence in the caller's language (`language/`).
 
 Not here: outages (`ports.Outage`), and bad samples on the hot path, which are values (`services/ingest`).
 """
 
 from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Final, TypeAlias
 
 
 class Kind(Enum):
-    """The sort of refusal; decides the answer's status (`reference/client-surface.md` 3.3)."""
+    """The sort of refusal; decides the answer's status (spec/rest 3.3)."""
 
     AUTHENTICATION = auto()
     TOKEN_EXPIRED = auto()
@@ -25,11 +26,38 @@ class Kind(Enum):
     TOO_MANY = auto()
 
 
+class Word(str):
+    """A value that each language writes in its own way. A vocabulary is a class with this one and `Enum` as bases."""
+
+    __slots__ = ()
+
+
+Value: TypeAlias = str | int | float | tuple[str, ...]
+"""What a sentence may hold; a tuple stands for alternatives."""
+_CLASSES: Final[dict[str, type["Refusal"]]] = {}
+
+
 class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of ours
-    """A foreseen trouble. `code` is stable and documented; the text says what to mend."""
+    """A foreseen trouble. `code` is stable and documented; `case` tells apart the sentences of one code.
+
+    `field` is the parameter at fault, by the name that the caller used; `values` are what the sentence holds.
+    """
 
     code: ClassVar[str]
     kind: ClassVar[Kind]
+
+    def __init__(self, case: str = "", /, *, field: str | None = None, **values: Value) -> None:
+        # Logs show these; values stay out of them, for they may name a person.
+        super().__init__(case, field)
+        self.case = case
+        self.field = field
+        self.values = values
+
+    def __init_subclass__(cls) -> None:
+        """Note the class under its code."""
+        super().__init_subclass__()
+        if "code" in vars(cls):
+            _CLASSES[cls.code] = cls
 
 
 class TryLater(Refusal):
@@ -37,8 +65,8 @@ class TryLater(Refusal):
 
     kind = Kind.TOO_MANY
 
-    def __init__(self, text: str, *, after_s: int) -> None:
-        super().__init__(text)
+    def __init__(self, case: str = "", /, *, after_s: int, field: str | None = None, **values: Value) -> None:
+        super().__init__(case, field=field, **values)
         self.after_s = after_s
 
 
@@ -50,8 +78,8 @@ class BadParameter(Refusal):
 
     @classmethod
     def missing(cls, name: str) -> "BadParameter":
-        """The published sentence for a missing value (errorCode 31)."""
-        return cls(f"Parameter '{name}' can't be empty!")
+        """The refusal of a request without this value (errorCode 31)."""
+        return BadParameter("missing", field=name)
 
 
 class NotFound(Refusal):
@@ -66,3 +94,8 @@ class Forbidden(Refusal):
 
     code = "access.denied"
     kind = Kind.PERMISSION
+
+
+def class_of(code: str) -> type[Refusal] | None:
+    """The class that has the code; None for a code that no loaded module knows."""
+    return _CLASSES.get(code)

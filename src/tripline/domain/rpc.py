@@ -1,22 +1,24 @@
 """A call to a device: its states, what moves it, what counts of what the device answers.
 
-Follows rpc.md 4.3 (codes), 5.3 (errors), 6.3 (activation) and 8 (rules R3 to R6). Every decision is a function of
-values; who asks and waits is in `services/rpc/`, the bytes are in `wire/rpc.py`, the rows in `store/rpc_calls.py`.
+Follows spec/rpc 4.3 (codes), 5.3 (errors), 6.3 (activation) and 8 (rules R3 to R6). Every decision is a function of
+values; asking and waiting is in `services/rpc/`, the bytes are in `wire/rpc.py`, the rows in `store/rpc/calls.py`.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import ClassVar, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 
 ACTIVATION: Final = "activationReq"
-"""The method with which the platform itself asks a device to get ready for a vehicle (rpc.md 3.1)."""
+"""The method with which the platform itself asks a device to get ready for a vehicle (spec/rpc 3.1)."""
 
 
 class State(StrEnum):
-    """How far a call is; as published in its record (rpc.md 7)."""
+    """How far a call is; as published in its record (spec/rpc 7)."""
 
     REQUESTED = "REQUESTED"
     """Kept, and on its way to the device."""
@@ -30,7 +32,7 @@ class State(StrEnum):
     """No acknowledgement came in time. What comes later is kept all the same (R5)."""
 
 
-class Event(Enum):
+class CallEvent(Enum):
     """What moves a call from state to state."""
 
     ACK = auto()
@@ -44,27 +46,30 @@ class Event(Enum):
 
 
 NEXT: Final = {
-    (State.REQUESTED, Event.ACK): State.ACKED,
-    (State.REQUESTED, Event.SUCCESS): State.DONE,  # R6
-    (State.REQUESTED, Event.FAILURE): State.FAILED,
-    (State.REQUESTED, Event.NO_ACK): State.TIMEOUT,
-    (State.REQUESTED, Event.UNDELIVERABLE): State.FAILED,
-    (State.REQUESTED, Event.CANCEL): State.FAILED,
-    (State.ACKED, Event.SUCCESS): State.DONE,
-    (State.ACKED, Event.FAILURE): State.FAILED,
-    (State.ACKED, Event.CANCEL): State.FAILED,
-    (State.TIMEOUT, Event.ACK): State.TIMEOUT,  # R5
-    (State.TIMEOUT, Event.SUCCESS): State.DONE,
-    (State.TIMEOUT, Event.FAILURE): State.FAILED,
-    (State.DONE, Event.ACK): State.DONE,  # R6: the result overtook it
-    (State.FAILED, Event.ACK): State.FAILED,
-    (State.FAILED, Event.SUCCESS): State.DONE,  # of a call that the platform ended, or whose result had no code (R4)
-    (State.FAILED, Event.FAILURE): State.FAILED,
+    (State.REQUESTED, CallEvent.ACK): State.ACKED,
+    (State.REQUESTED, CallEvent.SUCCESS): State.DONE,  # R6
+    (State.REQUESTED, CallEvent.FAILURE): State.FAILED,
+    (State.REQUESTED, CallEvent.NO_ACK): State.TIMEOUT,
+    (State.REQUESTED, CallEvent.UNDELIVERABLE): State.FAILED,
+    (State.REQUESTED, CallEvent.CANCEL): State.FAILED,
+    (State.ACKED, CallEvent.SUCCESS): State.DONE,
+    (State.ACKED, CallEvent.FAILURE): State.FAILED,
+    (State.ACKED, CallEvent.CANCEL): State.FAILED,
+    (State.TIMEOUT, CallEvent.ACK): State.TIMEOUT,  # R5
+    (State.TIMEOUT, CallEvent.SUCCESS): State.DONE,
+    (State.TIMEOUT, CallEvent.FAILURE): State.FAILED,
+    (State.DONE, CallEvent.ACK): State.DONE,  # R6: the result overtook it
+    (State.FAILED, CallEvent.ACK): State.FAILED,
+    (
+        State.FAILED,
+        CallEvent.SUCCESS,
+    ): State.DONE,  # of a call that the platform ended, or whose result had no code (R4)
+    (State.FAILED, CallEvent.FAILURE): State.FAILED,
 }
 """Every transition; a pair that is not here changes nothing. Whether a result counts at all says `concluded`."""
 
-PLATFORM_CODES: Final = {Event.NO_ACK: 5001, Event.UNDELIVERABLE: 5002, Event.CANCEL: 5003}
-"""Result codes of the platform's own, never put into a device's body (rpc.md 4.3)."""
+PLATFORM_CODES: Final = {CallEvent.NO_ACK: 5001, CallEvent.UNDELIVERABLE: 5002, CallEvent.CANCEL: 5003}
+"""Result codes of the platform's own, never put into a device's body (spec/rpc 4.3)."""
 
 
 class NotConnected(Refusal):
@@ -96,7 +101,7 @@ class NoAck(Refusal):
 
 
 class Cancelled(Refusal):
-    """The call was ended while it was waited for: the sensor was deleted, or taken off."""
+    """The call ended before its answer: the sensor was deleted, or taken off."""
 
     code: ClassVar[str] = "rpc.cancelled"
     kind: ClassVar[Kind] = Kind.CONFLICT
@@ -116,13 +121,12 @@ class VehicleIncomplete(BadParameter):
 
 
 class TooManyCalls(TryLater):
-    """More calls wait for their device than are waited for at a time."""
+    """Too many calls wait for their devices."""
 
     code = "rpc.too_many"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A call as far as decisions need it. What was said, byte for byte, stays with its row."""
 
     no: RowNo
@@ -137,7 +141,7 @@ class Call:
     method: str
     state: State
     deadline_ms: int
-    """Until when the acknowledgement is waited for."""
+    """The deadline of the acknowledgement."""
     response_ms: int | None = None
     response_code: int | None = None
     result_ms: int | None = None
@@ -146,9 +150,8 @@ class Call:
     """Of the device, or one of `PLATFORM_CODES`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredCall:
-    """A call as it is read back, with what was said byte for byte."""
+class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored call, with the exact bytes of request and answers."""
 
     no: RowNo
     id: RequestId
@@ -168,19 +171,16 @@ class StoredCall:
 
 
 def activation_fields(*, fuel_type: str | None, mission_type: str | None) -> tuple[str, str]:
-    """Fuel and transmission, without which there is no `activationReq` (rpc.md 3.1). Raises `VehicleIncomplete`."""
+    """Fuel and transmission, without which there is no `activationReq` (spec/rpc 3.1). Raises `VehicleIncomplete`."""
     if fuel_type and mission_type:
         return fuel_type, mission_type
-    given = {"fuelType": fuel_type, "missionType": mission_type}
-    lacking = [f"'{name}'" for name, value in given.items() if not value]
-    raise VehicleIncomplete(
-        f"Parameter{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)} of the vehicle can't be empty: the "
-        "activation of the device needs it. Change the vehicle, then mount the sensor."
-    )
+    if fuel_type or mission_type:
+        raise VehicleIncomplete("one", field="missionType" if fuel_type else "fuelType")
+    raise VehicleIncomplete("both")
 
 
 def is_success(code: int | None) -> bool:
-    """Whether a code says that it worked (rpc.md 4.3)."""
+    """Whether a code says that it worked (spec/rpc 4.3)."""
     return code is not None and 2000 <= code <= 2999
 
 
@@ -188,18 +188,18 @@ def acknowledged(call: Call, *, code: int | None, at_ms: int) -> Call | None:
     """The call with this acknowledgement; None when it has one: the first wins (R3)."""
     if call.response_ms is not None:
         return None
-    return replace(call, state=NEXT[call.state, Event.ACK], response_ms=at_ms, response_code=code)
+    return replace(call, state=NEXT[call.state, CallEvent.ACK], response_ms=at_ms, response_code=code)
 
 
 def concluded(call: Call, *, code: int | None, at_ms: int) -> Call | None:
     """The call with this result; None when another one counts: the first with a usable code wins (R4)."""
     if call.result_ms is not None and (call.result_code is not None or code is None):
         return None
-    event = Event.SUCCESS if is_success(code) else Event.FAILURE
+    event = CallEvent.SUCCESS if is_success(code) else CallEvent.FAILURE
     return replace(call, state=NEXT[call.state, event], result_ms=at_ms, result_code=code)
 
 
-def ended(call: Call, event: Event) -> Call | None:
+def ended(call: Call, event: CallEvent) -> Call | None:
     """The call after the platform ended it; None when it is past that: a device's answer came first."""
     after = NEXT.get((call.state, event))
     return None if after is None else replace(call, state=after, result_code=PLATFORM_CODES[event])

@@ -1,17 +1,18 @@
 """A sensor (the device's record): what its registration may say, its states, when it may be mounted on a vehicle.
 
-Follows the interface specification (Sensor, States), rpc 6.2, gaps G8, G11, G12, H5 and device-messages D29.
+Follows spec/interface (Sensor, States), spec/rpc 6.2, spec/gaps G8, G11, G12, H5 and spec/device-messages D29.
 
-Not here: who may register, read or mount one (`access`), its rows (`store/sensors.py`), its JSON
-(`wire/rest_sensors.py`).
+Not here: who may register, read or mount one (`access`), its rows (`store/fleet/sensors.py`), its JSON
+(`wire/rest/sensors.py`).
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from dataclasses import fields as fields_of
 from enum import Enum, StrEnum, auto
 from typing import Any, ClassVar, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tripline.domain import fields, vehicles
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
@@ -32,7 +33,7 @@ class Status(StrEnum):
     """Mounted on a vehicle."""
 
 
-class Event(Enum):
+class SensorEvent(Enum):
     """What moves a sensor from state to state."""
 
     MOUNT = auto()
@@ -40,8 +41,8 @@ class Event(Enum):
 
 
 NEXT: Final = {
-    (Status.DEACTIVATED, Event.MOUNT): Status.ACTIVATED,
-    (Status.ACTIVATED, Event.UNMOUNT): Status.DEACTIVATED,
+    (Status.DEACTIVATED, SensorEvent.MOUNT): Status.ACTIVATED,
+    (Status.ACTIVATED, SensorEvent.UNMOUNT): Status.DEACTIVATED,
 }
 """Every transition; a pair that is not here is refused."""
 
@@ -71,8 +72,7 @@ class NotMounted(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """What a registration says about a sensor, checked."""
 
     serial_no: str
@@ -86,8 +86,7 @@ class Registration:
     additional_info: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensor(Registration):
+class Sensor(Registration, frozen=True, kw_only=True):
     """A registered sensor; unset ids are None."""
 
     id: SensorId
@@ -134,20 +133,20 @@ def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
 
     A sensor on a vehicle stays on it also when it needs activation now: that concerns the next mounting.
     """
-    said = {field.name: getattr(sensor, field.name) for field in fields_of(Registration)}
+    said = {name: getattr(sensor, name) for name in Registration.__struct_fields__}
     # Without a token before the carrier has opened its line, it is one of the carrier's devices all the same.
     linked = sensor.line is not None or sensor.credentials_id is None
-    return replace(sensor, **asdict(registration(linked=linked, **{**said, **changes})))
+    return replace(sensor, **msgspec.structs.asdict(registration(linked=linked, **{**said, **changes})))
 
 
 def serial_taken(serial_no: str) -> SerialTaken:
     """The refusal of a second sensor with the serial number."""
-    return SerialTaken(f"Parameter 'serialNo': a sensor with the serial number {serial_no} is already registered.")
+    return SerialTaken("registered", field="serialNo", serial_no=serial_no)
 
 
 def credentials_taken() -> CredentialsTaken:
     """The refusal of a second sensor with the access token; the sentence does not repeat the token."""
-    return CredentialsTaken("Parameter 'credentialsId': a sensor with this access token is already registered.")
+    return CredentialsTaken(field="credentialsId")
 
 
 def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
@@ -157,19 +156,19 @@ def mounted_status(sensor: Sensor, vehicle_id: VehicleId) -> Status | None:
     """
     if sensor.vehicle_id == vehicle_id:
         return None
-    after = NEXT.get((sensor.status, Event.MOUNT))
+    after = NEXT.get((sensor.status, SensorEvent.MOUNT))
     if after is None:
-        raise AlreadyMounted("Parameter 'sensorId': the sensor is mounted on another vehicle; unmount it there first.")
+        raise AlreadyMounted("elsewhere", field="sensorId")
     return after
 
 
 def unmounted_status(sensor: Sensor, vehicle_id: VehicleId | None) -> Status:
     """The state after taking the sensor off the vehicle; None stands for whichever it is on. Raises `NotMounted`."""
-    after = NEXT.get((sensor.status, Event.UNMOUNT))
+    after = NEXT.get((sensor.status, SensorEvent.UNMOUNT))
     if after is None or sensor.vehicle_id is None:
-        raise NotMounted("The sensor is mounted on no vehicle.")
+        raise NotMounted("nowhere")
     if vehicle_id not in (None, sensor.vehicle_id):
-        raise NotMounted("The sensor is mounted on another vehicle.")
+        raise NotMounted("elsewhere")
     return after
 
 
@@ -177,8 +176,5 @@ def _credentials(value: str | None) -> str:
     """An access token: it is the device's user name and may stand in a topic, so no `/`, `+`, `#` or blank (D29)."""
     checked = fields.required("credentialsId", value)
     if not _CREDENTIALS.fullmatch(checked) or _CREDENTIALS_FORBIDDEN.search(checked):
-        raise fields.WrongForm(
-            f"Parameter 'credentialsId' must be exactly {CREDENTIALS_LENGTH} printable ASCII characters "
-            "without '/', '+', '#' and blank."
-        )
+        raise fields.WrongForm("credentials", field="credentialsId", length=CREDENTIALS_LENGTH)
     return checked

@@ -1,10 +1,11 @@
 """The life of a trip: its states, what a microtrip or trip message does to it, its times, and whether it is scored.
 
 A sensor has at most one open trip. Microtrips open and extend it; a trip message, silence, another trip number or a new
-mounting of the sensor ends it (device-messages 4.2 T5, 4.4 I1-I6). The bus door uses the same states and decisions.
+mounting of the sensor ends it (spec/device-messages 4.2 T5, 4.4 I1-I6). The bus consumer uses the same states and
+decisions.
 
-Not here: who asks (`services/ingest/placing.py`), rows (`store/driving.py`), the rules of the score that need the
-samples (`scoring/policy.py`).
+Not here: who asks (`services/ingest/placement.py`), rows (`store/trips/batch_rows.py`), the rules of the score that
+need the samples (`scoring/policy.py`).
 """
 
 import hashlib
@@ -106,7 +107,8 @@ def move(state: State | None, cause: Cause) -> State:
 
 def belongs(trip: LiveTrip, tid: int | None, device_type: str, parking: bool, sample_ms: int, gap_ms: float) -> bool:
     """Whether a microtrip is part of the open trip: same or missing number, no silence longer than the gap (I1), and
-    for a black box no change between driving and parking (I6)."""
+    for a black box no change between driving and parking (I6). A late one is never too old: only the gap behind the
+    newest sample counts."""
     return (
         (tid == trip.tid or tid is None)
         and sample_ms - trip.last_ms <= gap_ms
@@ -146,7 +148,7 @@ def end_ms(*, said_ms: int | None, last_ms: int | None, header_ms: int | None, r
 
 
 def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: bool) -> str | None:
-    """The reason why a trip is not even given to the scorer, in the order of scoring 1; None when it is."""
+    """The reason why a trip is not even given to the scorer, in the order of spec/scoring 1; None when it is."""
     if device_type not in SCORED_DEVICE_TYPES:
         return "device_type"
     if vehicle_id is None:

@@ -1,16 +1,17 @@
 """A vehicle: what its registration may say, what it starts with, its states.
 
-Follows the interface specification (Vehicle), rules 2 to 5, gaps G5, G9, H1 and H3.
+Follows spec/interface (Vehicle), rules 2 to 5, spec/gaps G5, G9, H1 and H3.
 
-Not here: who may register or read one (`access`), its rows (`store/vehicles.py`), its JSON (`wire/rest_vehicles.py`).
+Not here: who may register or read one (`access`), its rows (`store/fleet/vehicles.py`), its JSON
+(`wire/rest/vehicles.py`).
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import fields as fields_of
 from enum import Enum, StrEnum, auto
 from typing import Any, ClassVar, Final
+
+import msgspec
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
@@ -34,7 +35,7 @@ class Status(StrEnum):
     ACTIVATED = "ACTIVATED"
 
 
-class Event(Enum):
+class VehicleEvent(Enum):
     """What moves a vehicle from state to state."""
 
     ACTIVATE = auto()
@@ -42,10 +43,10 @@ class Event(Enum):
 
 
 NEXT: Final = {
-    (Status.DEACTIVATED, Event.ACTIVATE): Status.ACTIVATED,
-    (Status.ACTIVATED, Event.ACTIVATE): Status.ACTIVATED,
-    (Status.ACTIVATED, Event.DEACTIVATE): Status.DEACTIVATED,
-    (Status.DEACTIVATED, Event.DEACTIVATE): Status.DEACTIVATED,
+    (Status.DEACTIVATED, VehicleEvent.ACTIVATE): Status.ACTIVATED,
+    (Status.ACTIVATED, VehicleEvent.ACTIVATE): Status.ACTIVATED,
+    (Status.ACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
+    (Status.DEACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
 }
 """Every transition. Nothing else moves a vehicle (G9), and asking for the state that it has changes nothing."""
 
@@ -84,8 +85,7 @@ class NotActivated(Refusal):
     kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """What a registration says about a vehicle, checked."""
 
     vehicle_no: str
@@ -103,8 +103,7 @@ class Registration:
     additional_info: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vehicle(Registration):
+class Vehicle(Registration, frozen=True, kw_only=True):
     """A registered vehicle; unset ids are None."""
 
     id: VehicleId
@@ -158,33 +157,33 @@ def changed(vehicle: Vehicle, named: Mapping[str, Any]) -> Registration:
 
     Raises `BadParameter` as `registration` does.
     """
-    before = {field.name: getattr(vehicle, field.name) for field in fields_of(Registration)}
+    before = {name: getattr(vehicle, name) for name in Registration.__struct_fields__}
     return registration(**{**before, **named})
 
 
 def refuse_unset_director(vehicle: Vehicle, director_id: UserId) -> None:
     """Raise `OtherDirector` unless the person is the managing director."""
     if vehicle.director_id != director_id:
-        raise OtherDirector("This director does not manage the vehicle.")
+        raise OtherDirector()
 
 
 def refuse_unset_driver(vehicle: Vehicle, driver_id: UserId) -> None:
     """Raise `OtherDriver` unless the person is set as the driver."""
     if vehicle.current_driver_id != driver_id:
-        raise OtherDriver("This person is not set as the vehicle's driver.")
+        raise OtherDriver()
 
 
 def refuse_log_in(vehicle: Vehicle, driver_id: UserId) -> None:
     """Raise `NotActivated` or `Occupied` when a driver may not take the vehicle now."""
     if vehicle.status is not Status.ACTIVATED:
-        raise NotActivated("The vehicle is not activated for drivers: its director or an administrator does that.")
+        raise NotActivated()
     if vehicle.current_driver_id not in (None, driver_id):
-        raise Occupied("Somebody else drives this vehicle and must log out first.")
+        raise Occupied()
 
 
 def number_taken(vehicle_no: str) -> NumberTaken:
     """The refusal of a second vehicle with the number."""
-    return NumberTaken(f"Parameter 'vehicleNo': a vehicle with the number {vehicle_no} is already registered.")
+    return NumberTaken(field="vehicleNo", vehicle_no=vehicle_no)
 
 
 def _mileage(value: float | None) -> float:
@@ -192,7 +191,7 @@ def _mileage(value: float | None) -> float:
     if not value:
         raise BadParameter.missing("mileage")
     if value < 0:
-        raise fields.OutOfRange("Parameter 'mileage' must be more than 0.")
+        raise fields.OutOfRange("positive", field="mileage")
     return fields.amount("mileage", value)
 
 
@@ -202,10 +201,10 @@ def _year(value: float | str | None) -> float | None:
         return None
     if isinstance(value, str):
         if not _YEAR.fullmatch(value):
-            raise fields.WrongForm("Parameter 'modelYear' must be a year: a number or a numeric text.")
+            raise fields.WrongForm("year", field="modelYear")
         value = int(value)
     if not FIRST_YEAR <= value <= LAST_YEAR:
-        raise fields.OutOfRange(f"Parameter 'modelYear' must be between {FIRST_YEAR} and {LAST_YEAR}.")
+        raise fields.OutOfRange("between", field="modelYear", least=FIRST_YEAR, most=LAST_YEAR)
     if value != int(value):
-        raise fields.WrongForm("Parameter 'modelYear' must be a whole number.")
+        raise fields.WrongForm("whole", field="modelYear")
     return value

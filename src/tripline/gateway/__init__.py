@@ -1,1 +1,1 @@
-"""The device door: connections between the network, MQTT and the pipeline."""
+"""The device listener: connections between the network, MQTT and the pipeline."""

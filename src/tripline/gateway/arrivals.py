@@ -1,4 +1,4 @@
-"""What connections that are not admitted yet hold in memory, bounded together.
+"""Bounds the memory of all connections that are not admitted yet, together.
 
 A CONNECT may be long, because of its Will; twenty thousand long ones that never end would fill the memory. Where all of
 them hold too much, one that holds most is ended: a device's own CONNECT is short and is not among those.

@@ -8,8 +8,9 @@ Not here: MQTT's rules (`mqtt/session.py`), who is admitted and the timer (`list
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, cast
+
+import msgspec
 
 from tripline import observe
 from tripline.config import Devices
@@ -18,8 +19,7 @@ from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
-from tripline.mqtt.exchange import Exchange
-from tripline.mqtt.packets import Connect, ConnectCode, Publish
+from tripline.mqtt.packets import ConnectCode
 from tripline.ports import TAKEN_OVER, Clock, Intake, Presence
 
 TOO_LARGE: Final = "too_large"
@@ -36,15 +36,14 @@ LOST: Final = "lost"
 
 _log = observe.logger("gateway")
 
-# Why a connection is not read: bits of one plain number, because it is asked at every commit.
+# Why a connection is not read: bits of one plain number, because every commit checks it.
 ADMISSION: Final = 1
 UNACKNOWLEDGED: Final = 2
 CROWDED: Final = 4
 STOPPING: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What every connection of a listener shares."""
 
     config: Devices
@@ -55,8 +54,6 @@ class Surroundings:
     arrivals: Arrivals
     roster: Roster
     presence: Presence
-    exchange: Exchange | None
-    """Messages between clients, in a namespace that routes any."""
     number_session: Callable[[], RowNo]
     """Makes the number of a new session, greater than every one before."""
     opened: Callable[["Connection"], bool]
@@ -71,8 +68,6 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_around",
-        "_behind",
-        "_connect",
         "_detail",
         "_ending_looks",
         "_entered",
@@ -98,9 +93,6 @@ class Connection(asyncio.Protocol):
         self.credential = ""
         self._entered = False
         """Whether roster and presence know of it: they hear of each end once, the moment it is decided."""
-        self._connect: Connect | None = None
-        self._behind: list[tuple[int, int]] | None = None
-        """Answers that wait for frames offered before them: how many, and the token."""
         self.seen_ms = 0
         """When something was last heard, epoch ms."""
         self._transport: asyncio.Transport | None = None
@@ -150,8 +142,6 @@ class Connection(asyncio.Protocol):
     def settled(self, tokens: list[int]) -> None:
         """Acknowledge what is committed, in one write."""
         self._under_way -= len(tokens)
-        if self._behind:
-            tokens = self._with_behind(tokens)
         if self._transport is None or self._reason:
             return
         self._transport.write(self._session.settled(tokens))
@@ -174,11 +164,6 @@ class Connection(asyncio.Protocol):
         self._flush()
         return packet_id
 
-    def deliver(self, message: Publish) -> None:
-        """Send a message of another client, or let it wait for those before it."""
-        self._session.deliver(message)
-        self._flush()
-
     def is_subscribed(self, topic: str) -> bool:
         """Whether the device asked for messages on the topic."""
         return self._session.is_subscribed(topic)
@@ -196,20 +181,10 @@ class Connection(asyncio.Protocol):
         around.arrivals.forget(self)
         self._session.hold_subacks()
         around.presence.connected(sensor_id, self.session_no, around.clock(), self._callable)
-        lasting = None
-        if around.exchange is not None and self._connect is not None:
-            connect = self._connect
-            lasting = around.exchange.enter(
-                self,
-                (sensor_id, connect.client_id),
-                connect,
-                keeps_will=connect.will is not None and self._routes(connect.will.topic),
-            )
-            self._connect = None
         observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
         _log.debug("device.connected", sensor=sensor_id)
         try:
-            self._act_on(self._session.admit(lasting))
+            self._act_on(self._session.admit())
         except Exception as error:  # noqa: BLE001  as in data_received
             self.fail(error)
             return
@@ -262,7 +237,7 @@ class Connection(asyncio.Protocol):
         """Take nothing more from the device; what was offered is still acknowledged."""
         self._hold(STOPPING)
 
-    def _act_on(self, found: list[events.Event]) -> None:
+    def _act_on(self, found: list[events.SessionEvent]) -> None:
         around = self._around
         intake = around.intake
         offer = intake.offer
@@ -317,33 +292,10 @@ class Connection(asyncio.Protocol):
         around, reason = self._around, self._reason or LOST
         around.roster.leave(self.sensor_id, self)
         around.presence.lost(self.sensor_id, self.session_no, around.clock(), seen_ms=self.seen_ms, reason=reason)
-        if around.exchange is not None:
-            around.exchange.leave(self, orderly=reason == events.DISCONNECTED)
-
-    def _routes(self, topic: str) -> bool:
-        routes = self._around.rules.routes
-        return routes is not None and routes(topic)
-
-    def _with_behind(self, tokens: list[int]) -> list[int]:
-        """The tokens, and between them those whose turn comes with them [MQTT-4.6.0-2]."""
-        behind: list[tuple[int, int]] = []
-        merged: list[int] = []
-        given = 0
-        for before, token in self._behind or ():
-            if before > len(tokens):
-                behind.append((before - len(tokens), token))
-            else:
-                merged += tokens[given:before]
-                merged.append(token)
-                given = before
-        self._behind = behind or None
-        return merged + tokens[given:]
 
     def _on_asked(self, asked: events.Asked, _received_ms: int) -> None:
         self.session_no = self._around.number_session()
         self.credential = asked.user_name
-        if self._around.exchange is not None:
-            self._connect = asked.connect
         self._hold(ADMISSION)
         self._around.asked(self, asked.user_name)
 
@@ -353,18 +305,6 @@ class Connection(asyncio.Protocol):
         self._around.intake.refuse(
             self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size
         )
-
-    def _on_routed(self, routed: events.Routed, _received_ms: int) -> None:
-        assert self._around.exchange is not None
-        self._around.exchange.publish(routed.publish)
-        if routed.token:
-            self._behind = [*(self._behind or ()), (self._under_way, routed.token)]
-            if not self._under_way:
-                self.settled([])
-
-    def _on_granted(self, granted: events.Granted, _received_ms: int) -> None:
-        if self._around.exchange is not None:
-            self._around.exchange.subscribed(self, granted.wanted, granted.qos)
 
     def _on_ended(self, ended: events.Ended, _received_ms: int) -> None:
         output = self._session.take_output()
@@ -388,8 +328,6 @@ class Connection(asyncio.Protocol):
     _ON: ClassVar[dict[type, Callable[["Connection", Any, int], None]]] = {
         events.Asked: _on_asked,
         events.Oversized: _on_oversized,
-        events.Routed: _on_routed,
-        events.Granted: _on_granted,
         events.Ended: _on_ended,
     }
     """What is done with an event that is not a run of frames; the others concern no one here."""

@@ -1,4 +1,4 @@
-"""The device door: listening sockets, admission, the one timer for all connections, and an orderly end.
+"""The device listener: listening sockets, admission, the one timer for all connections, and an orderly end.
 
 Use it as an async context manager: its tasks live inside, and leaving closes what is still open.
 
@@ -19,10 +19,9 @@ from tripline.gateway.arrivals import Arrivals
 from tripline.gateway.connection import Connection, Surroundings
 from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
-from tripline.gateway.tls import TlsDoor, TlsShell
-from tripline.gateway.topics import may_subscribe
+from tripline.gateway.subscriptions import may_subscribe
+from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
-from tripline.mqtt.exchange import Exchange
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
 from tripline.ports import Clock, Intake, Outage, Presence
@@ -31,9 +30,9 @@ Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
 """The sensor whose credential is this user name, or None. May raise `ports.Outage`."""
 
 SWEEP_S: Final = 1.0
-"""How often silence and lateness are looked at."""
+"""How often we check for silent and late connections."""
 LOOKS: Final = 1_000
-"""How many connections are looked at before everybody else is served."""
+"""How many connections we check before the loop serves the others."""
 BACKLOG: Final = 4_096
 """Connections the kernel queues: a fleet comes back all at once after a restart."""
 TLS_SHUTDOWN_S: Final = 2.0
@@ -45,14 +44,9 @@ without answer. It finds devices that asked for no keep-alive; MQTT's own is fas
 _DRAIN_LOOK_S: Final = 0.005
 STOPPED: Final = "server_stopping"
 
-_log = observe.logger("gateway")
-
 
 class DeviceListener:
-    """Every device connection of this process. Make it on the running event loop.
-
-    Without `rules` of another namespace devices may do what `topics.py` says, and nothing is routed between them.
-    """
+    """Every device connection of this process. Make it on the running event loop."""
 
     def __init__(
         self,
@@ -63,30 +57,27 @@ class DeviceListener:
         admit: Admit,
         ids: TimeIds,
         clock: Clock,
-        rules: Rules | None = None,
     ) -> None:
         self._config = config
         self._admit = admit
         self._loop = asyncio.get_running_loop()
         self._tasks = asyncio.TaskGroup()
         self._servers: list[asyncio.Server] = []
-        self._doors: list[TlsDoor] = []
+        self._listeners: list[TlsListener] = []
         self._turns = Turns(self._loop)
         self._stopped = False
         self._connections: set[Connection] = set()
         self.roster = Roster()
         self.arrivals = Arrivals()
-        rules = rules or Rules(max_body=config.max_packet, may_subscribe=may_subscribe)
         self._around = Surroundings(
             config=config,
-            rules=rules,
+            rules=Rules(max_body=config.max_packet, may_subscribe=may_subscribe),
             intake=intake,
             clock=clock,
             crowd=Crowd(intake, self._loop),
             arrivals=self.arrivals,
             roster=self.roster,
             presence=presence,
-            exchange=None if rules.routes is None else Exchange(in_flight=rules.max_in_flight),
             number_session=lambda: ids.take(1, now_ms=clock()),
             opened=self._opened,
             asked=self._asked,
@@ -96,11 +87,11 @@ class DeviceListener:
     @property
     def connections(self) -> int:
         """Open connections, admitted or not, also those that have not finished TLS."""
-        return len(self._connections) + sum(len(door.unfinished) for door in self._doors)
+        return len(self._connections) + sum(len(listener.unfinished) for listener in self._listeners)
 
     async def __aenter__(self) -> "DeviceListener":
         await self._tasks.__aenter__()
-        observe.CONNECTIONS.labels("device").set_function(lambda: self.connections)
+        observe.connections_of("device").set_function(lambda: self.connections)
         self._sweeping = self._tasks.create_task(self._sweep_forever())
         return self
 
@@ -109,19 +100,23 @@ class DeviceListener:
         self._stopped = True
         self._sweeping.cancel()
         await self._tasks.__aexit__(None, None, None)
-        observe.CONNECTIONS.labels("device").set_function(lambda: 0)
-
-    async def start(self, host: str, port: int, ssl_context: ssl.SSLContext) -> tuple[str, int]:
-        """Open the TLS door; the address it got (port 0 picks one)."""
-        return await self._serve(ssl_context, host=host, port=port)
-
-    async def start_plain(self, host: str, port: int) -> tuple[str, int]:
-        """Open a door without TLS. Loopback only: the caller sees to it."""
-        return await self._serve(None, host=host, port=port)
+        observe.connections_of("device").set_function(lambda: 0)
 
     async def start_on(self, bound: socket.socket, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
-        """Open a door on a socket that is bound already; plain without a context."""
-        return await self._serve(ssl_context, sock=bound)
+        """Open a listener on a socket that is bound already; the address. Without a context it is plain: the caller
+        sees to it that its address is a loopback one."""
+        made: Callable[[], asyncio.Protocol] = self._connection
+        if ssl_context is not None:
+            times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
+            shells = TlsListener(ssl_context, self._connection, self._turns, has_room=self._has_room, **times)
+            self._listeners.append(shells)
+            made = functools.partial(TlsShell, shells)
+        server = await self._loop.create_server(made, backlog=BACKLOG, sock=bound)
+        for opened in server.sockets:
+            _watch_for_dead_peers(opened)
+        self._servers.append(server)
+        host, port = server.sockets[0].getsockname()[:2]
+        return host, port
 
     async def drain(self, timeout_s: float) -> None:
         """Accept no one, read nothing more, wait until what was offered is acknowledged, close every connection.
@@ -130,8 +125,8 @@ class DeviceListener:
         """
         for server in self._servers:
             server.close()
-        for door in self._doors:
-            door.abort()
+        for listener in self._listeners:
+            listener.abort()
         for connection in self._connections:
             connection.stop_reading()
         await self._until(lambda: not any(each.under_way for each in self._connections), timeout_s)
@@ -147,21 +142,8 @@ class DeviceListener:
         for connection in list(self._connections):
             connection.look(now)
 
-    async def _serve(self, ssl_context: ssl.SSLContext | None, **where: Any) -> tuple[str, int]:
-        def plain() -> Connection:
-            return Connection(self._around)
-
-        made: Callable[[], asyncio.Protocol] = plain
-        if ssl_context is not None:
-            times: dict[str, Any] = {"handshake_s": self._config.connect_timeout_s, "shutdown_s": TLS_SHUTDOWN_S}
-            self._doors.append(TlsDoor(ssl_context, plain, self._turns, has_room=self._has_room, **times))
-            made = functools.partial(TlsShell, self._doors[-1])
-        server = await self._loop.create_server(made, backlog=BACKLOG, **where)
-        for opened in server.sockets:
-            _watch_for_dead_peers(opened)
-        self._servers.append(server)
-        host, port = server.sockets[0].getsockname()[:2]
-        return host, port
+    def _connection(self) -> Connection:
+        return Connection(self._around)
 
     def _opened(self, connection: Connection) -> bool:
         self._connections.add(connection)

@@ -1,7 +1,7 @@
 """The live sessions: one for each sensor.
 
 A session is found by its sensor, never by the client identifier: many boxes share one compiled-in identifier
-(device-messages C3).
+(spec/device-messages C3).
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from tripline.ports import TAKEN_OVER, Delivery
 QUICK_MS: Final = 60_000
 """A session that is taken over when it is younger was not a dead one."""
 CONTENDED: Final = 3
-"""Quick take-overs in a row after which it is said, and ..."""
+"""Quick take-overs in a row before a warning is logged, and ..."""
 CONTENDED_AGAIN: Final = 100
 """... said again after so many more."""
 

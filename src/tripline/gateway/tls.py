@@ -2,7 +2,7 @@
 
 The connection sees a transport like any other. What sets it apart from the event loop's own TLS: no buffer of its own
 for each connection, no exception to learn that nothing more is there, one call into OpenSSL and one write each way.
-The two buffers are the door's, not the connection's: whatever a step puts into them it takes out again.
+The two buffers are the listener's, not the connection's: whatever a step puts into them it takes out again.
 
 Not here: certificates and the context (`adapters/tls_local.py`), what is done with the bytes (`connection.py`).
 """
@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, cast
 
 from tripline import observe
@@ -31,8 +32,8 @@ RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e07
 _log = observe.logger("gateway")
 
 
-class TlsDoor:
-    """What the connections of a door share: certificate, times, buffers, and whose handshake begins next.
+class TlsListener:
+    """What the connections of a listener share: certificate, times, buffers, and whose handshake begins next.
 
     A handshake takes at most `handshake_s`, not counting the time it waits for its turns; a close waits at most
     `shutdown_s` for the other side. Without room for a new socket the one that has been at its handshake longest goes.
@@ -61,7 +62,7 @@ class TlsDoor:
         """Sockets whose handshake is not done, oldest first."""
         self.has_room = has_room
         self.of_devices = of_devices
-        """Whether failed handshakes are told of: those of HTTP clients are no matter of devices."""
+        """Whether to report failed handshakes: those of HTTP clients say nothing about devices."""
         self._context = context
 
     def begin(self) -> ssl.SSLObject:
@@ -86,10 +87,10 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     __slots__ = (
         "_closing",
-        "_door",
         "_hello",
         "_inner",
         "_left_s",
+        "_listener",
         "_missing",
         "_queued",
         "_timer",
@@ -98,9 +99,9 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         "since",
     )
 
-    def __init__(self, door: TlsDoor) -> None:
-        self._door = door
-        self.since = door.loop.time()
+    def __init__(self, listener: TlsListener) -> None:
+        self._listener = listener
+        self.since = listener.loop.time()
         """When the socket was opened."""
         self._tls: ssl.SSLObject | None = None
         self._inner: asyncio.Protocol | None = None
@@ -111,16 +112,16 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._queued = False
         self._closing = False
         self._transport: asyncio.Transport | None = None
-        self._left_s = door.handshake_s
+        self._left_s = listener.handshake_s
         """Time that the client has left for its handshake."""
-        self._timer: asyncio.TimerHandle | None = door.loop.call_later(self._left_s, self.abort)
+        self._timer: asyncio.TimerHandle | None = listener.loop.call_later(self._left_s, self.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; the client speaks first."""
         self._transport = cast("asyncio.Transport", transport)
-        self._door.unfinished[self] = None
-        if not self._door.has_room():
-            next(iter(self._door.unfinished)).abort()
+        self._listener.unfinished[self] = None
+        if not self._listener.has_room():
+            next(iter(self._listener.unfinished)).abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the wire came: whole records go to the connection, in one piece."""
@@ -129,14 +130,14 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         if self._inner is None or self._tls is None:
             self._wait(data)
             return
-        door = self._door
-        door.incoming.write(data)
+        listener = self._listener
+        listener.incoming.write(data)
         try:
             plain = self._plain(self._tls)
         except ssl.SSLError:
             self._give_up()
             return
-        if door.outgoing.pending:
+        if listener.outgoing.pending:
             self._flush()
         if plain:
             self._inner.data_received(plain)
@@ -156,15 +157,15 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._transport = None
         self._closing = True
         self._stop_timer()
-        self._door.unfinished.pop(self, None)
+        self._listener.unfinished.pop(self, None)
         if self._inner is not None:
-            self._inner.connection_lost(exc)
+            self._listener.turns.wait(partial(self._inner.connection_lost, exc), begun=True)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Encrypt and send."""
         if self._transport is not None and not self._closing and self._tls is not None:
             self._tls.write(data)
-            self._transport.write(self._door.outgoing.read())
+            self._transport.write(self._listener.outgoing.read())
 
     def close(self) -> None:
         """Say goodbye once everything is sent, and wait for the other side: a socket closed with unread bytes would
@@ -177,12 +178,12 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._flush()
         self._transport.write_eof()
         self._transport.resume_reading()
-        self._timer = self._door.loop.call_later(self._door.shutdown_s, self.abort)
+        self._timer = self._listener.loop.call_later(self._listener.shutdown_s, self.abort)
 
     def abort(self) -> None:
         """Close at once."""
         self._closing = True
-        self._door.unfinished.pop(self, None)
+        self._listener.unfinished.pop(self, None)
         if self._transport is not None:
             self._transport.abort()
 
@@ -221,9 +222,9 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         elif not self._queued and _whole(self._hello):
             self._queued = True
             if self._timer is not None:
-                self._left_s = max(0.0, self._timer.when() - self._door.loop.time())
+                self._left_s = max(0.0, self._timer.when() - self._listener.loop.time())
             self._stop_timer()
-            self._door.turns.wait(self._turn, begun=self._tls is not None)
+            self._listener.turns.wait(self._turn, begun=self._tls is not None)
 
     def _turn(self) -> None:
         """One more step of the handshake; with the last one the connection within is made."""
@@ -235,18 +236,18 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         if not self._fits(hello):
             self.abort()
             return
-        door = self._door
-        tls = self._tls = self._tls or door.begin()
-        door.incoming.write(hello)
+        listener = self._listener
+        tls = self._tls = self._tls or listener.begin()
+        listener.incoming.write(hello)
         try:
             tls.do_handshake()
-            door.incoming.write(self._hello)
+            listener.incoming.write(self._hello)
             self._hello = b""
             plain = self._plain(tls)
         except ssl.SSLWantReadError:
             if RETRY in self._flush():
                 self._missing = 0
-            self._timer = door.loop.call_later(self._left_s, self.abort)
+            self._timer = listener.loop.call_later(self._left_s, self.abort)
         except ssl.SSLError as error:
             self._say_failed(error)
             self._give_up()
@@ -256,15 +257,15 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
 
     def _say_failed(self, error: ssl.SSLError) -> None:
         """Nobody else can: which device it is was not said. A client that trusts nothing here says so in an alert."""
-        if not self._door.of_devices:
+        if not self._listener.of_devices:
             return
         observe.HANDSHAKES_FAILED.inc()
         peer = self.get_extra_info("peername")
         _log.info("device.no_tls", reason=error.reason or "", peer=peer[0] if peer else "")
 
     def _enter(self, plain: bytes) -> None:
-        self._door.unfinished.pop(self, None)
-        inner = self._inner = self._door.make()
+        self._listener.unfinished.pop(self, None)
+        inner = self._inner = self._listener.make()
         inner.connection_made(self)
         if plain:
             inner.data_received(plain)
@@ -272,7 +273,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def _plain(self, tls: ssl.SSLObject) -> bytes:
         """What the records that are here say. A part of a record costs an exception, nothing else does."""
         pieces: list[bytes] = []
-        incoming, read = self._door.incoming, tls.read
+        incoming, read = self._listener.incoming, tls.read
         try:
             while incoming.pending:
                 piece = read(RECORD)
@@ -301,7 +302,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         return True
 
     def _flush(self) -> bytes:
-        data = self._door.outgoing.read()
+        data = self._listener.outgoing.read()
         if self._transport is not None and data:
             self._transport.write(data)
         return data
@@ -309,7 +310,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
     def _give_up(self) -> None:
         """The client breaks TLS: send the alert, close."""
         self._closing = True
-        self._door.incoming.read()
+        self._listener.incoming.read()
         self._flush()
         if self._transport is not None:
             self._transport.close()

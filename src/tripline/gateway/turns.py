@@ -1,7 +1,8 @@
 """Costly steps done a few at a time: between two lots the event loop serves everybody else.
 
 A fleet that comes back after a restart wants ten thousand TLS handshakes at once, about a millisecond each. Devices
-that are connected already must not wait for all of them.
+that are connected already must not wait for all of them; nor for the ends of ten thousand connections, when a network
+fails.
 """
 
 import asyncio
@@ -23,18 +24,20 @@ class Turns:
         self._called = False
 
     def wait(self, step: Callable[[], None], *, begun: bool = False) -> None:
-        """Call the step when its turn comes. It must not raise."""
+        """Call the step when its turn comes. What it raises goes to the loop's handler; the others are called."""
         (self._begun if begun else self._new).append(step)
         if not self._called:
             self._called = True
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        for _ in range(STEPS):
-            waiting = self._begun or self._new
-            if not waiting:
-                break
-            waiting.popleft()()
-        self._called = bool(self._begun or self._new)
-        if self._called:
-            self._loop.call_soon(self._turn)
+        try:
+            for _ in range(STEPS):
+                waiting = self._begun or self._new
+                if not waiting:
+                    break
+                waiting.popleft()()
+        finally:
+            self._called = bool(self._begun or self._new)
+            if self._called:
+                self._loop.call_soon(self._turn)

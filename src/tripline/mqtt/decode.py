@@ -7,9 +7,9 @@ there must cost about a microsecond; a property test holds the two to the same r
 from collections.abc import Callable
 from typing import Final
 
-from tripline.mqtt import fields, filters, packets
-from tripline.mqtt.fields import FieldReader
+from tripline.mqtt import filters, packets, primitives
 from tripline.mqtt.packets import Kind, Packet, ProtocolError, UnsupportedProtocol
+from tripline.mqtt.primitives import FieldReader
 
 _FLAGS: Final = {Kind.PUBREL: 0b0010, Kind.SUBSCRIBE: 0b0010, Kind.UNSUBSCRIBE: 0b0010}
 _LEVEL: Final = 4
@@ -49,7 +49,7 @@ class PacketReader:
         found: list[Packet] = []
         held = bytes(self._held)
         at = self._needed = 0
-        while (frame := fields.remaining_length(held, at + 1)) is not None:
+        while (frame := primitives.remaining_length(held, at + 1)) is not None:
             length, start = frame
             if length > self._limit:
                 raise ProtocolError(f"A packet of {length} bytes is above the limit of {self._limit}.", "2.2.3")
@@ -67,7 +67,7 @@ def _publish(first: int, body: bytes) -> packets.Publish:
     dup = bool(first & 0b1000)
     check_publish_flags(first)
     reader = FieldReader("PUBLISH", body)
-    topic = fields.checked_topic(reader.binary())
+    topic = primitives.checked_topic(reader.binary())
     packet_id = reader.packet_id() if qos else 0
     return packets.Publish(topic, reader.rest(), qos, packet_id, bool(first & 1), dup)
 
@@ -110,7 +110,7 @@ def _connect(reader: FieldReader) -> packets.Connect:
 
 def _will(reader: FieldReader, qos: int, retain: bool) -> packets.Will:
     topic = reader.text()
-    fields.check_topic("CONNECT", topic, "MQTT-4.7.1-1")
+    primitives.check_topic("CONNECT", topic, "MQTT-4.7.1-1")
     return packets.Will(topic, reader.binary(), qos, retain)
 
 

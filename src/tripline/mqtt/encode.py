@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tripline.mqtt import packets
-from tripline.mqtt.fields import binary_bytes, number_bytes, remaining_length_bytes, text_bytes
 from tripline.mqtt.packets import Packet
+from tripline.mqtt.primitives import binary_bytes, number_bytes, remaining_length_bytes, text_bytes
 
 PINGRESP: Final = b"\xd0\x00"
 _PROTOCOL: Final = b"\x00\x04MQTT\x04"

@@ -1,12 +1,11 @@
-"""What a server session tells its owner about the bytes it was given.
+"""The events of a server session: what it makes of the bytes it was given.
 
 A publish is a plain tuple, because there are a hundred thousand of them a second; everything else is rare and named.
 """
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tripline.mqtt.packets import Connect, Publish
+import msgspec
 
 PUBACK_TOKEN: Final = 0x4002_0000
 PUBREC_TOKEN: Final = 0x5002_0000
@@ -21,16 +20,13 @@ Frames: TypeAlias = list[Frame]
 """Publishes without anything else between them, in order of receipt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A valid CONNECT with a user name: the owner answers with `ServerSession.admit` or `refuse`."""
 
     user_name: str
-    connect: Connect
 
 
-@dataclass(frozen=True, slots=True)
-class Oversized:
+class Oversized(msgspec.Struct, frozen=True):
     """A publish with a body above the limit was read and thrown away but for its head; `token` as in a frame."""
 
     topic: str
@@ -39,31 +35,13 @@ class Oversized:
     token: int
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """A publish on a topic that is routed between clients; `token` as in a frame."""
-
-    publish: Publish
-    token: int
-
-
-@dataclass(frozen=True, slots=True)
-class Granted:
-    """A filter was granted at this QoS."""
-
-    wanted: str
-    qos: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(msgspec.Struct, frozen=True):
     """The client acknowledged our publish with this packet id."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The session is over: send what is to be sent, then close. `reason` is one of the words below, stable for logs."""
 
     reason: str
@@ -77,4 +55,4 @@ REFUSED: Final = "refused"
 FLOODED: Final = "flooded"
 """Too much was sent before the CONNECT, or too many SUBSCRIBEs before the first of them, were answered."""
 
-Event: TypeAlias = Frames | Asked | Oversized | Routed | Granted | Delivered | Ended
+SessionEvent: TypeAlias = Frames | Asked | Oversized | Delivered | Ended

@@ -40,10 +40,6 @@ class HeldIds:
         """Whether PUBREC went out, so that a second sending wants a second PUBREC."""
         return self._states[packet_id] == _RECORDED
 
-    def forget_unanswered(self) -> None:
-        """On a new connection: what was handed on and never answered is taken anew when it is sent again."""
-        self._states = self._states.replace(bytes((_OFFERED,)), bytes((_FREE,)))
-
     def release(self, packet_id: int) -> None:
         """PUBREL came: the id may be used again."""
         if packet_id < len(self._states):

@@ -1,15 +1,15 @@
 """The one walk over each chunk a client sends: what is complete becomes frames and packets, the rest is held.
 
-Plain publishes are taken apart here, in place, because that loop decides the speed of the device door; it gives up on
-anything unusual, which then goes through `decode.py` and is judged in `session.py`. Bodies above the limit are thrown
-away as they arrive, so a connection never holds more than one packet of the allowed size.
+Plain publishes are taken apart here, in place, because that loop decides the speed of the device listener; it gives up
+on anything unusual, which then goes through `decode.py` and is judged in `session.py`. Bodies above the limit are
+thrown away as they arrive, so a connection never holds more than one packet of the allowed size.
 """
 
 from abc import ABC, abstractmethod
 from typing import Final
 
-from tripline.mqtt import decode, fields
-from tripline.mqtt.events import PUBACK_TOKEN, Event, Frames
+from tripline.mqtt import decode, primitives
+from tripline.mqtt.events import PUBACK_TOKEN, Frames, SessionEvent
 from tripline.mqtt.packets import Kind, ProtocolError, Publish
 
 HEAD: Final = 1_024
@@ -52,14 +52,14 @@ class Inbound(ABC):
         self._topics[topic.encode()] = topic
 
     @abstractmethod
-    def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
+    def _packet(self, first: int, body: bytes, found: list[SessionEvent]) -> None:
         """Act on one packet; may end the session or stop the reading."""
 
     @abstractmethod
-    def _take(self, publish: Publish, size: int, found: list[Event]) -> None:
+    def _take(self, publish: Publish, size: int, found: list[SessionEvent]) -> None:
         """Act on a publish whose body has `size` bytes, of which at least the head is there."""
 
-    def _resumed(self, data: bytes, found: list[Event]) -> bytes:
+    def _resumed(self, data: bytes, found: list[SessionEvent]) -> bytes:
         """The bytes to walk now that more arrived; none while a packet is incomplete. Raises ProtocolError."""
         if self._skip:
             return self._thrown_away(data, found)
@@ -70,7 +70,7 @@ class Inbound(ABC):
         self._held.clear()
         return whole
 
-    def _walk(self, data: bytes, found: list[Event]) -> None:
+    def _walk(self, data: bytes, found: list[SessionEvent]) -> None:
         """Append what the bytes mean to `found`, hold what is incomplete. Raises ProtocolError."""
         at, size = 0, len(data)
         while at < size and self._reading:
@@ -81,7 +81,7 @@ class Inbound(ABC):
                     found.append(frames)
                 if at == size:
                     break
-            header = fields.remaining_length(data, at + 1)
+            header = primitives.remaining_length(data, at + 1)
             if header is None:
                 break
             length, start = header
@@ -137,7 +137,7 @@ class Inbound(ABC):
         return at
 
     def _check(self, first: int, length: int) -> None:
-        """Judge a packet by its header, before its bytes are waited for."""
+        """Judge a packet by its header, before its bytes arrive."""
         if not self._live and first >> 4 != Kind.CONNECT:
             raise ProtocolError("The first packet is not CONNECT.", "MQTT-3.1.0-1")
         is_publish = first >> 4 == Kind.PUBLISH
@@ -149,13 +149,13 @@ class Inbound(ABC):
         """Keep the incomplete packet at the end of the chunk, or begin to throw it away when its body is too large."""
         if not self._live or not self._begin_oversized(data, at):
             self._held += data[at:]
-            header = fields.remaining_length(data, at + 1)
+            header = primitives.remaining_length(data, at + 1)
             self._needed = 2 if header is None else header[1] + header[0] - at
             if self._live and header is not None and header[0] > self._max_body:
                 self._needed = min(self._needed, len(data) - at + HEAD)
 
     def _begin_oversized(self, data: bytes, at: int) -> bool:
-        header = fields.remaining_length(data, at + 1)
+        header = primitives.remaining_length(data, at + 1)
         if header is None or data[at] >> 4 != Kind.PUBLISH or header[0] <= self._max_body:
             return False
         length, start = header
@@ -172,7 +172,7 @@ class Inbound(ABC):
         self._skip = start + length - len(data)
         return True
 
-    def _thrown_away(self, data: bytes, found: list[Event]) -> bytes:
+    def _thrown_away(self, data: bytes, found: list[SessionEvent]) -> bytes:
         """Let the oversized body pass; the bytes behind it."""
         dropped = min(self._skip, len(data))
         self._skip -= dropped

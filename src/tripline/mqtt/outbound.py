@@ -1,22 +1,16 @@
-"""What the server sends of its own accord on one connection: granted filters, packet ids in flight.
+"""Messages from the server on one connection: granted filters, packet ids in flight.
 
-Nothing here outlives the connection, so nothing is sent again; QoS 2 is never granted. Sessions that do outlive it are
-in `lasting.py`.
+Nothing here outlives the connection, so nothing is sent again; QoS 2 is never granted.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from tripline.mqtt import encode
 from tripline.mqtt.filters import matches
 
 MAX_GRANTED: Final = 16
 """Filters of one session; more are answered with failure."""
-MAX_QOS: Final = 1
 _MAX_PACKET_ID: Final = 65_535
-
-PUBACK_MISSING: Final = 1
-PUBREC_MISSING: Final = 2
-PUBCOMP_MISSING: Final = 3
 
 
 class Outbound:
@@ -28,19 +22,22 @@ class Outbound:
 
     __slots__ = ("_granted", "_in_flight", "_last", "_limit")
 
+    _HIGHEST: ClassVar = 1
+    """The highest QoS granted."""
+
     def __init__(self, *, limit: int) -> None:
         self._limit = limit
         self._granted: dict[str, int] = {}
-        self._in_flight: dict[int, int] = {}
-        """Packet id -> what is missing, oldest first."""
+        self._in_flight: dict[int, None] = {}
+        """Packet ids without their PUBACK, oldest first."""
         self._last = 0
 
-    def grant(self, wanted: str, qos: int, *, highest: int = MAX_QOS) -> int | None:
+    def grant(self, wanted: str, qos: int) -> int | None:
         """The QoS granted, or None when the session holds too many filters already."""
         if wanted not in self._granted and len(self._granted) >= MAX_GRANTED:
             return None
         # [MQTT-3.8.4-3] a repeated filter replaces the older subscription.
-        self._granted[wanted] = min(qos, highest)
+        self._granted[wanted] = min(qos, self._HIGHEST)
         return self._granted[wanted]
 
     def withdraw(self, wanted: str) -> None:
@@ -52,19 +49,19 @@ class Outbound:
         # [MQTT-3.3.5-1] one copy at the highest QoS, however many filters overlap.
         return max((qos for wanted, qos in self._granted.items() if matches(wanted, topic)), default=None)
 
-    def publish(self, topic: str, body: bytes, qos: int) -> tuple[int, bytes] | None:
-        """Packet id (0 at QoS 0) and bytes of a new publish; None when it cannot be sent now."""
+    def publish(self, topic: str, body: bytes, qos: int) -> tuple[int, bytes]:
+        """Packet id (0 at QoS 0) and bytes of a new publish."""
         packet_id = 0
         if qos:
             if len(self._in_flight) >= self._limit:
                 del self._in_flight[next(iter(self._in_flight))]
             packet_id = self._next_id()
-            self._in_flight[packet_id] = PUBACK_MISSING
+            self._in_flight[packet_id] = None
         return packet_id, encode.publish(topic, body, qos=qos, packet_id=packet_id)
 
     def acknowledged(self, packet_id: int) -> bool:
         """Whether the PUBACK answers something under way."""
-        if self._in_flight.get(packet_id) != PUBACK_MISSING:
+        if packet_id not in self._in_flight:
             return False
         del self._in_flight[packet_id]
         return True

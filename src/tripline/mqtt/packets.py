@@ -4,9 +4,10 @@ Bytes become packets in `decode.py`, packets become bytes in `encode.py`. Statem
 ([MQTT-x.y.z-n]) are those of the OASIS standard MQTT Version 3.1.1.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
+
+import msgspec
 
 MAX_REMAINING_LENGTH: Final = 268_435_455
 """What four length bytes can say (standard, 2.2.3)."""
@@ -57,8 +58,7 @@ class ConnectCode(IntEnum):
     NOT_AUTHORISED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Will:
+class Will(msgspec.Struct, frozen=True):
     """What a client asks to be published when it vanishes."""
 
     topic: str
@@ -67,8 +67,7 @@ class Will:
     retain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Connect:
+class Connect(msgspec.Struct, frozen=True):
     """Request of a client to begin a session. `keep_alive_s` 0 means never silent too long."""
 
     client_id: str
@@ -79,16 +78,14 @@ class Connect:
     will: Will | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Connack:
+class Connack(msgspec.Struct, frozen=True):
     """Answer to CONNECT."""
 
     code: int
     session_present: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(msgspec.Struct, frozen=True):
     """A message. `packet_id` is 0 at QoS 0 and 1-65535 above."""
 
     topic: str
@@ -99,77 +96,66 @@ class Publish:
     dup: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Puback:
+class Puback(msgspec.Struct, frozen=True):
     """Answer to a QoS 1 publish."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pubrec:
+class Pubrec(msgspec.Struct, frozen=True):
     """First answer to a QoS 2 publish: received."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pubrel:
+class Pubrel(msgspec.Struct, frozen=True):
     """The sender of a QoS 2 publish releases its packet id."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pubcomp:
+class Pubcomp(msgspec.Struct, frozen=True):
     """Last answer to a QoS 2 publish: complete."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe:
+class Subscribe(msgspec.Struct, frozen=True):
     """Wanted filters, each with the highest QoS wanted."""
 
     packet_id: int
     filters: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Suback:
+class Suback(msgspec.Struct, frozen=True):
     """Granted QoS of each filter, or `SUBSCRIPTION_FAILED`."""
 
     packet_id: int
     codes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class Unsubscribe(msgspec.Struct, frozen=True):
     """Filters no longer wanted."""
 
     packet_id: int
     filters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsuback:
+class Unsuback(msgspec.Struct, frozen=True):
     """Answer to UNSUBSCRIBE."""
 
     packet_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pingreq:
+class Pingreq(msgspec.Struct, frozen=True):
     """The client is alive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pingresp:
+class Pingresp(msgspec.Struct, frozen=True):
     """So is the server."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(msgspec.Struct, frozen=True):
     """The client ends its session."""
 
 

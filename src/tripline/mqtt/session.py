@@ -3,22 +3,22 @@
 It does no I/O and reads no clock. Its owner (`gateway/connection.py`) gives it what arrived, acts on the events, sends
 what `take_output` holds, and calls `settled` when publishes are durable: only then are they acknowledged.
 
-Which filters are granted is the owner's to say, and whether topics are routed between clients (`exchange.py`). Where
-none are, a session is always clean: nothing outlives the connection, CONNACK never says "session present", and a Will
-is checked and forgotten. How bytes are cut into packets is in `inbound.py`.
+Which filters are granted is the owner's to say. A session is always clean: nothing outlives the connection, CONNACK
+never says "session present", and a Will is checked and forgotten. How bytes are cut into packets is in `inbound.py`.
+The tests hold this code to the rest of the standard by a subclass that routes topics between clients.
 """
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final
 
+import msgspec
+
 from tripline.mqtt import decode, encode, events, packets
-from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, Event
+from tripline.mqtt.events import PUBACK_TOKEN, PUBREC_TOKEN, SessionEvent
 from tripline.mqtt.exactly_once import HeldIds
 from tripline.mqtt.inbound import HEAD, Inbound
-from tripline.mqtt.lasting import Lasting
 from tripline.mqtt.outbound import Outbound
 from tripline.mqtt.packets import ConnectCode, ProtocolError
 
@@ -40,18 +40,14 @@ class State(Enum):
     ENDED = "after the end"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """What the owner of sessions decides, and what its sessions know together."""
 
     max_body: int
     may_subscribe: Callable[[str], bool]
     max_in_flight: int = DEFAULT_IN_FLIGHT
     """Our messages under way to one client."""
-    routes: Callable[[str], bool] | None = None
-    """Which topics are routed between clients, so that their publishes are `Routed`. None: none, QoS 1 is the highest
-    granted, and no session outlives its connection."""
-    topics: dict[bytes, str] = field(default_factory=dict, repr=False)
+    topics: dict[bytes, str] = msgspec.field(default_factory=dict)
     """Topic names already checked."""
 
 
@@ -97,9 +93,9 @@ class ServerSession(Inbound):
             self._output += self._subacks
             self._subacks = None
 
-    def receive(self, data: bytes) -> list[Event]:
+    def receive(self, data: bytes) -> list[SessionEvent]:
         """What these bytes of the client mean, in order. Bytes that break the standard give one `Ended`, once."""
-        found: list[Event] = []
+        found: list[SessionEvent] = []
         try:
             if self._reading:
                 if self._held or self._skip:
@@ -119,17 +115,10 @@ class ServerSession(Inbound):
         self._output.clear()
         return output
 
-    def admit(self, lasting: Lasting | None = None) -> list[Event]:
-        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5].
-
-        In a namespace with routed topics `lasting` is its session, new or left by an earlier connection.
-        """
-        present = lasting is not None and lasting.resumed
-        self._output += encode.connack(ConnectCode.ACCEPTED, session_present=present)  # [MQTT-3.2.2-2], [MQTT-3.2.2-3]
+    def admit(self) -> list[SessionEvent]:
+        """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5]."""
+        self._accept()
         self._enter(State.LIVE)
-        if lasting is not None:
-            self._outbound, self._held_ids = lasting, lasting.held_ids
-            self._output += lasting.again()
         self._heard = True
         waiting = bytes(self._held)
         self._held.clear()
@@ -153,23 +142,15 @@ class ServerSession(Inbound):
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
         """Send a message at the QoS given (0 or 1), or less when less was granted.
 
-        Returns its packet id (0 at QoS 0), or None when the client did not subscribe or has too many unanswered.
+        Returns its packet id (0 at QoS 0), or None when the client did not subscribe.
         """
         outbound = self._outbound
         granted = outbound.granted_qos(topic) if outbound else None
         if outbound is None or granted is None or self._state is not State.LIVE:
             return None
-        sent = outbound.publish(topic, body, min(qos, granted))
-        if sent is None:
-            return None
-        packet_id, data = sent
+        packet_id, data = outbound.publish(topic, body, min(qos, granted))
         self._output += data
         return packet_id
-
-    def deliver(self, message: packets.Publish) -> None:
-        """Send a routed message at the QoS it has, or let it wait for those before it."""
-        if isinstance(self._outbound, Lasting) and self._state is State.LIVE:
-            self._output += self._outbound.deliver(message)
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether a granted filter matches the topic."""
@@ -185,22 +166,25 @@ class ServerSession(Inbound):
             self._heard_at = now
         return 0 < self._keep_alive_s * _GRACE < now - self._heard_at
 
+    def _accept(self) -> None:
+        self._output += encode.connack(ConnectCode.ACCEPTED)  # [MQTT-3.2.2-3]
+
     def _enter(self, state: State) -> None:
         self._state = state
         self._live = state is State.LIVE
         self._reading = state in (State.FRESH, State.LIVE)
 
-    def _end(self, ended: events.Ended, found: list[Event]) -> None:
+    def _end(self, ended: events.Ended, found: list[SessionEvent]) -> None:
         self._enter(State.ENDED)
         self._held.clear()
         found.append(ended)
 
-    def _wait(self, data: bytes, found: list[Event]) -> None:
+    def _wait(self, data: bytes, found: list[SessionEvent]) -> None:
         self._held += data
         if len(self._held) > MAX_WAITING:
             self._end(events.Ended(events.FLOODED), found)
 
-    def _packet(self, first: int, body: bytes, found: list[Event]) -> None:
+    def _packet(self, first: int, body: bytes, found: list[SessionEvent]) -> None:
         try:
             packet = decode.packet(first, body)
         except packets.UnsupportedProtocol as unsupported:
@@ -211,13 +195,13 @@ class ServerSession(Inbound):
             raise _unexpected(self._state, packet)
         act(self, packet, found)
 
-    def _not_this_protocol(self, detail: str, found: list[Event]) -> None:
+    def _not_this_protocol(self, detail: str, found: list[SessionEvent]) -> None:
         if self._state is not State.FRESH:
             raise ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
         self.refuse(ConnectCode.UNACCEPTABLE_PROTOCOL)  # [MQTT-3.1.2-2]
         self._end(events.Ended(events.REFUSED, detail), found)
 
-    def _on_connect(self, connect: packets.Connect, found: list[Event]) -> None:
+    def _on_connect(self, connect: packets.Connect, found: list[SessionEvent]) -> None:
         if not connect.client_id and not connect.clean_session:
             self.refuse(ConnectCode.IDENTIFIER_REJECTED)  # [MQTT-3.1.3-8]
             self._end(events.Ended(events.REFUSED, "no client identifier"), found)
@@ -227,12 +211,12 @@ class ServerSession(Inbound):
         else:
             self._keep_alive_s = connect.keep_alive_s
             self._enter(State.ASKED)
-            found.append(events.Asked(connect.user_name, connect))
+            found.append(events.Asked(connect.user_name))
 
-    def _on_publish(self, publish: packets.Publish, found: list[Event]) -> None:
+    def _on_publish(self, publish: packets.Publish, found: list[SessionEvent]) -> None:
         self._take(publish, len(publish.body), found)
 
-    def _take(self, publish: packets.Publish, size: int, found: list[Event]) -> None:
+    def _take(self, publish: packets.Publish, size: int, found: list[SessionEvent]) -> None:
         token = PUBACK_TOKEN | publish.packet_id if publish.qos == 1 else 0
         if publish.qos == 2:
             if not self._is_new(publish.packet_id):
@@ -240,8 +224,6 @@ class ServerSession(Inbound):
             token = PUBREC_TOKEN | publish.packet_id
         if size > self._max_body:
             found.append(events.Oversized(publish.topic, publish.body[:HEAD], size, token))
-        elif self._rules.routes is not None and self._rules.routes(publish.topic):
-            found.append(events.Routed(publish, token))
         else:
             self._learn(publish.topic)
             found.append([(publish.topic, publish.body, token)])
@@ -254,36 +236,20 @@ class ServerSession(Inbound):
             self._output += encode.answer(0x50, packet_id)
         return new
 
-    def _on_pubrel(self, pubrel: packets.Pubrel, _found: list[Event]) -> None:
+    def _on_pubrel(self, pubrel: packets.Pubrel, _found: list[SessionEvent]) -> None:
         if self._held_ids is not None:
             self._held_ids.release(pubrel.packet_id)
         self._output += encode.answer(0x70, pubrel.packet_id)  # [MQTT-4.3.3-2] also for an id we do not hold
 
-    def _on_puback(self, puback: packets.Puback, found: list[Event]) -> None:
+    def _on_puback(self, puback: packets.Puback, found: list[SessionEvent]) -> None:
         if self._outbound is not None and self._outbound.acknowledged(puback.packet_id):
             found.append(events.Delivered(puback.packet_id))
-            if isinstance(self._outbound, Lasting):
-                self._output += self._outbound.more()
 
-    def _on_pubrec(self, pubrec: packets.Pubrec, _found: list[Event]) -> None:
-        if not isinstance(self._outbound, Lasting):
-            raise _unexpected(self._state, pubrec)
-        self._output += self._outbound.received(pubrec.packet_id)
-
-    def _on_pubcomp(self, pubcomp: packets.Pubcomp, found: list[Event]) -> None:
-        if not isinstance(self._outbound, Lasting):
-            raise _unexpected(self._state, pubcomp)
-        if self._outbound.completed(pubcomp.packet_id):
-            found.append(events.Delivered(pubcomp.packet_id))
-            self._output += self._outbound.more()
-
-    def _on_subscribe(self, subscribe: packets.Subscribe, found: list[Event]) -> None:
+    def _on_subscribe(self, subscribe: packets.Subscribe, found: list[SessionEvent]) -> None:
         codes: list[int] = []
         for wanted, qos in subscribe.filters:
             granted = self._grant(wanted, qos)
             codes.append(packets.SUBSCRIPTION_FAILED if granted is None else granted)
-            if granted is not None:
-                found.append(events.Granted(wanted, granted))
         suback = encode.suback(subscribe.packet_id, tuple(codes))
         if self._subacks is None:
             self._output += suback
@@ -299,25 +265,23 @@ class ServerSession(Inbound):
             self._outbound = Outbound(limit=self._rules.max_in_flight)
         return self._outbound.grant(wanted, qos)
 
-    def _on_unsubscribe(self, unsubscribe: packets.Unsubscribe, _found: list[Event]) -> None:
+    def _on_unsubscribe(self, unsubscribe: packets.Unsubscribe, _found: list[SessionEvent]) -> None:
         for wanted in unsubscribe.filters:
             if self._outbound is not None:
                 self._outbound.withdraw(wanted)
         self._output += encode.answer(0xB0, unsubscribe.packet_id)  # [MQTT-3.10.4-5] whether or not one matched
 
-    def _on_pingreq(self, _pingreq: packets.Pingreq, _found: list[Event]) -> None:
+    def _on_pingreq(self, _pingreq: packets.Pingreq, _found: list[SessionEvent]) -> None:
         self._output += encode.PINGRESP  # [MQTT-3.12.4-1]
 
-    def _on_disconnect(self, _disconnect: packets.Disconnect, found: list[Event]) -> None:
+    def _on_disconnect(self, _disconnect: packets.Disconnect, found: list[SessionEvent]) -> None:
         self._end(events.Ended(events.DISCONNECTED), found)
 
-    _NEXT: ClassVar[dict[tuple[State, type], Callable[["ServerSession", Any, list[Event]], None]]] = {
+    _NEXT: ClassVar[dict[tuple[State, type], Callable[["ServerSession", Any, list[SessionEvent]], None]]] = {
         (State.FRESH, packets.Connect): _on_connect,
         (State.LIVE, packets.Publish): _on_publish,
         (State.LIVE, packets.Pubrel): _on_pubrel,
         (State.LIVE, packets.Puback): _on_puback,
-        (State.LIVE, packets.Pubrec): _on_pubrec,
-        (State.LIVE, packets.Pubcomp): _on_pubcomp,
         (State.LIVE, packets.Subscribe): _on_subscribe,
         (State.LIVE, packets.Unsubscribe): _on_unsubscribe,
         (State.LIVE, packets.Pingreq): _on_pingreq,

@@ -3,9 +3,9 @@
 Not here: reading rows into these arrays (`services/scores/arrays.py`).
 """
 
-from dataclasses import dataclass, replace
-
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -13,8 +13,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drives:
+class Drives(msgspec.Struct, frozen=True, kw_only=True):
     """Trips 0..n-1; the samples of trip k are elements `starts[k]` to `starts[k + 1] - 1` of the flat arrays."""
 
     starts: Ints

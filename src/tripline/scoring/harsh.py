@@ -5,9 +5,9 @@ change is exactly a threshold. A first pass over all intervals uses the least th
 are judged by their own.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,22 +22,20 @@ EM_BITS: Final = (
     (0x20, EventType.ACCELERATION),
     (0x40, EventType.STOP),
 )
-"""Bits of `em` that are harsh events (device-messages 4.6)."""
+"""Bits of `em` that are harsh events (spec/device-messages 4.6)."""
 
 _SLACK: Final = 0.999
 """The first pass works in single precision, so it asks a little less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """Events as indexes of samples and their types, equally long."""
 
     samples: Ints
     types: Types
 
 
-@dataclass(frozen=True, slots=True)
-class _Exceedances:
+class _Exceedances(msgspec.Struct, frozen=True):
     """Intervals beyond their threshold, ascending: interval i runs from sample i to sample i + 1."""
 
     at: Ints
@@ -59,8 +57,8 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rul
     begin, end = found.at[first], found.at[last]
     begin = begin - _belongs(drives, speed_kmh, intervals_ms, begin - 1, faster, rules)
     end = end + _belongs(drives, speed_kmh, intervals_ms, end + 1, faster, rules)
-    from_standing = speed_kmh[begin] <= rules.standing_kmh
-    to_standing = speed_kmh[end + 1] <= rules.standing_kmh
+    from_standing = speed_kmh[begin] <= rules.harsh.standing_kmh
+    to_standing = speed_kmh[end + 1] <= rules.harsh.standing_kmh
     types = np.where(
         faster,
         np.where(from_standing, EventType.START, EventType.ACCELERATION),
@@ -83,12 +81,12 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
 def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> _Exceedances:
     at = _candidates(speed_kmh, intervals_ms, rules)
     trips = drives.at(at)
-    kept = (at >= drives.starts[trips] + rules.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
+    kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     at, trips = at[kept], trips[kept]
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = _rates(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
-    span_s = np.minimum(intervals_ms[at], rules.full_threshold_ms) / 1_000
+    span_s = np.minimum(intervals_ms[at], rules.harsh.full_threshold_ms) / 1_000
     kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least * span_s)
     return _Exceedances(at[kept], trips[kept], change[kept], rate[kept])
 
@@ -99,8 +97,8 @@ def _candidates(speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Ints:
     change = speed[1:] - speed[:-1]
     np.abs(change, out=change)
     span = intervals_ms.astype(np.float32)
-    np.minimum(span, np.float32(rules.full_threshold_ms), out=span)
-    span *= np.float32(_SLACK * rules.thresholds.least / 1_000)
+    np.minimum(span, np.float32(rules.harsh.full_threshold_ms), out=span)
+    span *= np.float32(_SLACK * rules.harsh.least / 1_000)
     return np.flatnonzero(change >= span)
 
 
@@ -112,13 +110,13 @@ def _rates(before: Floats, after: Floats, intervals_ms: Ints) -> tuple[Floats, F
 
 def _is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
     """Whether the interval gives a rate at all."""
-    timely = (intervals_ms >= rules.rate_min_ms) & (intervals_ms <= rules.rate_max_ms)
-    return timely & (rate <= rules.rate_limit_kmh_s)
+    timely = (intervals_ms >= rules.harsh.rate_min_ms) & (intervals_ms <= rules.harsh.rate_max_ms)
+    return timely & (rate <= rules.harsh.rate_limit_kmh_s)
 
 
 def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: Rules) -> Floats:
     """The threshold (km/h per second) of each change."""
-    table = rules.thresholds
+    table = rules.harsh
     rows = np.array(
         [
             table.start,
@@ -131,8 +129,8 @@ def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: 
             table.deceleration_above_50,
         ]
     )
-    speeding_up = np.searchsorted(np.array([rules.standing_kmh, 10.0, 20.0]), before)
-    slowing = np.where(after <= rules.standing_kmh, 4, 5 + np.searchsorted(np.array([30.0, 50.0]), before))
+    speeding_up = np.searchsorted(np.array([rules.harsh.standing_kmh, 10.0, 20.0]), before)
+    slowing = np.where(after <= rules.harsh.standing_kmh, 4, 5 + np.searchsorted(np.array([30.0, 50.0]), before))
     chosen: Floats = rows[np.where(after > before, speeding_up, slowing), column]
     return chosen
 
@@ -167,10 +165,10 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     known = (beside >= 0) & (beside < intervals_ms.size)
     at = np.where(known, beside, 0)
     first = drives.starts[drives.at(at)]
-    known &= (at >= first + rules.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
+    known &= (at >= first + rules.harsh.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
     change, rate = _rates(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
-    span_s = np.minimum(intervals_ms[at], rules.full_threshold_ms) / 1_000
-    brisk = np.abs(change) >= rules.phase_edge_kmh_s * span_s
+    span_s = np.minimum(intervals_ms[at], rules.harsh.full_threshold_ms) / 1_000
+    brisk = np.abs(change) >= rules.harsh.phase_edge_kmh_s * span_s
     belongs: Flags = known & brisk & ((change > 0) == faster) & _is_rate(intervals_ms[at], rate, rules)
     return belongs
 

@@ -4,13 +4,13 @@ Trips are worked through in blocks of about `BLOCK` samples, so that what is com
 processor's cache and the memory above the input stays small however much is scored at once.
 
 Here is the order of the steps; each has its module: `drives` (one instant, one sample), `speeds`, `harsh`,
-`overspeed`, `geometry`. What findings are worth: `policy.py`. The rules: `docs/scoring.md`.
+`overspeed`, `geometry`. What findings are worth: `verdicts.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +22,7 @@ BLOCK: Final = 65_536
 """Samples in one block: a column of them is 512 KiB; smaller blocks spend their time on the calls between arrays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(msgspec.Struct, frozen=True):
     """GPS events of all trips, equally long arrays, by trip, then time, then type."""
 
     trip: Ints
@@ -37,8 +36,7 @@ class Events:
     """The limit broken; 0 for harsh events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What was found in each trip (shape n), and the events of all."""
 
     distance_m: Floats
@@ -73,7 +71,7 @@ def findings(drives: Drives, rules: Rules) -> Findings:
         dense=np.concatenate([part.dense for part in parts]),
         over_s=np.concatenate([part.over_s for part in parts]),
         events=Events(
-            *(np.concatenate([getattr(part.events, column.name) for part in parts]) for column in fields(Events))
+            *(np.concatenate([getattr(part.events, column) for part in parts]) for column in Events.__struct_fields__)
         ),
     )
 
@@ -90,10 +88,10 @@ def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
 
 def _block(drives: Drives, rules: Rules) -> Findings:
     """The findings of a few trips."""
-    spacing = intervals_ms(drives, between=rules.instant_ms)
-    if spacing.size and spacing.min() < rules.instant_ms:
-        drives = instants(drives, instant_ms=rules.instant_ms)
-        spacing = intervals_ms(drives, between=rules.instant_ms)
+    spacing = intervals_ms(drives, between=rules.scoring.instant_ms)
+    if spacing.size and spacing.min() < rules.scoring.instant_ms:
+        drives = instants(drives, instant_ms=rules.scoring.instant_ms)
+        spacing = intervals_ms(drives, between=rules.scoring.instant_ms)
     speed = speeds.filled(drives, rules)
     over = overspeed.samples_over(drives, speed, rules)
     return Findings(
@@ -127,13 +125,13 @@ def _sums(steps: NDArray[np.float32], starts: Ints) -> Floats:
 
 def _dense(drives: Drives, spacing: Ints, rules: Rules) -> Flags:
     """Whether each trip's median interval is under the limit, told by counting; only a draw needs the median itself."""
-    long = np.flatnonzero(spacing >= rules.max_median_ms)
+    long = np.flatnonzero(spacing >= rules.scoring.max_median_ms)
     counts = np.diff(drives.starts) - 1
     long_counts = np.bincount(drives.at(long), minlength=len(drives))
     dense = (counts > 0) & (2 * long_counts < counts)
     for trip in np.flatnonzero((counts > 0) & (2 * long_counts == counts)):
         own = spacing[drives.starts[trip] : drives.starts[trip + 1] - 1]
-        dense[trip] = np.median(own) < rules.max_median_ms
+        dense[trip] = np.median(own) < rules.scoring.max_median_ms
     return dense
 
 

@@ -18,32 +18,33 @@ _MARGIN_KMH: Final = {"factor": 0.0, "kotsa": 20.0, "plus15": 15.0}
 def limits_kmh(drives: Drives, samples: Ints, rules: Rules) -> Floats:
     """The limit at each of these samples: the road's, else the default. 0: none."""
     if drives.limit_kmh is None:
-        return np.full(samples.size, rules.default_limit_kmh)
+        return np.full(samples.size, rules.scoring.default_limit_kmh)
     roads = drives.limit_kmh[samples]
-    return np.where(np.isnan(roads), rules.default_limit_kmh, roads)
+    return np.where(np.isnan(roads), rules.scoring.default_limit_kmh, roads)
 
 
 def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:
     """Indexes of the samples above their limit."""
     if drives.limit_kmh is None:
-        if not rules.default_limit_kmh:
+        if not rules.scoring.default_limit_kmh:
             return np.empty(0, np.int64)
-        return np.flatnonzero(speed_kmh > _tolerated(rules.default_limit_kmh, rules))
+        return np.flatnonzero(speed_kmh > _tolerated(rules.scoring.default_limit_kmh, rules))
     limit = limits_kmh(drives, np.arange(speed_kmh.size), rules)
-    return np.flatnonzero((limit > 0) & (speed_kmh > np.round(limit * _FACTOR[rules.tolerance], 6) + _margin(rules)))
+    tolerated = np.round(limit * _FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
+    return np.flatnonzero((limit > 0) & (speed_kmh > tolerated))
 
 
 def seconds_over(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> Floats:
     """For each trip, the sum over its samples of the time to the next one, each at most the cap, seconds."""
     with_next = samples[samples + 1 < drives.starts[drives.at(samples) + 1]]
-    seconds = np.minimum(intervals_ms[with_next], rules.over_cap_ms) / 1_000
+    seconds = np.minimum(intervals_ms[with_next], rules.scoring.overspeed_cap_ms) / 1_000
     return np.bincount(drives.at(with_next), weights=seconds, minlength=len(drives)).astype(np.float64)
 
 
 def _tolerated(limit_kmh: float, rules: Rules) -> float:
     # 110 x 1.1 is 121.00000000000001 in binary: rounding keeps the tolerance what it says.
-    return round(limit_kmh * _FACTOR[rules.tolerance], 6) + _margin(rules)
+    return round(limit_kmh * _FACTOR[rules.scoring.tolerance], 6) + _margin(rules)
 
 
 def _margin(rules: Rules) -> float:
-    return _MARGIN_KMH[rules.tolerance]
+    return _MARGIN_KMH[rules.scoring.tolerance]

@@ -1,16 +1,18 @@
-"""Every number a score depends on, as plain values with their defaults and sources.
+"""Every number a score depends on, with its default and its source: two sections of the settings (`config.py`).
 
-The settings (`config.Scoring`, `config.Harsh`) carry the same numbers with their descriptions;
-`services/scores/rules.py` turns one into the other. What the numbers mean: `docs/scoring.md`.
+What the numbers mean: `docs/scoring.md`.
 """
 
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
 
 Tolerance = Literal["factor", "kotsa", "plus15"]
-ByColumn = tuple[float, float, float]
-"""One value for each `Column`: car, bus, truck."""
+Accumulation = Literal["pooled", "trip_mean"]
+ByCategory = tuple[float, float, float]
+"""One value for each `Column`: cars (taxis and unknown vehicles too), buses and trucks."""
 
 
 class Column(IntEnum):
@@ -31,18 +33,77 @@ class EventType(IntEnum):
     OVERSPEED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """Least change of speed in one second, km/h, that is harsh: the digital tachograph criteria (MOLIT/KOTSA, 2022)."""
+class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Thresholds and constants of the score (`docs/scoring.md`)."""
 
-    start: ByColumn = (10.0, 8.0, 6.0)
-    acceleration_to_10: ByColumn = (12.0, 8.0, 7.0)
-    acceleration_to_20: ByColumn = (10.0, 7.0, 6.0)
-    acceleration_above_20: ByColumn = (8.0, 6.0, 5.0)
-    deceleration_to_30: ByColumn = (14.0, 9.0, 8.0)
-    deceleration_to_50: ByColumn = (15.0, 10.0, 8.0)
-    deceleration_above_50: ByColumn = (15.0, 12.0, 8.0)
-    stop: ByColumn = (14.0, 9.0, 8.0)
+    min_distance_m: Annotated[float, Meta(ge=0, description="shortest scored trip, metres")] = 3_000.0
+    max_median_s: Annotated[float, Meta(gt=0, description="median sample interval must be under this, seconds")] = 5.0
+    default_limit_kmh: Annotated[
+        float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
+    ] = 110.0
+    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 500
+    overspeed_cap_ms: Annotated[
+        int, Meta(ge=1, description="longest time one sample over the limit stands for, ms")
+    ] = 5_000
+    tolerance: Annotated[
+        Tolerance,
+        Meta(description="overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)"),
+    ] = "factor"
+    harsh_weight: Annotated[float, Meta(ge=0, description="weight of one harsh event per km")] = 0.45
+    overspeed_weight: Annotated[float, Meta(ge=0, description="weight of one second of overspeed per km")] = 0.04
+    accumulate: Annotated[Accumulation, Meta(description="how trips add up")] = "pooled"
+    grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
+        0.0
+    )
+
+    @property
+    def max_median_ms(self) -> int:
+        """`max_median_s` in the unit of the samples' times."""
+        return round(self.max_median_s * 1_000)
+
+
+class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
+
+    # Thresholds: the digital tachograph criteria (MOLIT/KOTSA, 2022).
+    start: Annotated[ByCategory, Meta(description="sudden start from standing, km/h per second")] = (10.0, 8.0, 6.0)
+    acceleration_to_10: Annotated[
+        ByCategory, Meta(description="sudden acceleration from up to 10 km/h, km/h per second")
+    ] = (12.0, 8.0, 7.0)
+    acceleration_to_20: Annotated[
+        ByCategory, Meta(description="sudden acceleration from 10-20 km/h, km/h per second")
+    ] = (10.0, 7.0, 6.0)
+    acceleration_above_20: Annotated[
+        ByCategory, Meta(description="sudden acceleration from above 20 km/h, km/h per second")
+    ] = (8.0, 6.0, 5.0)
+    deceleration_to_30: Annotated[
+        ByCategory, Meta(description="sudden deceleration from up to 30 km/h, km/h per second")
+    ] = (14.0, 9.0, 8.0)
+    deceleration_to_50: Annotated[
+        ByCategory, Meta(description="sudden deceleration from 30-50 km/h, km/h per second")
+    ] = (15.0, 10.0, 8.0)
+    deceleration_above_50: Annotated[
+        ByCategory, Meta(description="sudden deceleration from above 50 km/h, km/h per second")
+    ] = (15.0, 12.0, 8.0)
+    stop: Annotated[ByCategory, Meta(description="sudden stop, km/h per second")] = (14.0, 9.0, 8.0)
+    standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
+        5.0
+    )
+    ignored_fixes: Annotated[int, Meta(ge=0, description="first fixes of a trip that give no rate")] = 3
+    """18 of 40 real trips begin with a jump from 0 to 38..98 km/h."""
+    rate_min_ms: Annotated[int, Meta(ge=1, description="shortest interval that gives a rate, ms")] = 500
+    rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
+    rate_limit_kmh_s: Annotated[float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per s")] = 36.0
+    """About 1 g."""
+    full_threshold_ms: Annotated[
+        int, Meta(ge=1, description="over longer intervals the threshold shrinks in proportion, ms")
+    ] = 1_500
+    phase_edge_kmh_s: Annotated[
+        float, Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per s")
+    ] = 8.0
+    speed_window: Annotated[
+        int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
+    ] = 5
 
     @property
     def least(self) -> float:
@@ -59,35 +120,8 @@ class Thresholds:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """All rules of one run."""
 
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    instant_ms: int = 500
-    """Samples closer than this are one instant (O4)."""
-    ignored_fixes: int = 3
-    """First fixes of a trip that give no rate: 18 of 40 real trips begin with a jump from 0 to 38..98 km/h."""
-    rate_min_ms: int = 500
-    rate_max_ms: int = 5_500
-    rate_limit_kmh_s: float = 36.0
-    """A greater rate (about 1 g) is a measuring fault."""
-    full_threshold_ms: int = 1_500
-    """Over a longer interval the threshold shrinks with 1 / interval."""
-    standing_kmh: float = 5.0
-    """A phase that begins at or below it is a start; one that ends at or below it is a stop."""
-    phase_edge_kmh_s: float = 8.0
-    """From this rate on the interval right before or after an episode belongs to its phase."""
-    speed_window: int = 5
-    """Samples over which a missing speed is taken from positions."""
-    default_limit_kmh: float = 110.0
-    """Speed limit where no road says one; 0: no overspeed there."""
-    tolerance: Tolerance = "factor"
-    over_cap_ms: int = 5_000
-    """The longest time one overspeed sample stands for."""
-    max_median_ms: int = 5_000
-    """A scored trip's median interval is under this."""
-    min_distance_m: float = 3_000.0
-    """A scored trip's distance is at least this."""
-    harsh_weight: float = 0.45
-    overspeed_weight: float = 0.04
+    scoring: Scoring = Scoring()
+    harsh: Harsh = Harsh()

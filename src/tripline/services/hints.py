@@ -1,4 +1,4 @@
-"""Hints: what other parts of the program are told once a change is committed.
+"""Hints: signals to other parts of the program after a change is committed.
 
 A service answers what it changed; whoever opened the transaction tells it afterwards, never before: a listener looks at
 the rows at once. A hint that is lost costs time alone (`ports.Signals`).
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from tripline import observe
-from tripline.domain.ids import CompanyId, RequestId, SensorId
+from tripline.domain.ids import CompanyId, RequestId, SensorId, VehicleId
 from tripline.ports import Signals
 
 Hint: TypeAlias = tuple[str, str]
@@ -36,6 +36,11 @@ def sessions_began(began: Iterable[tuple[SensorId, int]]) -> tuple[Hint, ...]:
     return tuple((observe.SIGNAL_SESSION_BEGAN, f"{sensor_id} {session_no}") for sensor_id, session_no in began)
 
 
+def vehicles_moved(vehicle_ids: Iterable[VehicleId]) -> tuple[Hint, ...]:
+    """Newer positions of these vehicles were written."""
+    return ((observe.SIGNAL_VEHICLES_MOVED, " ".join(vehicle_ids)),)
+
+
 def push_due() -> tuple[Hint, ...]:
     """Messages wait for customers' servers."""
     return ((observe.SIGNAL_PUSH_DUE, ""),)
@@ -47,8 +52,13 @@ def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
 
 
 def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Hint, ...]:
-    """Devices answered these calls, or they ended otherwise: who waits for one looks at it."""
+    """Devices answered these calls, or they ended otherwise: whoever waits for one looks at it."""
     return tuple((observe.SIGNAL_RPC_ANSWERED, request_id) for request_id in request_ids)
+
+
+def import_due() -> tuple[Hint, ...]:
+    """A draft of an import waits to be checked or registered."""
+    return ((observe.SIGNAL_IMPORT_DUE, ""),)
 
 
 def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:

@@ -4,7 +4,7 @@ silent.
 A process that was away for too long (stopped, cut off) finds itself buried: it goes on as a new node, in another slot,
 and whoever subscribed to `renewed` says again what it holds. Alone on SQLite a node is an id and nothing else.
 
-Not here: the rows (`store/nodes.py`), sessions (`presence.py`).
+Not here: the rows (`store/database/nodes.py`), sessions (`presence.py`).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Final
 from tripline.domain.ids import TimeIds
 from tripline.observe import logger
 from tripline.ports import Outage
-from tripline.store import nodes
+from tripline.store.database import nodes
 from tripline.store.transactions import Store
 
 BEAT_S: Final = 2.0

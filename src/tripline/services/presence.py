@@ -1,5 +1,5 @@
-"""Who is connected, as the store and customers know it: what the gateway tells is written down a little later, many
-at a time, and what of it is news (push class 500) goes into the outbox with it.
+"""The presence of devices in the store and for customers. Changes from the gateway are written a little later, many at
+a time, and news for customers (push class 500) goes into the outbox with them.
 
 A session that another one of its sensor took over ends unnoticed, also on another gateway: of sessions the one with the
 greatest number counts, the gateway with an older one is told. Nothing is lost while the store is away: of each
@@ -11,8 +11,9 @@ Not here: who is connected to this process at this moment (`gateway/roster.py`),
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from tripline import observe
 from tripline.domain import ids as time_ids
@@ -24,21 +25,22 @@ from tripline.services.hints import Hint
 from tripline.services.nodes import DEAD_MS, Node
 from tripline.services.push import notices
 from tripline.services.push.notices import Subject
-from tripline.store import connections, nodes
-from tripline.store.connections import Change
+from tripline.store.database import nodes
+from tripline.store.devices import connections
+from tripline.store.devices.connections import Change
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 GATHER_S: Final = 0.1
 """How often changes are written at most. One that comes alone is written at once, so that customers are told that a
 device is there before they are told what it sends."""
 LOOK_S: Final = 1.0
-"""How often it is looked who stayed away."""
+"""How often we check for absent devices."""
 SEEN_EVERY_MS: Final = 60_000
 """How often it is written down who was heard of, of those that stay connected."""
 BATCH: Final = 200
 """Sensors in one transaction: it delays the commit of what devices send."""
 FINISH_S: Final = 5.0
-"""How long a store that is away is waited for at the end; then the next start ends these sessions."""
+"""How long a stop waits for a store that is away; after that the next start ends these sessions."""
 _PAUSE_S: Final = 1.0
 SERVER_LOST: Final = "server_lost"
 """Why the sessions of a server ended that did not end them itself."""
@@ -111,7 +113,8 @@ class PresenceKeeper:
             self._begins(sensor_id, session_no, time_ids.ms_of_no(session_no))
 
     async def begin(self) -> None:
-        """Where there is one process, no session of an earlier run is live. Call it before the device door opens."""
+        """Where there is one process, no session of an earlier run is live. Call it before the device listener
+        opens."""
         if self._node is None:
             await self._store.write(lambda tx: connections.end_all(tx, reason=SERVER_LOST))
 

@@ -1,17 +1,18 @@
-"""Whether this process can do its work, for `/health/ready` and the operator's metrics.
+"""Checks whether this process can do its work, for `/health/ready` and the operator's metrics.
 
 Every few seconds the store, the disk, the certificate and the bus are looked at, off the event loop and with a limit on
 how long each may take. In between the store's latest transactions speak: the first commit that fails shows at once.
 
-Not here: how the answer is given (`api/health.py`), the doctor's longer look (`doctor.py`).
+Not here: how the answer is given (`api/health.py`), the doctor's longer look (`doctor/`).
 """
 
 import asyncio
 import contextlib
 import datetime
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from tripline import observe
 from tripline.ports import Clock, Fault, Outage, StoreOutage
@@ -33,8 +34,7 @@ Status: TypeAlias = Literal["ready", "starting", "stopping", "failing"]
 _log = observe.logger("health")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """What was measured around the process."""
 
     free_bytes: int
@@ -42,8 +42,7 @@ class Machine:
     open_files_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One thing that a ready server needs."""
 
     name: str
@@ -51,8 +50,7 @@ class Check:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """Everything that a ready server needs."""
 
     status: Status
@@ -86,7 +84,7 @@ class Readiness:
         self._certificate_end_ms = certificate_end_ms
         self._reserve_bytes = reserve_bytes
         self._place = place
-        self._doors: Status = "starting"
+        self._listeners: Status = "starting"
         self._machine: Machine | None = None
         self._unanswered: str | None = None
         """Why the store cannot be used although no transaction said so."""
@@ -100,12 +98,12 @@ class Readiness:
         self._first = asyncio.Event()
 
     def opened(self) -> None:
-        """Every door is open."""
-        self._doors = "ready"
+        """Every listener is open."""
+        self._listeners = "ready"
 
     def stopping(self) -> None:
-        """The doors are about to close."""
-        self._doors = "stopping"
+        """The listeners are about to close."""
+        self._listeners = "stopping"
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
@@ -122,9 +120,9 @@ class Readiness:
 
     def report(self) -> Report:
         """What is known now. Cheap; never blocks."""
-        checks = (self._doors_check(), self._store_check(), self._schema_check(), *self._others())
-        if self._doors != "ready":
-            return Report(self._doors, checks)
+        checks = (self._listeners_check(), self._store_check(), self._schema_check(), *self._others())
+        if self._listeners != "ready":
+            return Report(self._listeners, checks)
         return Report("ready" if all(check.well for check in checks) else "failing", checks)
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
@@ -147,7 +145,7 @@ class Readiness:
     async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
         try:
             await look()
-        except Exception:  # noqa: BLE001  whoever asks is told what the others found
+        except Exception:  # noqa: BLE001  the answer still carries what the other checks found
             _log.exception("health.failed", check=name)
         self._unseen.discard(name)
         if not self._unseen:
@@ -192,13 +190,13 @@ class Readiness:
             if not check.well:
                 _log.warning("health.failing", check=check.name, reason=check.text)
 
-    def _doors_check(self) -> Check:
+    def _listeners_check(self) -> Check:
         texts: dict[Status, str] = {
-            "ready": "Every door is open.",
-            "starting": "The doors are not open yet.",
+            "ready": "Every listener is open.",
+            "starting": "The listeners are not open yet.",
             "stopping": "The server is stopping.",
         }
-        return Check("doors", self._doors == "ready", texts[self._doors])
+        return Check("listeners", self._listeners == "ready", texts[self._listeners])
 
     def _store_check(self) -> Check:
         met = self._store.troubles.present

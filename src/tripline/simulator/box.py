@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from tripline.mqtt import encode, packets
 from tripline.simulator import calls, client
-from tripline.simulator.client import Connection, Ears
+from tripline.simulator.books import Ledger
+from tripline.simulator.client import Connection, Ears, Gateway, RefusedError, UnreachableError
 from tripline.simulator.drafts import Cut, Kind, Message, Step
-from tripline.simulator.ledger import Ledger
-from tripline.simulator.link import Door, RefusedError, UnreachableError
 from tripline.wire import topics
 
 WINDOW: Final = 20
@@ -26,8 +27,7 @@ _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 10.0
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(msgspec.Struct):
     """The fleet's clock: `speed` times real time since `begin`; 0: everything is due at once."""
 
     speed: float
@@ -38,11 +38,10 @@ class Pace:
         return 0.0 if self.speed <= 0 else self.begin + due_s / self.speed - now
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """What all devices of a fleet need to connect."""
 
-    door: Door
+    gateway: Gateway
     trusted: ssl.SSLContext
     doorway: asyncio.Semaphore
     """How many may shake hands at the same time."""
@@ -215,7 +214,7 @@ class Box:
         ears = Ears(self._acknowledged, self._called)
         async with self.access.doorway:
             connection = await client.connected(
-                self.access.door, self.access.trusted, connect, ears, subscription=topics.RPC_REQUESTS
+                self.access.gateway, self.access.trusted, connect, ears, subscription=topics.RPC_REQUESTS
             )
         self._connection = connection
         self.ledger.connections += 1

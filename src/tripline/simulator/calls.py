@@ -1,21 +1,19 @@
-"""How devices answer calls: the manners of published clients, and of the ones that refuse or are silent (rpc 4.2).
+"""Answers of simulated devices to calls: in the manner of published clients, refused, or none (spec/rpc 4.2).
 
 Not here: the topics and the sending (`box.py`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 RESULT_AFTER_S: Final = 2.0
-"""The JavaScript simulator's pause between ack and result (rpc 1)."""
+"""The JavaScript simulator's pause between ack and result (spec/rpc 1)."""
 _KNOWN_TO_SDK: Final = frozenset({"activationReq", "fwupdate", "fwupchunk", "reset", "serial", "cleardata"})
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One answer. `is_result` tells the topic."""
 
     is_result: bool
@@ -23,8 +21,7 @@ class Reply:
     after_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     method: str
     params: Any
 

@@ -1,33 +1,59 @@
 """A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
 
 It connects, subscribes, publishes and keeps the connection alive; what is under way is its owner's business. Why it is
-not the general client of `link.py`: decision 604. Not here: what is sent again on the next connection (`box.py`).
+our own: decision 604. Not here: what is sent again on the next connection (`box.py`, `link.py`).
 """
 
 import asyncio
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, cast
+
+import msgspec
 
 from tripline.mqtt import encode, packets
 from tripline.mqtt.decode import PacketReader
 from tripline.mqtt.packets import ProtocolError
-from tripline.simulator.link import CONNECT_TIMEOUT_S, Door, RefusedError
 
+CONNECT_TIMEOUT_S: Final = 15.0
+"""What the published device programs wait for a connection (spec/device-messages 1.2)."""
 KEEP_ALIVE_S: Final = 60
 _PINGREQ: Final = encode.packet(packets.Pingreq())
 _DISCONNECT: Final = encode.packet(packets.Disconnect())
 _FAREWELL_S: Final = 1.0
 _LARGEST: Final = 65_536
-"""Bytes of a packet from the platform: calls are short (rpc 1)."""
+"""Bytes of a packet from the platform: calls are short (spec/rpc 1)."""
 _FINAL: Final = {4: "bad user name", 5: "not authorised"}
-"""CONNACK return codes that no new attempt changes (device-messages C4)."""
+"""CONNACK return codes that no new attempt changes (spec/device-messages C4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ears:
-    """Who is told what the platform sends."""
+class RefusedError(Exception):
+    """The platform does not let this device in, and will not later; the text is the one line to show."""
+
+
+class TokenRefusedError(RefusedError):
+    """CONNECT was answered with a return code that no new attempt changes."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
+        self.code = code
+
+
+class UnreachableError(Exception):
+    """No connection for longer than the patience; the text is the one line to show."""
+
+
+class Gateway(msgspec.Struct, frozen=True):
+    """Where devices connect, and the certificate authority they trust."""
+
+    host: str
+    port: int
+    ca: Path
+
+
+class Ears(msgspec.Struct, frozen=True):
+    """Receives what the platform sends."""
 
     on_puback: Callable[[int], None]
     on_publish: Callable[[packets.Publish], None]
@@ -54,16 +80,18 @@ class Connection(asyncio.Protocol):
         """Whether it is not over."""
         return not self.ended.done()
 
-    async def ready(self, subscription: str) -> None:
-        """Returns when the platform has let the device in and granted the subscription.
+    async def ready(self, subscription: str | None) -> None:
+        """Returns when the platform has let the device in and granted the subscription, if there is one.
 
         Raises `RefusedError`, or `OSError` when it is worth another try.
         """
         code = await self._granted
         if code in _FINAL:
-            raise RefusedError(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
+            raise TokenRefusedError(code)
         if code:
             raise ConnectionRefusedError(f"return code {code}")
+        if subscription is None:
+            return
         self._granted = self._loop.create_future()
         if not self.write(encode.packet(packets.Subscribe(packet_id=1, filters=((subscription, 1),)))):
             raise ConnectionResetError("closed by the platform")
@@ -79,7 +107,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def leave(self) -> None:
-        """End the connection in good order: the platform closes it, and in a second nobody waits any longer.
+        """End the connection in good order: the platform closes it, and after a second we close it ourselves.
 
         Closing it here as well would have two ends of TLS wait for each other's last word.
         """
@@ -140,7 +168,12 @@ class Connection(asyncio.Protocol):
 
 
 async def connected(
-    door: Door, trusted: ssl.SSLContext, connect: packets.Connect, ears: Ears, *, subscription: str
+    gateway: Gateway,
+    authority: ssl.SSLContext,
+    connect: packets.Connect,
+    ears: Ears,
+    *,
+    subscription: str | None = None,
 ) -> Connection:
     """A connection that is ready for publishes. Raises `RefusedError`, or `OSError` when it is worth another try."""
     connection: Connection | None = None
@@ -148,17 +181,29 @@ async def connected(
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             loop = asyncio.get_running_loop()
             made = await loop.create_connection(
-                lambda: Connection(connect, ears), door.host, door.port, ssl=trusted, server_hostname=door.host
+                lambda: Connection(connect, ears),
+                gateway.host,
+                gateway.port,
+                ssl=authority,
+                server_hostname=gateway.host,
             )
             connection = made[1]
             await connection.ready(subscription)
             return connection
     except ssl.SSLCertVerificationError as error:
-        where = f"{door.host}:{door.port}"
+        where = f"{gateway.host}:{gateway.port}"
         raise RefusedError(
-            f"The certificate of {where} cannot be verified with {door.ca}: {error.verify_message}."
+            f"The certificate of {where} cannot be verified with {gateway.ca}: {error.verify_message}."
         ) from None
     except BaseException:
         if connection is not None:
             connection.vanish()
         raise
+
+
+def trusted(ca: Path) -> ssl.SSLContext:
+    """What a device needs to trust the authority in the file. Raises `RefusedError`."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise RefusedError(f"The CA certificate {ca} cannot be read: {error.strerror or error}.") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tripline.simulator import packing
+from tripline.simulator import msgpack
 from tripline.simulator.payloads import Payload
 from tripline.wire import topics
 
@@ -23,8 +23,7 @@ class Kind(Enum):
     ANSWER = "RPC answers"
 
 
-@dataclass(slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, kw_only=True):
     """One message of a well-behaved device, until a habit changes it."""
 
     kind: Kind
@@ -33,7 +32,7 @@ class Draft:
     content: Payload | list[Any]
     number: int
     """How many messages the device wrote before."""
-    extra: Payload = field(default_factory=dict)
+    extra: Payload = msgspec.field(default_factory=dict)
     """More header keys."""
     topic: str = topics.TRE
     packed: bool = False
@@ -58,7 +57,7 @@ class Draft:
             header = {"ty": self.ty} if self.ts is None else {"ty": self.ty, "ts": self.ts}
             whole = header | self.extra | {"pld": self.content}
         if self.packed:
-            body = packing.packed(whole)
+            body = msgpack.packed(whole)
             return body.hex().encode() if self.hexadecimal else body
         text = msgspec.json.encode(whole)
         return text[:-1] + b",}" if self.spoiled else text
@@ -85,8 +84,7 @@ class Message:
     """Whether it left the device at least once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """The connection ends: in good order, or as when somebody pulls the plug."""
 
     due_s: float

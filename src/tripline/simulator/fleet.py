@@ -3,7 +3,7 @@
 In order: the office registers the fleet, every device connects, those that must be are activated, all drive, and what
 is stored is held against what was acknowledged.
 
-Not here: one device (`box.py`), what it sends (`itinerary.py`), REST (`office.py`), what is shown (`closing.py`).
+Not here: one device (`box.py`), what it sends (`itinerary.py`), REST (`office.py`), what is shown (`summary.py`).
 """
 
 import asyncio
@@ -14,24 +14,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from rich.console import Console
 
-from tripline.simulator import closing, gpx, itinerary, link, roads, roster, tracks
+from tripline.simulator import client, gpx, itinerary, mix, recordings, roads, summary
+from tripline.simulator.books import Stored
 from tripline.simulator.box import Access, Box, Pace
-from tripline.simulator.closing import Driven
+from tripline.simulator.client import Gateway
 from tripline.simulator.drafts import Step
 from tripline.simulator.habits import HABITS
 from tripline.simulator.itinerary import Character, Journeys
-from tripline.simulator.ledger import Stored
-from tripline.simulator.link import Door
 from tripline.simulator.office import Before, Mounted, Office, OfficeError, Order
 from tripline.simulator.roads import Leg
+from tripline.simulator.summary import Driven
 
 TROUBLES: Final = (
     OfficeError,
-    link.RefusedError,
-    link.UnreachableError,
-    tracks.TrackError,
+    client.RefusedError,
+    client.UnreachableError,
+    recordings.TrackError,
 )
 """What can end a simulation before its end; the text of each is the one line to show."""
 SHAKING_HANDS: Final = 40
@@ -67,11 +68,10 @@ class Wanted:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
+class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """Who drives what, where and how fast."""
 
-    door: Door
+    gateway: Gateway
     company: Company | None
     wanted: Wanted
     journeys: Journeys
@@ -87,10 +87,10 @@ def routes(files: Sequence[Path]) -> list[list[Leg]]:
         if path.suffix.lower() == ".gpx":
             fixes = gpx.read(path)
         else:
-            fixes = [(point.lat, point.lon, point.speed_kmh) for point in tracks.read(path).points]
+            fixes = [(point.lat, point.lon, point.speed_kmh) for point in recordings.read(path).points]
         legs = roads.along(fixes)
         if not legs:
-            raise tracks.TrackError(f"{path.name} goes nowhere")
+            raise recordings.TrackError(f"{path.name} goes nowhere")
         found.append(legs)
     return found
 
@@ -113,7 +113,10 @@ async def run(simulation: Simulation, console: Console, clock: Callable[[], int]
     `clock` tells epoch ms. Raises one of `TROUBLES`.
     """
     access = Access(
-        simulation.door, link.trusted(simulation.door.ca), asyncio.Semaphore(SHAKING_HANDS), simulation.patience_s
+        simulation.gateway,
+        client.trusted(simulation.gateway.ca),
+        asyncio.Semaphore(SHAKING_HANDS),
+        simulation.patience_s,
     )
     async with _office(simulation.company) as company:
         mounted = await _enlisted(simulation.wanted, company, console)
@@ -136,7 +139,7 @@ async def _enlisted(wanted: Wanted, company: Office | None, console: Console) ->
             return await company.of_tokens([token for token, _ in wanted.tokens])
         return [_unknown(number, token, device) for number, (token, device) in enumerate(wanted.tokens, start=1)]
     assert company is not None
-    types = roster.shared_out(wanted.types, wanted.vehicles)
+    types = mix.shared_out(wanted.types, wanted.vehicles)
     order = Order(prefix=wanted.prefix, types=types, activation_share=wanted.activation_share)
     boxes = await company.fleet(order)
     await company.mount(boxes)
@@ -170,7 +173,7 @@ class _Fleet:
         self._clock = clock
         self._pace = Pace(simulation.speed)
         self._halted = False
-        self._characters = roster.characters(
+        self._characters = mix.characters(
             [(box.device, box.plate) for box in mounted],
             styles=wanted.styles,
             habits=wanted.habits,
@@ -198,7 +201,7 @@ class _Fleet:
             Driven(character, box.ledger, stored)
             for character, box, stored in zip(self._characters, self._boxes, await self._stored(before), strict=True)
         ]
-        closing.table(self._console, fleet)
+        summary.table(self._console, fleet)
         return all(each.is_well for each in fleet)
 
     async def _drive(self) -> None:
@@ -208,7 +211,7 @@ class _Fleet:
             running = [
                 tasks.create_task(box.run(each, self._pace)) for box, each in zip(self._boxes, ready, strict=True)
             ]
-            with closing.progress(self._console, loop.time) as show:
+            with summary.progress(self._console, loop.time) as show:
                 while not all(box.online.is_set() or box.ledger.failure for box in self._boxes) and not self._halted:
                     show(f"connecting: {self._online():,} of {len(self._boxes):,}")
                     await asyncio.sleep(_TICK_S)
@@ -250,7 +253,7 @@ class _Fleet:
         pending = set(running)
         while pending:
             _, pending = await asyncio.wait(pending, timeout=_TICK_S)
-            show(closing.so_far([box.ledger for box in self._boxes], self._online()))
+            show(summary.so_far([box.ledger for box in self._boxes], self._online()))
             if self._halted:
                 give_up_at = give_up_at or loop.time() + _GRACE_S
                 if loop.time() >= give_up_at:

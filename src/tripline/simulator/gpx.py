@@ -1,6 +1,6 @@
 """Routes from GPX files: the places of their tracks and routes, in order, with speeds where the times tell them.
 
-Not here: routes from CSV files (`tracks.py`), what becomes of a route (`roads.py`).
+Not here: routes from CSV files (`recordings.py`), what becomes of a route (`roads.py`).
 """
 
 import datetime
@@ -11,8 +11,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from tripline.simulator import roads
+from tripline.simulator.recordings import TrackError
 from tripline.simulator.roads import Fix
-from tripline.simulator.tracks import TrackError
 
 _POINTS: Final = frozenset({"trkpt", "rtept"})
 _FASTEST_KMH: Final = 250.0

@@ -1,14 +1,15 @@
 """Bad habits of real devices, one function and one row each: what the device does, what the platform makes of it.
 
-Each was seen in a published device program or in the documents' own examples (device-messages 1.2, 3.3, 4, 7, 8, 9);
-the rule letters are those of device-messages. A device has one habit or none. Not here: which vehicle has which
-(`roster.py`).
+Each was seen in a published device program or in the documents' own examples (spec/device-messages 1.2, 3.3, 4, 7, 8,
+9); the rule letters are those of spec/device-messages. A device has one habit or none. Not here: which vehicle has
+which (`mix.py`).
 """
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from tripline.simulator.drafts import Draft, Kind
 from tripline.simulator.payloads import TYPES
@@ -22,8 +23,7 @@ _SPOILED_EVERY: Final = 10
 _LOST_EVERY: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Habit:
+class Habit(msgspec.Struct, frozen=True):
     """One row. `types` are the types of devices that can have it."""
 
     does: str

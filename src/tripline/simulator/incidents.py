@@ -1,12 +1,13 @@
-"""What devices report once: the events 101 to 116 of each type of device (device-messages 3.2, 6).
+"""The events 101 to 116 of simulated devices, by type of device (spec/device-messages 3.2, 6).
 
 GPS devices and digital tachographs report none. Not here: when one happens (`itinerary.py`).
 """
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tripline.simulator.motion import Moment
 from tripline.simulator.payloads import Payload
@@ -23,8 +24,7 @@ EVENTS: Final[dict[str, tuple[int, ...]]] = {
 """Type of device -> the numbers of its events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """Where and when it happened."""
 
     device: str

@@ -1,4 +1,4 @@
-"""What one simulated device sends, in order: its drives with events, parking and cut connections, made one by one.
+"""The messages of one simulated device, in order: drives with events, parking and cut connections, made one by one.
 
 Pure: the same for the same seed; it neither sends nor waits. A drive of a black box is followed by its parking record.
 Not here: how a vehicle moves (`motion.py`), what messages say (`payloads.py`, `incidents.py`), sending (`box.py`).
@@ -6,8 +6,9 @@ Not here: how a vehicle moves (`motion.py`), what messages say (`payloads.py`, `
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tripline.simulator import incidents, motion, roads
 from tripline.simulator.drafts import Cut, Draft, Kind, Message, Step
@@ -24,8 +25,7 @@ _PARKED_EVERY_S: Final = 30.0
 _OWN_TIMES: Final = frozenset({"clt", "stt", "edt", "unpt", "pt", "tm", "tim"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Journeys:
+class Journeys(msgspec.Struct, frozen=True, kw_only=True):
     """What every vehicle does. Times in seconds of the fleet's clock."""
 
     trips: int = 1
@@ -48,8 +48,7 @@ class Journeys:
         return STAGGER_S + self.trips * (self.duration_s + self.pause_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Character:
+class Character(msgspec.Struct, frozen=True, kw_only=True):
     """Who a vehicle is: its number in the fleet (from 1) and what it was given."""
 
     number: int

@@ -2,49 +2,25 @@
 
 QoS 1, a bounded number of messages in flight, growing pauses between attempts; what was not acknowledged when a
 connection ended is sent again on the next one. Not here: what is sent (`messages.py`), in which order and what counts
-as resent (`outbox.py`).
+as resent (`outbox.py`), MQTT (`client.py`).
 """
 
 import asyncio
-import math
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
 
-import aiomqtt
-from paho.mqtt.reasoncodes import ReasonCode
+import msgspec
 
+from tripline.mqtt import encode, packets
+from tripline.simulator import client
+from tripline.simulator.client import Connection, Ears, Gateway, RefusedError, TokenRefusedError, UnreachableError
 from tripline.simulator.messages import Message
 from tripline.simulator.outbox import Outbox, Tally
 from tripline.wire import topics
 
-CONNECT_TIMEOUT_S: Final = 15.0
-"""What the published device programs wait for a connection (device-messages 1.2)."""
-_REFUSALS: Final = {134: 4, 135: 5}
-"""paho's reason codes for the CONNACK return codes that no new attempt changes (device-messages C4)."""
 
-
-class RefusedError(Exception):
-    """The platform does not let this device in, and will not later; the text is the one line to show."""
-
-
-class UnreachableError(Exception):
-    """No connection for longer than the patience; the text is the one line to show."""
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Where devices connect, and the certificate authority they trust."""
-
-    host: str
-    port: int
-    ca: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How a replay goes."""
 
     speed: float = 0.0
@@ -61,7 +37,7 @@ class Manner:
 class Link:
     """One device that publishes its messages in order until every one is acknowledged."""
 
-    door: Door
+    gateway: Gateway
     token: str = field(repr=False)
     messages: Sequence[Message]
     manner: Manner = field(default_factory=Manner)
@@ -72,7 +48,7 @@ class Link:
     async def deliver(self) -> Tally:
         """Return when everything is acknowledged. Raises `RefusedError` or `UnreachableError`."""
         loop = asyncio.get_running_loop()
-        authority = trusted(self.door.ca)
+        authority = client.trusted(self.gateway.ca)
         outbox = Outbox(len(self.messages))
         started = last_contact = loop.time()
         pauses = self._pauses()
@@ -98,39 +74,60 @@ class Link:
 
     async def _one_connection(self, authority: ssl.SSLContext, outbox: Outbox, started: float) -> str | None:
         """Publish until everything is acknowledged (None) or the connection ends (why)."""
-        client = aiomqtt.Client(
-            self.door.host,
-            self.door.port,
-            username=self.token,
-            tls_context=authority,
-            timeout=CONNECT_TIMEOUT_S,
-            max_inflight_messages=self.manner.window,
-        )
-        client.pending_calls_threshold = self.manner.window
-        try:
-            async with client:
-                await self._publish_all(client, outbox, started)
-        except aiomqtt.MqttError as error:
-            if outbox.tally.complete:
-                return None
-            return self._judged(error)
-        return None
-
-    async def _publish_all(self, client: aiomqtt.Client, outbox: Outbox, started: float) -> None:
-        """Return when everything is acknowledged; raises `MqttError` when the connection ends before."""
         room = asyncio.Semaphore(self.manner.window)
+        under_way: dict[int, int] = {}
+
+        def acknowledged(packet_id: int) -> None:
+            number = under_way.pop(packet_id, None)
+            if number is not None:
+                outbox.acknowledged(number)
+                room.release()
+                self.on_progress(outbox.tally)
+
+        connect = packets.Connect("", keep_alive_s=client.KEEP_ALIVE_S, user_name=self.token)
+        try:
+            connection = await client.connected(self.gateway, authority, connect, Ears(acknowledged, lambda _: None))
+        except TokenRefusedError as error:
+            raise RefusedError(f"{self._where} refused the device's token (return code {error.code}).") from None
+        except OSError as error:
+            return f"{self._where}: {str(error) or 'no answer'}"
+        trouble = None
         try:
             async with asyncio.TaskGroup() as tasks:
-                end_of_connection = tasks.create_task(_until_it_ends(client))
-                while (number := outbox.next) is not None:
-                    await self._until_due(self.messages[number], started)
-                    await room.acquire()
-                    tasks.create_task(self._publish(client, outbox, outbox.sending(), room))
-                for _ in range(self.manner.window):  # the whole room is free again: nothing is under way
-                    await room.acquire()
+                end_of_connection = tasks.create_task(_until_it_ends(connection))
+                await self._publish_all(connection, outbox, started, room, under_way)
                 end_of_connection.cancel()
-        except* aiomqtt.MqttError as group:
-            raise group.exceptions[0] from None
+        except* ConnectionResetError:
+            trouble = f"{self._where}: the connection ended"
+        finally:
+            connection.leave()
+            await connection.ended  # at the latest when it gives up waiting for the platform
+        return None if outbox.tally.complete else trouble
+
+    @property
+    def _where(self) -> str:
+        return f"{self.gateway.host}:{self.gateway.port}"
+
+    async def _publish_all(
+        self,
+        connection: Connection,
+        outbox: Outbox,
+        started: float,
+        room: asyncio.Semaphore,
+        under_way: dict[int, int],
+    ) -> None:
+        """Return when everything is acknowledged. No time-out: either the PUBACKs come, or the connection's end
+        (keep-alive at the latest) cancels this."""
+        while (number := outbox.next) is not None:
+            await self._until_due(self.messages[number], started)
+            await room.acquire()
+            number = outbox.sending()
+            # As many are under way as the window has room for, so an identifier has been free for long.
+            packet_id = number % 65_535 + 1
+            under_way[packet_id] = number
+            connection.write(encode.publish(topics.TRE, self.messages[number].body, qos=1, packet_id=packet_id))
+        for _ in range(self.manner.window):  # the whole room is free again: nothing is under way
+            await room.acquire()
 
     async def _until_due(self, message: Message, started: float) -> None:
         if self.manner.speed <= 0:
@@ -139,37 +136,8 @@ class Link:
         if wait > 0:
             await asyncio.sleep(wait)
 
-    async def _publish(self, client: aiomqtt.Client, outbox: Outbox, number: int, room: asyncio.Semaphore) -> None:
-        # No time-out: either the PUBACK comes, or the connection's end (keep-alive at the latest) cancels this task.
-        await client.publish(topics.TRE, self.messages[number].body, qos=1, timeout=math.inf)
-        outbox.acknowledged(number)
-        room.release()
-        self.on_progress(outbox.tally)
 
-    def _judged(self, error: aiomqtt.MqttError) -> str:
-        """Why the connection ended, in words; raises `RefusedError` when no new attempt would change it."""
-        where = f"{self.door.host}:{self.door.port}"
-        if isinstance(error, aiomqtt.MqttCodeError) and isinstance(error.rc, ReasonCode):
-            code = _REFUSALS.get(error.rc.value)
-            if code is not None:
-                raise RefusedError(f"{where} refused the device's token (return code {code}).") from None
-        if isinstance(error.__context__, ssl.SSLCertVerificationError):
-            raise RefusedError(
-                f"The certificate of {where} cannot be verified with {self.door.ca}: "
-                f"{error.__context__.verify_message}."
-            ) from None
-        return f"{where}: {error}"
-
-
-async def _until_it_ends(client: aiomqtt.Client) -> None:
-    """Raises `MqttError` when the connection ends; nothing is subscribed, so no message ever comes."""
-    async for _ in client.messages:
-        pass
-
-
-def trusted(ca: Path) -> ssl.SSLContext:
-    """What a device needs to trust the authority in the file. Raises `RefusedError`."""
-    try:
-        return ssl.create_default_context(cafile=ca)
-    except (OSError, ssl.SSLError) as error:
-        raise RefusedError(f"The CA certificate {ca} cannot be read: {error.strerror or error}.") from error
+async def _until_it_ends(connection: Connection) -> None:
+    """Raises `ConnectionResetError` when the connection ends."""
+    await asyncio.shield(connection.ended)  # whoever stops waiting does not end the connection
+    raise ConnectionResetError

@@ -1,20 +1,18 @@
-"""What a GPS device publishes of a track: microtrips (ty 2) while it drives, then the trip message (ty 1).
+"""The messages of a GPS device for a track: microtrips (ty 2) while it drives, then the trip message (ty 1).
 
-Written from the published tables (device-messages 5.1, 5.2, 7), not from the platform's readers, so that a replay
+Written from the published tables (spec/device-messages 5.1, 5.2, 7), not from the platform's readers, so that a replay
 tests those. The trip message carries no `dis`: the platform measures the distance itself. Not here: sending
 (`outbox.py`, `link.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
-from tripline.simulator.tracks import Point, Track
+from tripline.simulator.recordings import Point, Track
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One publish: its body, and when a real drive would send it, seconds after the replay's start at speed 1."""
 
     due_s: float

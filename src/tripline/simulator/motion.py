@@ -1,15 +1,16 @@
 """A vehicle's movement along legs of a road in one style, as its instruments see it at every sample.
 
 A state machine of five manoeuvres at two steps a second: pull away, cruise, brake for what ends the leg, stand, and the
-last stop. Position and speed carry the noise of a receiver (scoring 7). Not here: what a device makes of a moment
+last stop. Position and speed carry the noise of a receiver (spec/scoring 7). Not here: what a device makes of a moment
 (`payloads.py`).
 """
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+import msgspec
 
 from tripline.simulator import roads
 from tripline.simulator.roads import Leg, Place
@@ -40,8 +41,7 @@ class _Doing(Enum):
     OVER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """What the instruments of a vehicle show at one sample."""
 
     at_s: float
@@ -56,7 +56,7 @@ class Moment:
     rate: float
     """Change of speed, km/h per second."""
     flags: int
-    """Harsh manoeuvres since the last sample, as bits of `em` (device-messages 4.6)."""
+    """Harsh manoeuvres since the last sample, as bits of `em` (spec/device-messages 4.6)."""
 
 
 def drive(

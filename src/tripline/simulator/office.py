@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import httpx
+import msgspec
 
 from tripline.simulator.drafts import Kind
 from tripline.simulator.payloads import TYPES
 
 PLACEHOLDER: Final = "13814000-1dd2-11b2-8080-808080808080"
-"""The id that means none (interface specification, Conventions)."""
+"""The id that means none (spec/interface, Conventions)."""
 ACTIVATED_WITHIN_S: Final = 30.0
 _TIMEOUT_S: Final = 60.0
 _PAGE: Final = 1_000
@@ -53,16 +54,14 @@ class Mounted:
     """The vehicle was registered a moment ago: it has nothing stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """What a vehicle had stored before the drives: the newest trip and event; None: nothing."""
 
     trip_id: str | None = None
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Which fleet is wanted. `types` has one entry for each vehicle, for those that are not there yet."""
 
     prefix: str

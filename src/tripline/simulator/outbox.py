@@ -1,15 +1,16 @@
-"""What a careful device still has to send: messages in order, each kept until it is acknowledged, then never again.
+"""The outbox of a careful device: messages in order, each kept until it is acknowledged, then never sent again.
 
 Pure: it neither sends nor waits. Not here: the connection (`link.py`).
 """
 
 from collections import deque
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How far a replay is. `sent` counts every publish, `resent` those of them that had been sent before."""
+class Tally(msgspec.Struct, frozen=True):
+    """How far a replay is. `sent` counts every publish, `resent` the repeated ones."""
 
     total: int
     sent: int = 0

@@ -1,4 +1,4 @@
-"""What each type of device writes into its microtrips and trips: the keys of device-messages 5.
+"""The microtrips and trips of each type of device: the keys of spec/device-messages 5.
 
 Written from the published tables, not from the platform's readers, so that a simulated fleet tests those. Not here:
 headers and topics (`itinerary.py`), events (`incidents.py`), how real devices deviate (`habits.py`).
@@ -6,8 +6,9 @@ headers and topics (`itinerary.py`), events (`incidents.py`), how real devices d
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from tripline.simulator.motion import Moment
 
@@ -22,8 +23,7 @@ PARKING: Final = 2
 """Values of `try` (BlackBox)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Journey:
+class Journey(msgspec.Struct, frozen=True, kw_only=True):
     """A drive that has come to its end; times in epoch ms."""
 
     tid: int

@@ -1,6 +1,6 @@
 """`tripline replay`: recorded drives played as one device over MQTTS, and how far it is.
 
-Not here: reading files (`tracks.py`), what a device makes of them (`messages.py`), the connection (`link.py`).
+Not here: reading files (`recordings.py`), what a device makes of them (`messages.py`), the connection (`link.py`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tripline.simulator import messages, tracks
-from tripline.simulator.link import Door, Link, Manner, RefusedError, UnreachableError
+from tripline.simulator import messages, recordings
+from tripline.simulator.client import Gateway, RefusedError, UnreachableError
+from tripline.simulator.link import Link, Manner
 from tripline.simulator.outbox import Tally
-from tripline.simulator.tracks import Track
+from tripline.simulator.recordings import Track
 
-TROUBLES = (tracks.TrackError, RefusedError, UnreachableError)
+TROUBLES = (recordings.TrackError, RefusedError, UnreachableError)
 """What can end a replay; the text of each is the one line to show."""
 _FAULTS_SHOWN = 5
 
@@ -26,7 +27,7 @@ class Replay:
     """What to play, as whom and where. With `ending_ms` the drives are moved to end then."""
 
     files: Sequence[Path]
-    door: Door
+    gateway: Gateway
     token: str = field(repr=False)
     manner: Manner
     aggregate: int = 1
@@ -35,15 +36,15 @@ class Replay:
 
 async def play(replay: Replay, console: Console) -> Tally:
     """Publish every drive until the platform has acknowledged all of it. Raises one of `TROUBLES`."""
-    drives = [tracks.read(path) for path in replay.files]
+    drives = [recordings.read(path) for path in replay.files]
     for drive in drives:
         _report(drive, console)
     if replay.ending_ms is not None:
-        drives = tracks.ending_at(drives, replay.ending_ms)
+        drives = recordings.ending_at(drives, replay.ending_ms)
     bodies = messages.of_tracks(drives, aggregate=replay.aggregate)
     with _progress(console, len(bodies)) as advance:
         link = Link(
-            door=replay.door,
+            gateway=replay.gateway,
             token=replay.token,
             messages=bodies,
             manner=replay.manner,

@@ -7,8 +7,9 @@ country roads and motorways and stay around one place. Not here: how a leg is dr
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 METRES_PER_DEGREE: Final = 111_195.08
 Place = tuple[float, float]
@@ -32,8 +33,7 @@ _NEAR_M: Final = 4.0
 _SHARP: Final = 45.0
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(msgspec.Struct, frozen=True):
     """A piece of road without a junction."""
 
     line: tuple[Place, ...]

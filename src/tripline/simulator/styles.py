@@ -1,18 +1,18 @@
-"""How somebody drives: how fast, how hard on the pedals, how often too hard. Each style is a row of numbers.
+"""Driving styles: how fast, how hard on the pedals, how often too hard. Each style is a row of numbers.
 
 The harsh rates lie at least 1.3 times above the criteria by which cars are judged at one sample a second, the others
-at most 0.7 times (scoring 3), so that a style is told by its score. Not here: the movement itself (`motion.py`).
+at most 0.7 times (spec/scoring 3), so that a style is told by its score. Not here: the movement itself (`motion.py`).
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 Span = tuple[float, float]
 """From, to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(msgspec.Struct, frozen=True, kw_only=True):
     """One way to drive. Rates are km/h per second."""
 
     pace: Span

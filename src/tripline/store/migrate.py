@@ -6,8 +6,8 @@ then finds nothing to do. There is no way down; a newer database is refused.
 A database file is brought up by whoever opens it. A shared one only by `tripline migrate`, while programs of the
 version before may still be at work on it.
 
-Not here: the steps (`migrations/versions/`), the tables (`tables/`), parts by week (`partitions.py`), what is asked of
-a server (`requirements.py`).
+Not here: the steps (`migrations/versions/`), the tables (`tables/`), partitions (`store/database/partitions.py`), what
+is asked of a server (`store/database/requirements.py`).
 """
 
 import contextlib
@@ -16,20 +16,30 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from psycopg import errors
-from sqlalchemy import Connection, exc, text
+from sqlalchemy import Connection, exc, inspect, text
 
+from tripline.later import Later
 from tripline.ports import Fault
-from tripline.store import faults, files, indexes_ahead, partitions, postgres, requirements, sqlite
-from tripline.store.postgres import PostgresTx
+from tripline.store.database import early_indexes, faults, partitions, requirements, sqlite, sqlite_files
 from tripline.store.transactions import ReadTx
+
+if TYPE_CHECKING:
+    import psycopg
+    from alembic import command
+    from alembic import config as configs
+    from alembic import script as scripts
+    from psycopg import errors
+
+    from tripline.store.database import postgres
+else:
+    psycopg = Later("psycopg")
+    command = Later("alembic.command")
+    configs = Later("alembic.config")
+    scripts = Later("alembic.script")
+    errors = Later("psycopg.errors")
+    postgres = Later("tripline.store.database.postgres")
 
 FOLDER: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
@@ -80,7 +90,7 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
     target = to or newest()
     with _shared(url) as connection:
         if (found := _version(connection)) in steps():
-            indexes_ahead.build(connection, _between(found, target))
+            early_indexes.build(connection, _between(found, target))
         connection.execute(text("BEGIN"))
         connection.execute(text("SET LOCAL lock_timeout = 0"))  # another one that migrates may take its time
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
@@ -90,7 +100,7 @@ def upgrade_shared(url: str, *, now_ms: int, to: str | None = None) -> str:
             command.upgrade(alembic_config(connection), target)
         connection.execute(text(f"COMMENT ON TABLE {VERSION_TABLE} IS '{_serves(target)}'"))
         if target == newest():
-            partitions.ensure(PostgresTx(connection), now_ms=now_ms)
+            partitions.ensure(postgres.PostgresTx(connection), now_ms=now_ms)
         connection.execute(text("COMMIT"))
     return target
 
@@ -99,12 +109,12 @@ def _between(found: str, target: str) -> list[ModuleType]:
     """The steps from one schema, which has been done, to another, the oldest first."""
     known = steps()
     coming = known[known.index(found) + 1 : known.index(target) + 1]
-    return [ScriptDirectory(FOLDER).get_revision(step).module for step in coming]
+    return [scripts.ScriptDirectory(FOLDER).get_revision(step).module for step in coming]
 
 
 def _serves(step: str) -> str:
     """The oldest schema whose programs may work on a database of this one: its own, unless the step says otherwise."""
-    return str(getattr(ScriptDirectory(FOLDER).get_revision(step).module, "serves", step))
+    return str(getattr(scripts.ScriptDirectory(FOLDER).get_revision(step).module, "serves", step))
 
 
 def check_shared(url: str, *, exact: bool = False) -> None:
@@ -185,21 +195,20 @@ def _known(connection: Connection, what: str) -> str | None:
     return version
 
 
-@functools.cache
 def newest() -> str:
     """The schema version this program works with."""
-    head = ScriptDirectory(FOLDER).get_current_head()
-    assert head is not None
-    return head
+    return steps()[-1]
 
 
+@functools.cache
 def steps() -> list[str]:
-    """Every schema version this program knows, the oldest first."""
-    return [step.revision for step in ScriptDirectory(FOLDER).walk_revisions()][::-1]
+    """Every schema version this program knows, the oldest first: the names of the steps' files begin with them, so that
+    Alembic loads only when there is something to do."""
+    return sorted(step.name.removeprefix("m").partition("_")[0] for step in (FOLDER / "versions").glob("m*_*.py"))
 
 
 def _upgraded(path: Path, target: str) -> str:
-    if files.is_quick(path) and (found := files.damage(path)):
+    if sqlite_files.is_quick(path) and (found := sqlite_files.damage(path)):
         raise _damaged(path, found[0])
     with _opened(path) as (connection, driver):
         driver.execute("BEGIN IMMEDIATE")
@@ -223,9 +232,9 @@ def _opened(path: Path, *, read_only: bool = False) -> Iterator[tuple[Connection
         driver.close()
 
 
-def alembic_config(connection: Connection) -> Config:
+def alembic_config(connection: Connection) -> "configs.Config":
     """What an Alembic command needs to work on the connection's database; nothing is read from files."""
-    config = Config()
+    config = configs.Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
@@ -233,4 +242,7 @@ def alembic_config(connection: Connection) -> Config:
 
 
 def _version(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one_or_none()
+    return version

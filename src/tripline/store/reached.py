@@ -1,9 +1,10 @@
-"""What is within a scope, as sets that are found by index: companies of which every row is, and single vehicles.
+"""The rows within a scope, as sets found by index: companies of which every row counts, and single vehicles.
 
 `scopes` asks of each row whether it is inside, which is right for a page; a number over a hundred thousand rows would
 ask a hundred thousand times. Nothing of other companies is looked at.
 
-Not here: the numbers (`vehicle_counts.py`, `sensor_counts.py`), the lists (`vehicles.py`, `sensors.py`).
+Not here: the numbers (`store/fleet/vehicle_counts.py`, `store/fleet/sensor_counts.py`), the lists
+(`store/fleet/vehicles.py`, `store/fleet/sensors.py`).
 """
 
 from functools import cache
@@ -54,7 +55,7 @@ def whole(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]] | None
 def single_vehicles(reaches: scopes.Reaches, *, of_one: bool) -> CompoundSelect[tuple[str]] | None:
     """The vehicles that are inside by themselves; they may be of a whole company as well. None: no such reach.
 
-    Loans from whole companies are left out: to an operator a hundred thousand may be lent by its partners.
+    Delegations from whole companies are left out: to an operator a hundred thousand may be delegated by its partners.
     """
     sets = _single(reaches, of_one=of_one)
     return union(*sets) if sets else None
@@ -63,7 +64,7 @@ def single_vehicles(reaches: scopes.Reaches, *, of_one: bool) -> CompoundSelect[
 def _single(reaches: scopes.Reaches, *, of_one: bool) -> list[Select[tuple[str]]]:
     sets: list[Select[tuple[str]]] = []
     if Reach.DELEGATED_COMPANY in reaches:
-        sets.append(_lent(reaches, of_one=of_one))
+        sets.append(_delegated(reaches, of_one=of_one))
     if Reach.MANAGED in reaches:
         managed = vehicle.alias("managed")
         sets.append(select(managed.c.id).where(managed.c.director_id == bindparam(scopes.USER)))
@@ -74,12 +75,14 @@ def _single(reaches: scopes.Reaches, *, of_one: bool) -> list[Select[tuple[str]]
     return sets
 
 
-def _lent(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]]:
-    loans = select(vehicle_company.c.vehicle_id).where(vehicle_company.c.to_company_id == bindparam(scopes.COMPANY))
-    lender = vehicle_company.c.from_company_id
+def _delegated(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]]:
+    delegations = select(vehicle_company.c.vehicle_id).where(
+        vehicle_company.c.to_company_id == bindparam(scopes.COMPANY)
+    )
+    owner = vehicle_company.c.from_company_id
     if (known := whole(reaches, of_one=False)) is not None:
-        loans = loans.where(lender.not_in(known))
-    return loans.where(lender == bindparam(COMPANY)) if of_one else loans
+        delegations = delegations.where(owner.not_in(known))
+    return delegations.where(owner == bindparam(COMPANY)) if of_one else delegations
 
 
 def singles(reaches: scopes.Reaches) -> CompoundSelect[tuple[str]]:
@@ -104,5 +107,5 @@ def _past_many(reaches: scopes.Reaches) -> Hot | None:
 
 
 def beside_index(column: ColumnElement[str]) -> ColumnElement[str]:
-    """The column as no index has it: who is asked for is found by the other condition, and this one is looked at."""
+    """The column as no index has it: the other condition finds the rows, and this one filters them."""
     return func.coalesce(column, null())

@@ -21,7 +21,18 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, false, literal, o
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
-from tripline.store.tables import account, company, rpc_call, sensor, trip, vehicle, vehicle_company, vehicle_user
+from tripline.store import tables
+from tripline.store.tables import (
+    account,
+    company,
+    rpc_call,
+    sensor,
+    trip,
+    vehicle,
+    vehicle_company,
+    vehicle_position,
+    vehicle_user,
+)
 
 Reaches = frozenset[Reach]
 Column = ColumnElement[str]
@@ -51,7 +62,7 @@ def accounts(reaches: Reaches) -> ColumnElement[bool]:
         reaches,
         {
             **_owned(account.c.company_id),
-            Reach.BORROWERS: lambda: exists().where(
+            Reach.DELEGATED_COMPANIES: lambda: exists().where(
                 vehicle_company.c.from_company_id == bindparam(COMPANY),
                 vehicle_company.c.to_company_id == account.c.company_id,
             ),
@@ -83,9 +94,26 @@ def trips(reaches: Reaches) -> ColumnElement[bool]:
     )
 
 
+def positions(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `vehicle_position` is inside: by the vehicle."""
+    return _any_of(reaches, {**_owned(vehicle_position.c.company_id), **_on_vehicle(vehicle_position.c.vehicle_id)})
+
+
 def calls(reaches: Reaches) -> ColumnElement[bool]:
     """Whether a row of `rpc_call` is inside: by the owner of the sensor, or the vehicle that it was on."""
     return _any_of(reaches, {**_owned(rpc_call.c.company_id), **_on_vehicle(rpc_call.c.vehicle_id)})
+
+
+def history(reaches: Reaches) -> ColumnElement[bool]:
+    """Whether a row of `history` is inside by its company, which may be deleted like what the row tells of."""
+    row = tables.history.c
+    return _any_of(
+        reaches,
+        {
+            Reach.OWN_COMPANY: lambda: row.company_id == bindparam(COMPANY),
+            Reach.PARTNERS: lambda: and_(row.master_id == bindparam(COMPANY), row.company_id != bindparam(COMPANY)),
+        },
+    )
 
 
 Test = Callable[[], ColumnElement[bool]]

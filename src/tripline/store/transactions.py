@@ -1,27 +1,24 @@
-"""What the rest of the program sees of a database: transactions, statements, and who opens them.
+"""Transactions and statements, as the rest of the program sees a database.
 
 Services take a `ReadTx` or `WriteTx` and never commit; the rim opens one per request or batch. Statements are
 SQLAlchemy Core; those on a hot path are wrapped in `Hot`, compiled once per dialect, and run on the driver's own
 connection with
 positional parameters.
 
-The SQLite adapter is `sqlite.py`.
+The SQLite adapter is `store/database/sqlite.py`.
 """
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlalchemy import Connection, Dialect, Row
-from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from tripline.store.faults import Troubles
+from tripline.store.database.faults import Troubles
 
 T = TypeVar("T")
-_POSITIONAL: Final[dict[str, Dialect]] = {"postgresql": psycopg_dialect(paramstyle="numeric_dollar")}  # type: ignore[no-untyped-call]
-"""How a hot statement is written for databases whose usual placeholders have names."""
 
 
 class Hot:
@@ -37,7 +34,7 @@ class Hot:
         and what follows them: the statement's own constants."""
         known = self._sql.get(dialect.name)
         if known is None:
-            compiled = self._statement.compile(dialect=_POSITIONAL.get(dialect.name, dialect))
+            compiled = self._statement.compile(dialect=_by_position(dialect))
             assert isinstance(compiled, SQLCompiler)
             own = [name for name in compiled.positiontup or () if name not in self._names]
             names = [*self._names, *own]
@@ -45,6 +42,12 @@ class Hot:
             constants = tuple(compiled.params[name] for name in own)
             known = self._sql[dialect.name] = (str(compiled), order, constants)
         return known
+
+
+def _by_position(dialect: Dialect) -> Dialect:
+    """The dialect for hot statements: usual placeholders of PostgreSQL's driver have names."""
+    kind: Any = type(dialect)  # each dialect has options of its own
+    return dialect if dialect.positional else kind(paramstyle="numeric_dollar")
 
 
 class ReadTx:
@@ -115,13 +118,18 @@ class Store(Protocol):
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
         """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
 
+    async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of one look-up by key that takes less than a thread hop: on the event loop, whichever database it
+        is, and in no transaction but its own. Raises `Outage`."""
+
     async def prove(self) -> None:
-        """See whether the database can be used, unless the latest transactions say so; for who asks every few seconds.
+        """See whether the database can be used, unless the latest transactions say so. Cheap enough to repeat often.
         Raises `ports.Outage`. What it finds is in `troubles`."""
 
     @property
     def shared(self) -> bool:
-        """Whether processes on other machines may use the database: what is cached must be claimed (`claims.py`)."""
+        """Whether processes on other machines may use the database: what is cached must be claimed
+        (`store/ingest/claims.py`)."""
 
     @property
     def foreign_commits(self) -> int:

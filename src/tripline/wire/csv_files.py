@@ -14,11 +14,13 @@ Not here: what the cells mean (`csv_registrations.py`), how large a file may be 
 import codecs
 import csv
 import io
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from typing import IO, Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from enum import Enum
+from typing import IO, Final, TypeAlias
 
-from tripline.domain.refusals import BadParameter
+import msgspec
+
+from tripline.domain.refusals import BadParameter, Word
 
 ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""
@@ -27,14 +29,28 @@ EMPTY_MAX: Final = 1_000_000
 """Empty rows that are passed over; a spreadsheet has that many."""
 SEPARATORS: Final = ",;\t"
 
+Cell: TypeAlias = str | int | float | None
+"""A value that is written; None leaves the cell empty."""
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+class Foreign(Word, Enum):
+    """What is taken for CSV by mistake."""
+
+    ARCHIVE = "a workbook or a ZIP archive"
+    WORKBOOK = "a workbook"
+    PDF = "a PDF document"
+    COMPRESSED = "a compressed file"
+    UTF16 = "UTF-16 text"
+
+
 _FOREIGN: Final = {
-    b"PK\x03\x04": "a workbook or a ZIP archive",
-    b"\xd0\xcf\x11\xe0": "a workbook",
-    b"%PDF": "a PDF document",
-    b"\x1f\x8b": "a compressed file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
+    b"PK\x03\x04": Foreign.ARCHIVE,
+    b"\xd0\xcf\x11\xe0": Foreign.WORKBOOK,
+    b"%PDF": Foreign.PDF,
+    b"\x1f\x8b": Foreign.COMPRESSED,
+    b"\xff\xfe": Foreign.UTF16,
+    b"\xfe\xff": Foreign.UTF16,
 }
 """First bytes of what is taken for CSV by mistake."""
 _BLOCK: Final = 2 * ROW_MAX
@@ -47,8 +63,11 @@ class BadFile(BadParameter):
     code = "import.bad_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class _LongRow(Exception):  # noqa: N818  never leaves this module
+    """A row has more than `ROW_MAX` bytes."""
+
+
+class Header(msgspec.Struct, frozen=True):
     """The first row: for each cell the known column it names, or None; and the names that are not known."""
 
     row: int
@@ -56,13 +75,19 @@ class Header:
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One row: the text of each known column that is not empty; `surplus` says that it has cells beyond the header."""
 
     number: int
     cells: dict[str, str]
     surplus: bool
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One row with all its cells."""
+
+    number: int
+    cells: list[str]
 
 
 def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[Row]]:
@@ -76,16 +101,47 @@ def read(file: IO[bytes], *, known: Collection[str]) -> tuple[Header, Iterator[R
     records = _records(file, encoding, separator)
     first = next(records, None)
     if first is None:
-        raise BadFile("The file is empty; its first row must name the columns.")
+        raise BadFile("empty")
     header = _header(*first, names)
     return header, (_row(number, cells, header) for number, cells in records)
 
 
-def written(rows: Iterable[Iterable[str]]) -> bytes:
+def read_table(file: IO[bytes], *, is_known: Callable[[str], bool]) -> tuple[list[str], Iterator["Line"]]:
+    """The cells of the header, whatever they are, and the rows under them with all their cells.
+
+    The separator is the one with which the header names the most known columns, and of equal ones has the most cells.
+    The mark of `inert` is taken off: what was downloaded comes back as it was. Raises as `read`.
+    """
+    encoding = _encoding(file)
+
+    def cells_with(separator: str) -> tuple[int, int]:
+        try:
+            _, cells = next(_records(file, encoding, separator), (0, []))
+        except BadFile:
+            return 0, 0
+        return sum(map(is_known, cells)), len(cells)
+
+    records = _records(file, encoding, max(SEPARATORS, key=cells_with))
+    _, header = next(records, (0, None))
+    if header is None:
+        raise BadFile("empty")
+    if len(header) > COLUMNS_MAX:
+        raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
+    return [cell.strip() for cell in header], (Line(number, [_active(cell) for cell in row]) for number, row in records)
+
+
+def written(rows: Iterable[Iterable[Cell]]) -> bytes:
     """The rows as CSV with a byte-order mark, for spreadsheets; nothing in it is run by one."""
+    return _BOM + written_on(rows)
+
+
+def written_on(rows: Iterable[Iterable[Cell]]) -> bytes:
+    """Further rows of a file that `written` began."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerows([inert(cell) for cell in row] for row in rows)
-    return _BOM + out.getvalue().encode()
+    csv.writer(out, lineterminator="\r\n").writerows(
+        [inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
+    return out.getvalue().encode()
 
 
 def inert(text: str) -> str:
@@ -93,22 +149,25 @@ def inert(text: str) -> str:
     return f"'{text}" if text.startswith(_RUN_BY_SPREADSHEETS) else text
 
 
+def _active(cell: str) -> str:
+    """The text that `inert` was given."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUN_BY_SPREADSHEETS) else cell
+
+
 def _encoding(file: IO[bytes]) -> str:
     """Which of the two encodings reads the whole file."""
     start = file.read(4)
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
-            raise BadFile(f"This is {what}; save it as CSV (UTF-8) and send that.")
+            raise BadFile("foreign", what=what)
     not_utf8 = _first_unreadable(file, "utf-8")
     if not_utf8 is None:
         return "utf-8-sig" if start.startswith(_BOM) else "utf-8"
     if start.startswith(_BOM):
-        raise BadFile(f"The file begins as UTF-8, but line {not_utf8} is not.")
+        raise BadFile("not_utf8", line=not_utf8)
     not_cp949 = _first_unreadable(file, "cp949")
     if not_cp949 is not None:
-        raise BadFile(
-            f"The file is neither UTF-8 (line {not_utf8}) nor CP949 (line {not_cp949}); save it as CSV (UTF-8)."
-        )
+        raise BadFile("encoding", utf8=not_utf8, cp949=not_cp949)
     return "cp949"
 
 
@@ -135,7 +194,7 @@ def _first_unreadable(file: IO[bytes], encoding: str) -> int | None:
 def _check_block(block: bytes, line: int) -> None:
     if b"\0" in block:
         line += block[: block.index(b"\0")].count(b"\n")
-        raise BadFile(f"Line {line} holds NUL: this is no text file, or UTF-16; save it as CSV (UTF-8).")
+        raise BadFile("nul", line=line)
     if len(block) == _BLOCK and b"\n" not in block:
         raise _long_line(line)
 
@@ -152,7 +211,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _long_line(number: int) -> BadFile:
-    return BadFile(f"Line {number} is longer than {ROW_MAX:,} bytes: this is no CSV file of registrations.")
+    return BadFile("line_long", line=number, most=ROW_MAX)
 
 
 class _Text:
@@ -170,7 +229,7 @@ class _Text:
         line = next(self._lines)
         self.taken += len(line)
         if self.taken > ROW_MAX:
-            raise BadFile(f"has more than {ROW_MAX:,} bytes; a quote is opened and never closed, it seems")
+            raise _LongRow
         return line.decode(self._encoding)
 
 
@@ -185,9 +244,9 @@ def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[i
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise BadFile(f"Row {number} is not CSV: {_explained(str(error))}.") from error
-        except BadFile as error:
-            raise BadFile(str(error) if str(error).startswith("Line") else f"Row {number} {error}.") from error
+            raise _not_csv(number, str(error)) from error
+        except _LongRow:
+            raise BadFile("row_long", row=number, most=ROW_MAX) from None
         if cells is None:
             return
         if number == 1 and cells:
@@ -197,16 +256,16 @@ def _records(file: IO[bytes], encoding: str, separator: str) -> Iterator[tuple[i
         else:
             empty += 1
             if empty > EMPTY_MAX:
-                raise BadFile(f"The file has more than {EMPTY_MAX:,} empty rows.")
+                raise BadFile("empty_rows", most=EMPTY_MAX)
 
 
-def _explained(trouble: str) -> str:
-    """The CSV reader's complaint in words for whoever made the file."""
+def _not_csv(number: int, trouble: str) -> BadFile:
+    """The CSV reader's complaint for whoever made the file."""
     if "end of data" in trouble:
-        return "a quote is opened and never closed"
+        return BadFile("quote_open", row=number)
     if "new-line" in trouble:
-        return "lines must end in LF or CRLF"
-    return "a quote stands in the middle of a cell; quote the whole cell and double the quotes inside"
+        return BadFile("line_ends", row=number)
+    return BadFile("quote_inside", row=number)
 
 
 def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
@@ -224,11 +283,11 @@ def _separator(file: IO[bytes], encoding: str, names: Collection[str]) -> str:
 
 def _header(row: int, cells: list[str], names: dict[str, str]) -> Header:
     if len(cells) > COLUMNS_MAX:
-        raise BadFile(f"The header has {len(cells)} columns; there may be {COLUMNS_MAX}.")
+        raise BadFile("columns_many", columns=len(cells), most=COLUMNS_MAX)
     plain = [_plain(cell) for cell in cells]
     twice = sorted({name for name in plain if name and plain.count(name) > 1})
     if twice:
-        raise BadFile(f"The header names these columns twice: {', '.join(names.get(name, name) for name in twice)}.")
+        raise BadFile("columns_twice", columns=", ".join(names.get(name, name) for name in twice))
     columns = tuple(names.get(name) for name in plain)
     unknown = tuple(inert(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
     return Header(row, columns, unknown)

@@ -1,14 +1,14 @@
 """Registrations in CSV: which columns a file may have, and how the text of a cell becomes the value of a field.
 
-The columns are the fields of the request that registers one, in any order (gap H17): what a request gains, its file
-gains. An empty cell is a field that was not sent. Text stands as it is in the file; a number has digits and a decimal
-point and nothing else, a flag is `true` or `false` in any letter case.
+The columns are the fields of the request that registers one, in any order (spec/gaps H17): what a request gains, its
+file gains. An empty cell is a field that was not sent. Text stands as it is in the file; a number has digits and a
+decimal point and nothing else, a flag is `true` or `false` in any letter case.
 
 Not here: the file itself (`csv_files.py`), which values are allowed (`domain/`).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -17,7 +17,9 @@ import msgspec
 from msgspec import inspect
 
 from tripline.domain.refusals import BadParameter
-from tripline.wire import csv_files, rest_sensors, rest_vehicles
+from tripline.wire import csv_files
+from tripline.wire.rest import sensors as rest_sensors
+from tripline.wire.rest import vehicles as rest_vehicles
 
 _NUMBER: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
 _FLAGS: Final = {"true": True, "false": False}
@@ -45,10 +47,10 @@ class Sheet:
         columns = self.columns
         return {columns[name][0]: _value(name, text, columns[name][1]) for name, text in cells.items()}
 
-    def sample_file(self) -> bytes:
-        """A file with every column and a few rows, as a start."""
+    def sample_file(self, headings: Sequence[str] | None = None) -> bytes:
+        """A file with every column and a few rows, as a start; the columns have our names, or these headings."""
         names = list(self.columns)
-        return csv_files.written([names, *([row.get(name, "") for name in names] for row in self.sample)])
+        return csv_files.written([headings or names, *([row.get(name, "") for name in names] for row in self.sample)])
 
 
 VEHICLES: Final = Sheet(
@@ -106,8 +108,8 @@ def _value(name: str, text: str, read_as: type | None) -> Any:
     if read_as is bool:
         flag = _FLAGS.get(text.strip().lower())
         if flag is None:
-            raise BadParameter(f"Parameter '{name}' must be true or false.")
+            raise BadParameter("flag", field=name)
         return flag
     if not _NUMBER.fullmatch(text):
-        raise BadParameter(f"Parameter '{name}' must be a number, with digits and a decimal point only.")
+        raise BadParameter("number", field=name)
     return float(text)

@@ -1,4 +1,4 @@
-"""JSON of messages to customers' servers: one envelope for all that go to `notifyHost` (push 4.2).
+"""JSON of messages to customers' servers: one envelope for all that go to `notifyHost` (spec/push 4.2).
 
 Ids are bare UUID texts; a vehicle that is not set is the placeholder. Not here: who gets one (`domain/pushes.py`).
 """
@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
-from tripline.wire import device_values
+from tripline.wire.device import values as device_values
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -41,7 +41,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str | UnsetType,
         Meta(description="id of the call (results of RPC)", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"]),
     ] = UNSET
-    pld: Annotated[msgspec.Raw, Meta(description="what is told, by the kind of message")]
+    pld: Annotated[msgspec.Raw, Meta(description="the content, by kind of message")]
 
 
 class Connection(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,9 +1,10 @@
-"""What a device's publish turns into: the border between its short keys and the rest of the program.
+"""Readings: a device's publish in the words of the program, past the border of its short keys.
 
-`device.py` makes these from bytes; `services/ingest` places and keeps them. They are structs without garbage-collector
-tracking, because they are made by the ten thousand a second.
+`wire/device/publish.py` makes these from bytes; `services/ingest` places and keeps them. They are structs without
+garbage-collector tracking, because they are made by the ten thousand a second.
 
-Not here: the packed form of samples (`domain/samples.py`), what REST returns of a payload (`device_answers.py`).
+Not here: the packed form of samples (`domain/samples.py`), what REST returns of a payload
+(`wire/device/stored_payloads.py`).
 """
 
 import msgspec
@@ -48,7 +49,7 @@ class Trip(msgspec.Struct, gc=False, kw_only=True):
     payload: bytes
 
 
-class Event(msgspec.Struct, gc=False, kw_only=True):
+class DeviceEvent(msgspec.Struct, gc=False, kw_only=True):
     """A device event."""
 
     ty: int
@@ -89,4 +90,4 @@ class RpcAnswer(msgspec.Struct, gc=False, kw_only=True):
     body: bytes
 
 
-Reading = Microtrip | Trip | Event | LatestValues | Rejected
+Reading = Microtrip | Trip | DeviceEvent | LatestValues | Rejected

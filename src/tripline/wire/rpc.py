@@ -1,18 +1,19 @@
-"""Bytes of calls to devices and of their answers (rpc.md 2 to 4).
+"""Bytes of calls to devices and of their answers (spec/rpc 2 to 4).
 
-Not here: what follows from an answer (`services/rpc/`), the JSON of records (`rest_rpc.py`).
+Not here: what follows from an answer (`services/rpc/`), the JSON of records (`wire/rest/rpc.py`).
 """
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
-from tripline.wire import device_body, device_reasons, shapes, topics
+from tripline.wire import shapes, topics
+from tripline.wire.device import body as device_body
+from tripline.wire.device import reasons as device_reasons
 from tripline.wire.readings import RpcAnswer
 
 MESSAGE_BYTES: Final = 262_144
@@ -20,7 +21,7 @@ MESSAGE_BYTES: Final = 262_144
 SHORTEST_ACK_MS: Final = 1_000
 LONGEST_ACK_MS: Final = 20_000
 ACTIVATION_VALUES: Final = {"AUTO": "Automatic", "MANUAL": "Manual"}
-"""`mty` of an activation, by `missionType`; the embedded SDK can take a string only (rpc.md 3.1)."""
+"""`mty` of an activation, by `missionType`; the embedded SDK can take a string only (spec/rpc 3.1)."""
 FUEL_NUMBERS: Final = {"GASOLINE": 1, "DIESEL": 2, "LPG": 3}
 _CODE_KEYS: Final = ("result", "results", "resultCode")
 _INFO_KEYS: Final = ("addInfo", "additionalInfo")
@@ -30,8 +31,7 @@ _PARTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ANY: Final = msgspec.json.Decoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What an application wants of a device."""
 
     method: str
@@ -43,8 +43,7 @@ class Asked:
     """How long the device may take to acknowledge it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """The body of an acknowledgement or result."""
 
     text: bytes
@@ -65,7 +64,7 @@ def asked(body: dict[str, Any], content: bytes) -> Asked:
     if method is None or method == "":
         raise BadParameter.missing("method")
     if not isinstance(method, str):
-        raise BadParameter("Parameter 'method' must be text.")
+        raise BadParameter("plain_text", field="method")
     fields.text("method", method)
     parts = _PARTS.decode(content.removeprefix(codecs.BOM_UTF8))
     # Q2: the published sample application says `param`.
@@ -73,19 +72,19 @@ def asked(body: dict[str, Any], content: bytes) -> Asked:
     params = _NO_PARAMS if named is None else bytes(named)
     sent = message(bytes(parts["method"]), params)
     if len(sent) > MESSAGE_BYTES:
-        raise BadParameter(f"Parameter 'params' is too long: a device gets at most {MESSAGE_BYTES} bytes.")
+        raise BadParameter("params_long", field="params", most=MESSAGE_BYTES)
     return Asked(method, params, sent, _ack_ms(body.get("timeout")))
 
 
 def message(method: bytes, params: bytes) -> bytes:
-    """What goes to the device, of two pieces of JSON; without blanks, for small boxes have small buffers (rpc.md 1)."""
+    """The bytes that go to the device, without blanks: small boxes have small buffers (spec/rpc 1)."""
     return b'{"method":' + method + b',"params":' + params + b"}"
 
 
 def activation_params(
     *, vehicle_no: str, upload_period_s: int, displacement: float, fuel_type: str, mission_type: str
 ) -> bytes:
-    """The parameters of `activationReq` (rpc.md 3.1). `elt` is 0 when no displacement was registered."""
+    """The parameters of `activationReq` (spec/rpc 3.1). `elt` is 0 when no displacement was registered."""
     params = shapes.Activation(
         vid=vehicle_no,
         upp=upload_period_s,

@@ -1,9 +1,9 @@
 """Shapes of what passes through verbatim, as the published description tells them: calls, answers, headers of pushes.
 
 The program forwards most of these without taking them apart, so nothing reads or writes them through these structs; a
-test holds real calls and pushes against them. Follows rpc.md 2 to 4, push 3 and 4.
+test holds real calls and pushes against them. Follows spec/rpc 2 to 4, spec/push 3 and 4.
 
-Not here: the documented messages of devices (`device_meanings.py`).
+Not here: the documented messages of devices (`wire/device/meanings.py`).
 """
 
 from typing import Annotated, Any, Final

@@ -1,6 +1,6 @@
 """The MQTT topics of a device. `me` is a literal: the sensor is the one whose credentials id opened the connection.
 
-Source: device-messages 1.1, rpc.md 1. Not here: who may publish or subscribe (`gateway/`).
+Source: spec/device-messages 1.1, spec/rpc 1. Not here: who may subscribe (`gateway/subscriptions.py`).
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ ATTRIBUTES: Final = "v1/sensors/me/attributes"
 """Events of class Attributes without header; likewise."""
 
 DATA: Final = frozenset({TRE, TRE_MSGPACK, TELEMETRY, ATTRIBUTES})
-"""Every topic whose bodies `wire/device.py` reads."""
+"""Every topic whose bodies `wire/device/publish.py` reads."""
 HEADERLESS: Final = frozenset({TELEMETRY, ATTRIBUTES})
 
 RPC_REQUEST: Final = "v1/sensors/me/rpc/request/"

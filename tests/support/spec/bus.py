@@ -1,6 +1,6 @@
 """Message-bus ingestion: what a customer's system delivers, as REST shows it afterwards.
 
-The messages go in by `tripline ingest` beside the running server, which reads them as the bus door does; that a bus
+The messages go in by `tripline ingest` beside the running server, which reads them as the bus consumer does; that a bus
 brings the same is `tests/contract/test_buses.py` and `tests/system/`.
 """
 

@@ -16,7 +16,7 @@ def act(world: World, **action: Any) -> Record:
     if "carrier" not in world.tokens:
         email = "net@carrier.example"
         flags = ("--data", str(world.server.data), "--email", email, "--password-stdin")
-        assert servers.run("admin", "carrier", *flags, stdin="pass phrase").returncode == 0
+        assert servers.run_here("admin", "carrier", *flags, stdin="pass phrase").returncode == 0
         world.login("carrier", email, "pass phrase")
     body = {"actionId": world.fresh("action"), **action}
     (outcome,) = world.good("carrier", "POST", "/api/carrier/v1/actions", body)["outcomes"]

@@ -4,7 +4,7 @@ import asyncio
 import json
 import struct
 
-from tests.support.device import RefusedError, connect_packet, publish_packet
+from tests.support.device import RefusedError, connect_packet, hang_up, publish_packet
 from tests.support.spec.checks import add, row
 from tests.support.spec.world import START_MS, World
 
@@ -36,8 +36,7 @@ def converse(world: World, token: str, packet: bytes, answer_bytes: int) -> byte
             writer.write(packet)
             return await reader.readexactly(answer_bytes)
         finally:
-            writer.close()
-            await writer.wait_closed()
+            await hang_up(writer)
 
     return asyncio.run(asyncio.wait_for(play(), 10))
 

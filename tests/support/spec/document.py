@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tests.support import reference
 
-DOCUMENT = reference.ROOT / "tests" / "golden" / "interface-specification.md"
+DOCUMENT = reference.ROOT / "docs" / "spec" / "interface.md"
 
 _RULE = re.compile(r"-{3,}")
 _METHODS = ("GET", "POST", "PUT", "DELETE")

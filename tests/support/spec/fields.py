@@ -234,7 +234,7 @@ exact(
 )
 exact(
     "Vehicle delegation to a company answer",
-    "loan",
+    "delegation",
     {
         "fromCompanyId": lambda world: world.operator["id"],
         "fromCompanyName": "Ace",

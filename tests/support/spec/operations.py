@@ -117,8 +117,8 @@ def director_manages_what_he_registers(world: World) -> None:
 @row("Registration and login: rule 3")
 def partner_s_vehicle_is_the_operator_s_too(world: World) -> None:
     path = f"/vehicle/{world.ids['partner_vehicle']}"
-    (loan,) = world.page("partner", f"{path}/companies")["data"]
-    assert (loan["fromCompanyId"], loan["toCompanyId"]) == (world.partner["id"], world.operator["id"])
+    (delegation,) = world.page("partner", f"{path}/companies")["data"]
+    assert (delegation["fromCompanyId"], delegation["toCompanyId"]) == (world.partner["id"], world.operator["id"])
     assert world.good("operator", "GET", path)["id"] == world.partner_vehicle["id"]
     undo = f"/company/{world.ids['operator']}/relation/vehicle/{world.ids['partner_vehicle']}"
     assert world.refused("partner", "DELETE", undo) == (403, 20)
@@ -211,8 +211,8 @@ def vehicle_is_delegated_to_a_company_by_header(world: World) -> None:
     chosen, named = {"vehicleId": vehicle["id"]}, {"toCompanyId": world.ids["partner"]}
     assert world.refused("partner", "POST", path, chosen, headers=named) == (403, 20)
     assert world.refused("operator", "POST", path, chosen, headers={"toCompanyId": "x"}) == (400, 31)
-    loan = world.good("operator", "POST", path, chosen, headers=named)
-    assert (loan["toCompanyId"], loan["vehicleNo"]) == (world.partner["id"], vehicle["vehicleNo"])
+    delegation = world.good("operator", "POST", path, chosen, headers=named)
+    assert (delegation["toCompanyId"], delegation["vehicleNo"]) == (world.partner["id"], vehicle["vehicleNo"])
     assert world.good("partner", "GET", f"/vehicle/{vehicle['id']['id']}")["id"] == vehicle["id"]
 
 

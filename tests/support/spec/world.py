@@ -169,7 +169,9 @@ class World:
 
     def _companies(self) -> None:
         data = self.server.data
-        servers.run("admin", "create", "--data", str(data), "--email", "root@x.example", "--password-stdin", stdin="pw")
+        servers.run_here(
+            "admin", "create", "--data", str(data), "--email", "root@x.example", "--password-stdin", stdin="pw"
+        )
         self.login("platform", "root@x.example", "pw")
         for who, email in (("operator", OPERATOR["picEmail"]), ("other", "admin@other.example")):
             fleet.grant(data, str(email))
@@ -215,8 +217,8 @@ class World:
         chosen = {"vehicleId": {"id": vehicle}}
         self.candidate = self.good("operator", "POST", f"/company/{operator}/relation/company", candidate)
         path = f"/director/{self.ids['director']}/relation/vehicle"
-        self.loan = self.good("operator", "POST", path, chosen, headers={"toCompanyId": partner})
-        self.director_right = self.good("operator", "POST", path, chosen)
+        self.delegation = self.good("operator", "POST", path, chosen, headers={"toCompanyId": partner})
+        self.good("operator", "POST", path, chosen)
         self.driver_right = self.good("operator", "POST", f"/driver/{self.ids['driver']}/relation/vehicle", chosen)
 
     def _drive(self) -> None:

@@ -1,4 +1,4 @@
-"""Which partitions a member has, and how far what it read is stored, whatever comes and goes meanwhile."""
+"""The partitions of a member, and how far its batches are stored, whatever comes and goes meanwhile."""
 
 from tripline.adapters.bus_kafka_holdings import Holdings
 from tripline.ports import BusMessage
@@ -95,7 +95,7 @@ def test_member_that_was_thrown_out_has_nothing():
     batch = given(holdings, (A, 1))
     holdings.lose_all()
 
-    assert (list(holdings.parts), holdings.stored, holdings.idle) == ([], {}, True)
+    assert (list(holdings.partitions), holdings.stored, holdings.idle) == ([], {}, True)
     assert holdings.done(batch) == {}
 
 

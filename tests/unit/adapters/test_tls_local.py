@@ -2,8 +2,10 @@
 
 import datetime
 import ipaddress
+import shutil
 import ssl
 import stat
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -12,6 +14,25 @@ from tripline.adapters import tls_local
 
 NOW_MS = 1_790_000_000_000
 DAY_MS = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a first start: RSA keys take a while to make."""
+    return tls_local.made(tmp_path_factory.mktemp("first") / "tls", host="127.0.0.1", now_ms=NOW_MS).ca.parent
+
+
+@pytest.fixture(scope="module")
+def today(tmp_path_factory: pytest.TempPathFactory) -> tls_local.Material:
+    """What a first start makes today, as a client checks it. Tests only read it."""
+    return tls_local.made(tmp_path_factory.mktemp("today") / "tls", host="fleet.example.com", now_ms=real_now_ms())
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, first_day: Path) -> Path:
+    """A folder in which the first start was at `NOW_MS`."""
+    shutil.copytree(first_day, tmp_path / "tls")
+    return tmp_path
 
 
 def names(material: tls_local.Material) -> list:
@@ -44,17 +65,13 @@ def real_now_ms() -> int:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1", "fleet.example.com"])
-def test_made_certificate_is_trusted_by_who_trusts_the_ca(tmp_path, host):
-    material = tls_local.made(tmp_path / "tls", host="fleet.example.com", now_ms=real_now_ms())
-
-    assert hand_shaken(material, host) == "TLSv1.3"
+def test_made_certificate_is_trusted_by_who_trusts_the_ca(today, host):
+    assert hand_shaken(today, host) == "TLSv1.3"
 
 
-def test_made_certificate_is_not_trusted_under_another_name(tmp_path):
-    material = tls_local.made(tmp_path / "tls", host="fleet.example.com", now_ms=real_now_ms())
-
+def test_made_certificate_is_not_trusted_under_another_name(today):
     with pytest.raises(ssl.SSLCertVerificationError):
-        hand_shaken(material, "other.example.com")
+        hand_shaken(today, "other.example.com")
 
 
 def test_keys_are_for_the_owner_alone(tmp_path):
@@ -68,7 +85,7 @@ def test_keys_are_for_the_owner_alone(tmp_path):
 
 
 def test_every_address_is_no_name_of_the_certificate(tmp_path):
-    material = tls_local.made(tmp_path / "tls", host="0.0.0.0", now_ms=NOW_MS)
+    material = tls_local.made(tmp_path / "open", host="0.0.0.0", now_ms=NOW_MS)
 
     assert x509.IPAddress(ipaddress.ip_address("0.0.0.0")) not in names(material)
     assert x509.DNSName("localhost") in names(material)
@@ -102,10 +119,10 @@ def test_new_host_gets_a_certificate_that_names_it(tmp_path):
 
 
 def test_lost_ca_is_made_anew_with_its_certificate(tmp_path):
-    material = tls_local.made(tmp_path / "tls", host="127.0.0.1", now_ms=real_now_ms())
-    (tmp_path / "tls" / "ca.key").unlink()
+    material = tls_local.made(tmp_path / "new", host="127.0.0.1", now_ms=real_now_ms())
+    (tmp_path / "new" / "ca.key").unlink()
 
-    tls_local.made(tmp_path / "tls", host="127.0.0.1", now_ms=real_now_ms())
+    tls_local.made(tmp_path / "new", host="127.0.0.1", now_ms=real_now_ms())
 
     assert hand_shaken(material, "localhost") == "TLSv1.3"
 
@@ -123,7 +140,7 @@ def test_end_of_the_certificate_is_told(tmp_path):
 
 
 def test_key_of_another_certificate_refuses_in_one_line(tmp_path):
-    one = tls_local.made(tmp_path / "one", host="127.0.0.1", now_ms=NOW_MS)
+    one = tls_local.made(tmp_path / "tls", host="127.0.0.1", now_ms=NOW_MS)
     other = tls_local.made(tmp_path / "other", host="127.0.0.1", now_ms=NOW_MS)
 
     with pytest.raises(tls_local.TlsError) as caught:

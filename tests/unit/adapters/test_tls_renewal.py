@@ -1,4 +1,4 @@
-"""Certificates that change while doors are open, by a clock of the test's own."""
+"""Certificates that change while listeners are open, by a clock of the test's own."""
 
 import contextlib
 import gc

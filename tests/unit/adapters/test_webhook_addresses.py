@@ -1,4 +1,4 @@
-"""Which addresses a customer's server may have."""
+"""Addresses that a customer's server may have."""
 
 import asyncio
 import threading

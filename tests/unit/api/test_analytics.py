@@ -1,18 +1,23 @@
 """The six analytics operations: answers byte by byte, who may read them, what is said when there is no score."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import delete, insert, update
 from tests.support import rest as support
 from tests.support import scores
 from tests.support.rest import Login, Rest
 
+from tripline import config
 from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId
-from tripline.store.tables import account, driving_score, gps_event, trip, vehicle
+from tripline.services.accounts.limits import Limits
+from tripline.store.tables import account, account_session, driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "rest" / "analytics"
@@ -255,7 +260,7 @@ def test_analytics_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: 
         company_id = CompanyId(str(owner.company_id))
         director = await rest.person(owner, Authority.DIRECTOR, "director")
         other_driver = await rest.person(owner, Authority.DRIVER, "driver")
-        lee = rest.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
+        lee = await rest.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
         root = await rest.account("root@x.example", Authority.SYS_ADMIN)
         before = await _codes(rest, director)
         await rest.store.write(
@@ -313,7 +318,68 @@ def test_page_costs_as_many_statements_for_3_rows_as_for_1(tmp_path: Path) -> No
             counts.append(sum(sql.startswith("SELECT") for sql in seen))
         return counts
 
-    assert support.run(tmp_path, scenario) == [3, 3]
+    assert support.run(tmp_path, scenario) == [1, 1]
+
+
+_SCORES = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore?limit=1"
+_BY_DRIVER = f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore?limit=1"
+
+
+def _account(user_id: str | None, **values: Any) -> Any:
+    return update(account).where(account.c.id == user_id).values(**values)
+
+
+def _signed_out(user_id: str) -> Any:
+    return delete(account_session).where(account_session.c.user_id == user_id)
+
+
+_CHANGES: dict[str, tuple[str, Callable[[Login, Login], Any], int]] = {
+    "disabled": (_SCORES, lambda owner, other: _account(owner.user_id, enabled=False), 10),
+    "another role": (_SCORES, lambda owner, other: _account(owner.user_id, authority="DRIVER"), 20),
+    "another company": (_SCORES, lambda owner, other: _account(owner.user_id, company_id=other.company_id), 20),
+    "no company": (_SCORES, lambda owner, other: _account(owner.user_id, company_id=None), 20),
+    "no company, by driver": (_BY_DRIVER, lambda owner, other: _account(owner.user_id, company_id=None), 20),
+    "driver elsewhere": (_BY_DRIVER, lambda owner, other: _account(DRIVER, company_id=other.company_id), 20),
+    "vehicle elsewhere": (_SCORES, lambda owner, other: update(vehicle).values(company_id=other.company_id), 20),
+    "signed out": (_SCORES, lambda owner, other: _signed_out(owner.user_id), 10),
+    "signed out, by driver": (_BY_DRIVER, lambda owner, other: _signed_out(owner.user_id), 10),
+    "somebody else signed out": (_SCORES, lambda owner, other: _signed_out(other.user_id), 200),
+    "no scores": (_SCORES, lambda owner, other: delete(driving_score), 200),
+}
+
+
+@pytest.mark.parametrize(("path", "change", "code"), _CHANGES.values(), ids=_CHANGES)
+def test_next_page_knows_what_changed_since_the_one_before(
+    tmp_path: Path, path: str, change: Callable[[Login, Login], Any], code: int
+) -> None:
+    """Whoever changed it: no signal tells of it."""
+
+    async def scenario(rest: Rest) -> list[int]:
+        owner = await _owner(rest)
+        _, other = await rest.operator("bus")
+        headers = {"X-Authorization": f"Bearer {owner.token}"}
+        before = [await rest.http.get(path, headers=headers) for _ in range(2)]
+        await rest.store.write(lambda tx: tx.run(change(owner, other)))
+        after = await rest.http.get(path, headers=headers)
+        return [*(len(each.json()["data"]) for each in before), after.json().get("errorCode", after.status_code)]
+
+    assert support.run(tmp_path, scenario) == [1, 1, code]
+
+
+def test_each_page_is_counted_once_among_the_requests_of_its_account(tmp_path: Path) -> None:
+    """Of an account that nobody knows yet, and then does; with rows and without; refused."""
+    queries = ("limit=1", "limit=1", "limit=1&endTime=5", "limit=0", "limit=1")
+
+    async def scenario(rest: Rest) -> list[int]:
+        owner = await _owner(rest)
+        limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=4))
+        app = support.application(replace(rest.rim, limits=limits, actors={}))
+        headers = {"X-Authorization": f"Bearer {owner.token}"}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
+            path = _SCORES.partition("?")[0]
+            return [(await http.get(f"{path}?{query}", headers=headers)).status_code for query in queries]
+
+    assert support.run(tmp_path, scenario) == [200, 200, 200, 400, 429]
 
 
 @pytest.mark.parametrize(("rows", "shown", "more"), [(999, 999, False), (1000, 1000, False), (1001, 1000, True)])

@@ -1,7 +1,7 @@
-"""Who manages and who drives a vehicle, over REST (client-surface 7.3 and 9)."""
+"""Managing directors and drivers of vehicles, over REST (spec/rest 7.3 and 9)."""
 
 from tests.support import rest
-from tests.support.vehicles import UNKNOWN, give_right, lend, vehicle_of
+from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import PLACEHOLDER
@@ -83,7 +83,7 @@ def test_administrator_sets_people_of_the_company_and_holders_of_a_right(tmp_pat
         _, owner = await app.partner(operator, "p@p.example")
         _, borrower = await app.partner(operator, "r@r.example")
         vehicle_id = await vehicle_of(app, owner)
-        await lend(app, vehicle_id, owner, borrower)
+        await delegate(app, vehicle_id, owner, borrower)
         driver = await app.person(owner, Authority.DRIVER, "driver")
         director = await app.person(owner, Authority.DIRECTOR, "director")
         borrowing = await app.person(borrower, Authority.DRIVER, "borrowing")
@@ -165,7 +165,7 @@ def test_lender_unsets_the_borrowers_driver(tmp_path):
         _, owner = await app.partner(operator, "p@p.example")
         _, borrower = await app.partner(operator, "r@r.example")
         vehicle_id = await vehicle_of(app, owner)
-        await lend(app, vehicle_id, owner, borrower)
+        await delegate(app, vehicle_id, owner, borrower)
         driving = await app.person(borrower, Authority.DRIVER, "driving")
         idle = await app.person(borrower, Authority.DRIVER, "idle")
         await assign(app, borrower, "POST", vehicle_id, "driver", driving)

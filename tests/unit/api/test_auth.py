@@ -3,13 +3,13 @@
 import asyncio
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from sqlalchemy import update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
@@ -17,8 +17,8 @@ from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.services.accounts import registry
-from tripline.services.passwords import Passwords
-from tripline.services.tokens import Pair
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.tokens import Pair
 from tripline.store.tables import account
 
 FORM = "application/x-www-form-urlencoded"

@@ -1,7 +1,7 @@
 """Somebody loses the permission, or the account, while a device is asked: its answer is not for that person."""
 
 import pytest
-from tests.support import lending, rest
+from tests.support import delegating, ingest_rig, rest
 
 from tripline.ports import Delivery
 from tripline.services import hints
@@ -26,18 +26,20 @@ class Asked:
         app = self.app
         said = RpcAnswer(is_result=False, request_id=topic.rpartition("/")[2], body=ANSWER)
         taken = await app.store.write(
-            lambda tx: answers.take_in(tx, [(sensor_id, topic, said, app.now_ms)], ids=app.ids, now_ms=app.now_ms)
+            lambda tx: answers.take_in(
+                tx, [ingest_rig.answered(sensor_id, said, app.now_ms, topic)], ids=app.ids, now_ms=app.now_ms
+            )
         )
         hints.tell(app.signals, taken.hints)
         return Delivery.SENT
 
 
-async def lent(app, *, needs_activation=False):
-    """Companies, a vehicle of the owner that is lent to the borrower, and its sensor."""
-    of = await lending.companies(app)
-    vehicle = await lending.new_vehicle(app, of.owner)
-    await lending.register(app, of.owner, of.borrower)
-    await lending.lend(app, of.owner, of.borrower, vehicle)
+async def delegated(app, *, needs_activation=False):
+    """Companies, a vehicle of the owner that is delegated to the borrower, and its sensor."""
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
     body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": needs_activation}
     sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
     if not needs_activation:
@@ -46,28 +48,29 @@ async def lent(app, *, needs_activation=False):
 
 
 @pytest.mark.parametrize(
-    ("what", "outcome"), [("nothing", (200, None)), ("loan", (403, 20)), ("account", (401, 10)), ("right", (403, 20))]
+    ("what", "outcome"),
+    [("nothing", (200, None)), ("delegation", (403, 20)), ("account", (401, 10)), ("right", (403, 20))],
 )
 def test_acknowledgement_is_for_those_who_may_still_call(tmp_path, what, outcome):
     device = Asked()
 
     async def scenario(app):
         device.app = app
-        of, vehicle, sensor = await lent(app)
-        person = await lending.director(app, of.borrower, "han")
-        await lending.give(app, of.borrower, person, vehicle)
+        of, vehicle, sensor = await delegated(app)
+        person = await delegating.director(app, of.borrower, "han")
+        await delegating.give(app, of.borrower, person, vehicle)
 
-        async def loan():
-            await lending.take_back(app, of.owner, of.borrower, vehicle)
+        async def delegation():
+            await delegating.take_back(app, of.owner, of.borrower, vehicle)
 
         async def account():
             await app.delete(of.borrower, f"/director/{person.user_id}")
 
         async def right():
-            answer = await app.call(of.borrower, "DELETE", f"{lending.rights(person, drive=False)}/{vehicle}")
+            answer = await app.call(of.borrower, "DELETE", f"{delegating.rights(person, drive=False)}/{vehicle}")
             assert answer.status_code == 200
 
-        device.first = {"nothing": None, "loan": loan, "account": account, "right": right}[what]
+        device.first = {"nothing": None, "delegation": delegation, "account": account, "right": right}[what]
         answer = await app.call(person, "POST", TWOWAY + sensor, {"method": "where"})
         return answer.status_code, answer.json().get("errorCode"), "here" in answer.text
 
@@ -82,11 +85,11 @@ def test_answer_of_an_activation_is_not_for_an_account_that_is_gone(tmp_path):
 
     async def scenario(app):
         device.app = app
-        of, vehicle, sensor = await lent(app, needs_activation=True)
+        of, vehicle, sensor = await delegated(app, needs_activation=True)
         body = {"name": "Second", "email": "second@owner.example", "phone": "010", "password": "pass phrase"}
         path = f"/company/{of.owner.company_id}/admin"
         made = await app.post(of.owner, path, body)
-        second = app.login(made["id"]["id"], body["email"], of.owner.authority, of.owner.company_id)
+        second = await app.login(made["id"]["id"], body["email"], of.owner.authority, of.owner.company_id)
 
         async def leave():
             await app.delete(of.owner, f"{path}/{second.user_id}")

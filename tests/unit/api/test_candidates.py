@@ -1,19 +1,19 @@
-"""Delegation candidates over REST (client-surface 7.6, rule 1 of delegation)."""
+"""Delegation candidates over REST (spec/rest 7.6, rule 1 of delegation)."""
 
-from tests.support import lending, rest
-from tests.support.lending import UNKNOWN
+from tests.support import delegating, rest
+from tests.support.delegating import UNKNOWN
 
 
-async def _listed(app, lender, **query):
-    """The names of the lender's candidates, or of its delegated companies."""
-    page = await app.get(lender, f"/company/{lender.company_id}/relation/companies", limit=9, **query)
+async def _listed(app, owner, **query):
+    """The names of the owner's candidates, or of its delegated companies."""
+    page = await app.get(owner, f"/company/{owner.company_id}/relation/companies", limit=9, **query)
     return [record["toCompanyName"] for record in page["data"]]
 
 
 def test_candidate_is_answered_and_listed_with_every_field(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        new = await lending.register(app, of.owner, of.borrower)
+        of = await delegating.companies(app)
+        new = await delegating.register(app, of.owner, of.borrower)
         page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
         return of, new, page
 
@@ -34,8 +34,8 @@ def test_candidate_is_answered_and_listed_with_every_field(tmp_path):
 
 def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        path = lending.candidates(of.owner)
+        of = await delegating.companies(app)
+        path = delegating.candidates(of.owner)
         return [
             (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
             for named in (of.borrower.company_id, of.below.company_id.upper(), {"id": of.operator.company_id, "x": 1})
@@ -46,8 +46,8 @@ def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(tm
 
 def test_candidate_without_a_usable_id_is_refused(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        path = lending.candidates(of.owner)
+        of = await delegating.companies(app)
+        path = delegating.candidates(of.owner)
         bodies = (
             None,
             {},
@@ -67,9 +67,9 @@ def test_candidate_without_a_usable_id_is_refused(tmp_path):
 
 def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        path = lending.candidates(of.owner)
-        first = await lending.register(app, of.owner, of.borrower)
+        of = await delegating.companies(app)
+        path = delegating.candidates(of.owner)
+        first = await delegating.register(app, of.owner, of.borrower)
         refused = [
             await app.refused(of.owner, "POST", path, {"toCompanyId": login.company_id})
             for login in (of.owner, of.other, of.borrower)
@@ -84,12 +84,15 @@ def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_regist
 
 def test_candidates_are_the_own_companys_business_alone(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        await lending.register(app, of.owner, of.borrower)
-        people = [await lending.director(app, of.owner, "director"), await lending.driver(app, of.owner, "driver")]
+        of = await delegating.companies(app)
+        await delegating.register(app, of.owner, of.borrower)
+        people = [
+            await delegating.director(app, of.owner, "director"),
+            await delegating.driver(app, of.owner, "driver"),
+        ]
         calls = (
-            ("POST", lending.candidates(of.owner), {"toCompanyId": of.below.company_id}),
-            ("DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}", None),
+            ("POST", delegating.candidates(of.owner), {"toCompanyId": of.below.company_id}),
+            ("DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}", None),
         )
         logins = [of.operator, of.borrower, of.below, of.other, *people]
         return {(await app.refused(login, *call))[:2] for login in logins for call in calls}
@@ -99,9 +102,12 @@ def test_candidates_are_the_own_companys_business_alone(tmp_path):
 
 def test_candidates_are_listed_by_the_company_and_its_operator(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        await lending.register(app, of.owner, of.borrower)
-        people = [await lending.director(app, of.owner, "director"), await lending.driver(app, of.owner, "driver")]
+        of = await delegating.companies(app)
+        await delegating.register(app, of.owner, of.borrower)
+        people = [
+            await delegating.director(app, of.owner, "director"),
+            await delegating.driver(app, of.owner, "driver"),
+        ]
         path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
         listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
         refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}
@@ -112,7 +118,7 @@ def test_candidates_are_listed_by_the_company_and_its_operator(tmp_path):
 
 def test_candidate_checks_come_in_the_published_order(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
+        of = await delegating.companies(app)
         relation = f"/company/{of.owner.company_id}/relation"
         return [
             (await app.refused(*call))[:2]
@@ -150,24 +156,24 @@ def test_candidate_checks_come_in_the_published_order(tmp_path):
 
 def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
+        of = await delegating.companies(app)
         seen = []
 
         async def look():
             seen.append((await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")))
 
-        await lending.register(app, of.owner, of.borrower)
-        await lending.register(app, of.owner, of.below)
-        vehicles = [await lending.new_vehicle(app, of.owner, number) for number in ("1", "2")]
+        await delegating.register(app, of.owner, of.borrower)
+        await delegating.register(app, of.owner, of.below)
+        vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("1", "2")]
         await look()
         for vehicle_id in vehicles:
-            await lending.lend(app, of.owner, of.borrower, vehicle_id)
+            await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
             await look()
         again = await app.refused(
-            of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}
+            of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}
         )
         for vehicle_id in vehicles:
-            await lending.take_back(app, of.owner, of.borrower, vehicle_id)
+            await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
             await look()
         return seen, again[:2]
 
@@ -185,19 +191,19 @@ def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the
 
 def test_candidate_is_removed_but_not_while_it_holds_vehicles(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        vehicle_id = await lending.new_vehicle(app, of.owner)
-        path = f"{lending.candidates(of.owner)}/{of.borrower.company_id}"
-        await lending.register(app, of.owner, of.borrower)
-        await lending.lend(app, of.owner, of.borrower, vehicle_id)
+        of = await delegating.companies(app)
+        vehicle_id = await delegating.new_vehicle(app, of.owner)
+        path = f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"
+        await delegating.register(app, of.owner, of.borrower)
+        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
         holding = await app.refused(of.owner, "DELETE", path)
-        await lending.take_back(app, of.owner, of.borrower, vehicle_id)
+        await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
         removed = await app.call(of.owner, "DELETE", path)
         twice = await app.refused(of.owner, "DELETE", path)
         stranger = await app.refused(
             of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
         )
-        await lending.register(app, of.owner, of.borrower)
+        await delegating.register(app, of.owner, of.borrower)
         return holding[:2], removed.json(), twice[:2], stranger[:2]
 
     assert rest.run(tmp_path, scenario) == ((400, 30), {}, (404, 32), (400, 30))
@@ -205,11 +211,11 @@ def test_candidate_is_removed_but_not_while_it_holds_vehicles(tmp_path):
 
 def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        await lending.new_vehicle(app, of.owner)
-        await lending.register(app, of.owner, of.operator)
+        of = await delegating.companies(app)
+        await delegating.new_vehicle(app, of.owner)
+        await delegating.register(app, of.owner, of.operator)
         listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")
-        removed = await app.call(of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.operator.company_id}")
+        removed = await app.call(of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.operator.company_id}")
         return listed, removed.status_code
 
     assert rest.run(tmp_path, scenario) == ((["Ace"], []), 200)
@@ -220,7 +226,7 @@ def test_candidates_of_the_same_name_are_paged_by_name_then_id(tmp_path):
         _, operator = await app.operator("ace", name="Ace")
         for number, name in enumerate(("Twin", "Twin", "Alpha", "Twin")):
             _, partner = await app.partner(operator, f"p{number}@x.example", name=name)
-            await lending.register(app, operator, partner)
+            await delegating.register(app, operator, partner)
         path = f"/company/{operator.company_id}/relation/companies"
         found, query = [], {"limit": 1}
         while query:

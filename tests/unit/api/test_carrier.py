@@ -10,7 +10,7 @@ from tripline import observe
 from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.ports import CarrierRefusedError, Outage
-from tripline.services.carrier import waiting
+from tripline.services.lines import patience
 
 NONE = {"id": ids.PLACEHOLDER}
 
@@ -544,7 +544,7 @@ class Carrier:
 @pytest.fixture
 def paused(tmp_path, monkeypatch):
     """Runs a scenario with a paused line and a carrier that answers as told; nobody waits long for a busy line."""
-    monkeypatch.setattr(waiting, "PAUSES_S", (0.001, 0.001))
+    monkeypatch.setattr(patience, "PAUSES_S", (0.001, 0.001))
 
     def run(carrier, scenario, **parts):
         async def with_pause(app):

@@ -2,7 +2,7 @@
 
 It takes an answer with a top-level `errorCode` for a failure and never looks at the HTTP status; it sends its log-in as
 a form with JSON inside, the word `bearer` in small letters, and a Content-Type on requests without a body
-(client-surface 1, 3.1, 6).
+(spec/rest 1, 3.1, 6).
 """
 
 import json

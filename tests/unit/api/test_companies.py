@@ -6,8 +6,8 @@ from tests.support import rest, stores
 
 from tripline.domain.access import Authority
 from tripline.services.accounts import links, registry
-from tripline.store import accounts
-from tripline.store.tables import password_link
+from tripline.store.accounts import accounts
+from tripline.store.tables import account_link
 
 PASSWORD = "pass phrase"
 
@@ -59,10 +59,10 @@ def test_granted_account_that_names_itself_has_a_new_password_and_the_log_ins_of
         user_id = await app.store.write(lambda tx: registry.grant_service_account(tx, **granting))
         tokens = await app.post(None, "/api/auth/login", {"username": "kim@ace.example", "password": "the old phrase"})
         await app.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=app.now_ms))
-        granted = app.login(user_id, "kim@ace.example", Authority.COMPANY_ADMIN, None)
+        granted = await app.login(user_id, "kim@ace.example", Authority.COMPANY_ADMIN, None)
         await app.post(granted, "/company", rest.company_body("ace", "kim@ace.example"))
         refreshed = await app.call(None, "POST", "/api/auth/token", {"refreshToken": tokens["refreshToken"]})
-        left = await app.store.read(lambda tx: tx.all(select(password_link)))
+        left = await app.store.read(lambda tx: tx.all(select(account_link)))
         passwords = ("the old phrase", PASSWORD)
         return refreshed.status_code, left, [await log_in(app, "kim@ace.example", each) for each in passwords]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.support import lending, rest
+from tests.support import delegating, rest
 
 
 def _codes(answers):
@@ -11,16 +11,16 @@ def _codes(answers):
 
 def test_one_of_two_equal_requests_is_done_and_the_other_refused(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        vehicle_id = await lending.new_vehicle(app, of.owner)
-        driver = await lending.driver(app, of.borrower, "driver")
+        of = await delegating.companies(app)
+        vehicle_id = await delegating.new_vehicle(app, of.owner)
+        driver = await delegating.driver(app, of.borrower, "driver")
         requests = (
-            (of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
+            (of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
             (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
-            (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id}),
-            (of.borrower, "DELETE", f"{lending.rights(driver, drive=True)}/{vehicle_id}"),
-            (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id)),
-            (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}"),
+            (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id}),
+            (of.borrower, "DELETE", f"{delegating.rights(driver, drive=True)}/{vehicle_id}"),
+            (of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id)),
+            (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"),
         )
         return [_codes(await asyncio.gather(*(app.call(*request) for _ in range(5)))) for request in requests]
 
@@ -31,17 +31,17 @@ def test_one_of_two_equal_requests_is_done_and_the_other_refused(tmp_path):
 
 def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        vehicle_id = await lending.new_vehicle(app, of.owner)
-        driver = await lending.driver(app, of.borrower, "driver")
-        await lending.register(app, of.owner, of.borrower)
-        give = (of.borrower, "POST", lending.rights(driver, drive=True), {"vehicleId": vehicle_id})
-        take_back = (of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+        of = await delegating.companies(app)
+        vehicle_id = await delegating.new_vehicle(app, of.owner)
+        driver = await delegating.driver(app, of.borrower, "driver")
+        await delegating.register(app, of.owner, of.borrower)
+        give = (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id})
+        take_back = (of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id))
         seen = set()
         for order in ((give, take_back), (take_back, give)) * 5:
-            await lending.lend(app, of.owner, of.borrower, vehicle_id)
+            await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
             await asyncio.gather(*(app.call(*request) for request in order))
-            left = await app.get(driver, f"{lending.rights(driver, drive=True)}s", limit=1)
+            left = await app.get(driver, f"{delegating.rights(driver, drive=True)}s", limit=1)
             seen.add((len(left["data"]), (await app.call(driver, "GET", f"/vehicle/{vehicle_id}")).status_code))
         return seen
 
@@ -50,17 +50,17 @@ def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(tmp_path):
 
 def test_candidate_removed_while_a_vehicle_is_lent_to_it_is_either_of_the_two(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        vehicle_id = await lending.new_vehicle(app, of.owner)
-        lend = (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id})
-        remove = (of.owner, "DELETE", f"{lending.candidates(of.owner)}/{of.borrower.company_id}")
+        of = await delegating.companies(app)
+        vehicle_id = await delegating.new_vehicle(app, of.owner)
+        delegate = (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id})
+        remove = (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}")
         outcomes = set()
-        for order in ((lend, remove), (remove, lend)) * 5:
-            await app.call(of.owner, "POST", lending.candidates(of.owner), {"toCompanyId": of.borrower.company_id})
+        for order in ((delegate, remove), (remove, delegate)) * 5:
+            await app.call(of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id})
             answers = await asyncio.gather(*(app.call(*request) for request in order))
-            lent, removed = answers if order[0] is lend else reversed(answers)
-            outcomes.add((lent.status_code, removed.status_code))
-            await app.call(of.owner, "DELETE", lending.loan(of.borrower, vehicle_id))
+            delegated, removed = answers if order[0] is delegate else reversed(answers)
+            outcomes.add((delegated.status_code, removed.status_code))
+            await app.call(of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id))
         return outcomes
 
     assert rest.run(tmp_path, scenario) <= {(200, 400), (400, 200)}

@@ -4,11 +4,12 @@ import json
 
 import pytest
 from sqlalchemy import insert
-from tests.support import journeys, lending, rest
+from tests.support import delegating, journeys, rest
 
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
-from tripline.store import erasures, tables
+from tripline.store import tables
+from tripline.store.erasure import erasures
 
 AT = rest.NOW_MS
 """2025-10-09 17:53:20 in Seoul."""
@@ -35,7 +36,7 @@ def keep_event(tx, app, *, created_ms, payload=None, **columns):
 def test_g4_event_record_has_every_field_in_order(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        vehicle_id = await lending.new_vehicle(app, admin)
+        vehicle_id = await delegating.new_vehicle(app, admin)
 
         def two(tx):
             bare = keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
@@ -83,7 +84,7 @@ def test_g4_event_record_has_every_field_in_order(tmp_path):
 def test_pages_of_events_visit_every_event_of_the_vehicle_once(tmp_path, ascending):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        vehicle_id, other = [await lending.new_vehicle(app, admin, number) for number in ("1", "2")]
+        vehicle_id, other = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
 
         def seven(tx):
             keep_event(tx, app, created_ms=AT, vehicle_id=other)
@@ -108,7 +109,7 @@ def test_event_refusals_come_in_order(tmp_path):
     async def scenario(app):
         _, ace = await app.operator("ace")
         _, other = await app.operator("other")
-        mine, second = [await lending.new_vehicle(app, ace, number) for number in ("1", "2")]
+        mine, second = [await delegating.new_vehicle(app, ace, number) for number in ("1", "2")]
         elsewhere = await app.store.write(lambda tx: keep_event(tx, app, created_ms=AT, vehicle_id=second))
         path = f"/vehicle/{mine}/events"
         return [
@@ -116,7 +117,7 @@ def test_event_refusals_come_in_order(tmp_path):
             for login, where, query in (
                 (None, "/vehicle/x/events", {}),
                 (ace, "/vehicle/x/events", {}),
-                (ace, f"/vehicle/{lending.UNKNOWN}/events", {}),
+                (ace, f"/vehicle/{delegating.UNKNOWN}/events", {}),
                 (other, path, {}),
                 (ace, path, {}),
                 (ace, path, {"limit": 0}),
@@ -139,14 +140,14 @@ def test_trip_is_read_by_its_id(tmp_path):
     async def scenario(app):
         _, ace = await app.operator("ace")
         _, other = await app.operator("other")
-        vehicle_id = await lending.new_vehicle(app, ace)
+        vehicle_id = await delegating.new_vehicle(app, ace)
         on = {"company_id": ace.company_id, "vehicle_id": vehicle_id}
         _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT, **on))
         return (
             await app.get(ace, f"/trip/{trip_id.upper()}"),
             await app.get(ace, f"/vehicle/{vehicle_id}/trip/latest"),
             (await app.refused(other, "GET", f"/trip/{trip_id}"))[:2],
-            (await app.refused(ace, "GET", f"/trip/{lending.UNKNOWN}"))[:2],
+            (await app.refused(ace, "GET", f"/trip/{delegating.UNKNOWN}"))[:2],
             (await app.refused(ace, "GET", "/trip/x"))[:2],
         )
 
@@ -159,7 +160,7 @@ def test_trip_is_read_by_its_id(tmp_path):
 def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        vehicle_id = await lending.new_vehicle(app, admin)
+        vehicle_id = await delegating.new_vehicle(app, admin)
         on = {"company_id": admin.company_id, "sensor_id": "gone"}
 
         def drive(tx):

@@ -1,10 +1,10 @@
-"""What is said of others' rows: no more by a list's offset, a body's id or a search than by their own address.
+"""Others' rows stay hidden: a list's offset, a body's id or a search tells no more than their own address.
 
 Not here: who may read what (tests/properties/test_access_matrix.py).
 """
 
 import pytest
-from tests.support import access_world, lending, rest
+from tests.support import access_world, delegating, rest
 
 LISTS = {
     # A list within P's reach, and an existing row elsewhere of the same kind.
@@ -108,18 +108,18 @@ FORGED = {
     "__class__": {"__init__": {}},
     "__proto__": {"master": True},
     "constructor": "SYS_ADMIN",
-    "id": {"id": lending.UNKNOWN},
+    "id": {"id": delegating.UNKNOWN},
     "createdTime": 1,
-    "companyId": {"id": lending.UNKNOWN},
-    "company_id": lending.UNKNOWN,
+    "companyId": {"id": delegating.UNKNOWN},
+    "company_id": delegating.UNKNOWN,
     "master": True,
-    "masterId": {"id": lending.UNKNOWN},
-    "registeredById": lending.UNKNOWN,
+    "masterId": {"id": delegating.UNKNOWN},
+    "registeredById": delegating.UNKNOWN,
     "tokenPrefix": "AAAAA",
-    "directorId": {"id": lending.UNKNOWN},
-    "currentDriverId": {"id": lending.UNKNOWN},
-    "vehicleId": {"id": lending.UNKNOWN},
-    "latestTripId": {"id": lending.UNKNOWN},
+    "directorId": {"id": delegating.UNKNOWN},
+    "currentDriverId": {"id": delegating.UNKNOWN},
+    "vehicleId": {"id": delegating.UNKNOWN},
+    "latestTripId": {"id": delegating.UNKNOWN},
     "status": "ACTIVATED",
     "sensorCount": 99,
     "delegateUserCount": 99,
@@ -179,8 +179,8 @@ def test_what_was_lent_is_neither_lent_on_nor_deleted_nor_moved(tmp_path):
     async def scenario(app, world):
         r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
         lent_on = {"vehicleId": {"id": v}}
-        await lending.register(app, r, world.of("S"))
-        await lending.register(app, operator, world.of("S"))
+        await delegating.register(app, r, world.of("S"))
+        await delegating.register(app, operator, world.of("S"))
         calls = (
             ("POST", f"/company/{world.ids['S']}/relation/vehicle", lent_on),
             ("DELETE", f"/company/{world.ids['R']}/relation/vehicle/{v}", None),

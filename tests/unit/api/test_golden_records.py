@@ -1,4 +1,4 @@
-"""The published records, key by key and in the published order (interface specification, Resources and fields)."""
+"""The published records, key by key and in the published order (spec/interface, Resources and fields)."""
 
 import json
 from pathlib import Path

@@ -1,15 +1,15 @@
 """Bulk registration over REST: what becomes of good, bad and hostile files."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import func, select
 from tests.support import rest
 
 from tripline import config
-from tripline.api import uploads
 from tripline.domain.access import Authority
+from tripline.http import uploads
 from tripline.services.fleet import imports
 from tripline.services.fleet.import_desk import WAITING, ImportDesk
 from tripline.store.tables import sensor, vehicle, vehicle_company
@@ -87,9 +87,9 @@ def test_rule_3_vehicles_in_a_partner_s_file_are_lent_to_the_operator_for_good(t
         )
         return [tuple(row) for row in rows], (partner.company_id, operator["id"]["id"], True)
 
-    rows, loan = rest.run(tmp_path, scenario)
+    rows, delegation = rest.run(tmp_path, scenario)
 
-    assert rows == [loan] * 3
+    assert rows == [delegation] * 3
 
 
 def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(tmp_path):
@@ -319,7 +319,7 @@ def test_more_imports_than_may_wait_are_told_to_come_again(tmp_path):
     assert rest.run(tmp_path, scenario) == (429, "10", 2, report(rows=3, created=3))
 
 
-SLOW = uploads.Pace(idle_s=0.05, start_s=10.0, bytes_s=1_000)
+SLOW = uploads.Pace(idle_s=0.05, start_s=1_000.0, bytes_s=1_000)
 NOT_FAST_ENOUGH = uploads.Pace(idle_s=10.0, start_s=0.2, bytes_s=1_000_000)
 
 

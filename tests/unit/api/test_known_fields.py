@@ -12,10 +12,10 @@ from tests.support import lines, rest
 from tests.support.access_world import APPLICATION, PERSON, World, settled
 from tests.support.rest import Login, Rest
 
-from tripline.api import app as api
-from tripline.api import operations
-from tripline.api.operations import Operation
-from tripline.wire.rest_accounts import ApplicationRecord
+from tripline.api import families
+from tripline.http import operations
+from tripline.http.operations import Operation
+from tripline.wire.rest.accounts import ApplicationRecord
 
 SENSOR = {"serialNo": "new", "type": "GPS", "credentialsId": "n" * 20}
 NEW_PERSON = {**PERSON, "email": "new@x.example"}
@@ -51,7 +51,7 @@ MAKING = {
     "vehicles.register": Asked("P", needs={"vehicleNo": "new", "mileage": 1}),
     "sensors.register": Asked("P", needs=SENSOR),
     "candidates.register": Asked("operator", {"companyId": "operator"}, ids={"toCompanyId": "R"}),
-    "loans.lend": Asked("P", {"toCompanyId": "R"}, ids={"vehicleId": "W"}),
+    "delegations.delegate": Asked("P", {"toCompanyId": "R"}, ids={"vehicleId": "W"}),
     "rights.give_director": Asked("P", {"directorId": "director of P"}, ids={"vehicleId": "W"}),
     "rights.give_driver": Asked("P", {"driverId": "driver of P"}, ids={"vehicleId": "W"}),
 }
@@ -68,7 +68,7 @@ NO_RECORD_WRITTEN = {
     "applications.reject": "the body says why; the record is the outcome",
     "carrier.act": "test_carrier.py",
     "carrier.unpause": "the body names a line; the record is the outcome",
-    "rpc.call": "other keys are ignored (rpc.md Q4)",
+    "rpc.call": "other keys are ignored (spec/rpc Q4)",
     "auth.log_in": "no record",
     "auth.refresh": "no record",
     "passwords.change": "no record",
@@ -81,7 +81,7 @@ NO_RECORD_WRITTEN = {
 }
 OPERATIONS = {
     operation.name: operation
-    for family in api.FAMILIES
+    for family in families.FAMILIES
     for operation in map(operations.of_handler, family.handlers)
     if operation.request is not None
 }

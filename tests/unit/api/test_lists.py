@@ -1,4 +1,4 @@
-"""What holds for every list: the order of its checks, its offsets, its search."""
+"""Every list: the order of its checks, its offsets, its search."""
 
 from typing import Any
 

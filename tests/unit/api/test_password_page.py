@@ -105,7 +105,7 @@ def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path:
         ({"password": "1234567", "again": "1234567"}, "The password must have at least 8 characters."),
         ({"password": "12345678", "again": "12345679"}, "are not the same"),
         ({"password": "12345678"}, "are not the same"),
-        ({}, "The password can&#x27;t be empty!"),
+        ({}, "The password can&#39;t be empty!"),
         ({"password": "12345678\x00", "again": "12345678\x00"}, "control characters"),
     ],
 )
@@ -153,3 +153,26 @@ def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
         return answer.status_code, "too long" in answer.text
 
     assert support.run(tmp_path, scenario) == (status, status == 400)
+
+
+def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[httpx.Response]:
+        korean = {"accept-language": "ko-KR,ko;q=0.9,en;q=0.8"}
+        token = await link(rest)
+        sent = [{"password": "", "again": ""}, {"password": "new-pass-1", "again": "new-pass-1"}, {"password": "x"}]
+        form = await rest.http.get(PATH, params={"token": token}, headers=korean)
+        return [form, *[await rest.http.post(PATH, data={"token": token, **each}, headers=korean) for each in sent]]
+
+    answers = support.run(tmp_path, scenario)
+    form, empty, done, used = [Page(answer.text) for answer in answers]
+
+    assert [answer.status_code for answer in answers] == [200, 400, 200, 400]
+    for answer, page in zip(answers, (form, empty, done, used), strict=True):
+        assert (answer.headers["content-language"], page.all("html")) == ("ko", [{"lang": "ko"}])
+        assert answer.headers["vary"] == "Accept-Language"
+        assert not re.search("[A-Za-z]{2,}", page.text.partition("}")[2].rpartition("}")[2].replace("Tripline", ""))
+    assert "새 비밀번호 확인" in form.text
+    assert "8자 이상 입력해 주십시오." in form.text
+    assert "비밀번호: 값을 입력해야 합니다." in empty.text
+    assert "비밀번호가 설정되었습니다" in done.text
+    assert "새 링크를 요청해 주십시오." in used.text

@@ -2,12 +2,12 @@
 
 import asyncio
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
@@ -17,7 +17,7 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import links, registry
 from tripline.services.accounts.limits import RESETS_PER_HOUR, Limits
-from tripline.store.tables import account, mail_outbox, password_link, refresh_session
+from tripline.store.tables import account, account_link, account_session, mail_outbox
 
 EMAIL = "kim@fleet.example"
 OLD, NEW = "old pass phrase", "new pass phrase"
@@ -28,7 +28,7 @@ async def make(rest: Rest) -> Login:
     user_id = await rest.store.write(
         lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
     )
-    return rest.login(user_id, EMAIL, Authority.COMPANY_ADMIN, None)
+    return await rest.login(user_id, EMAIL, Authority.COMPANY_ADMIN, None)
 
 
 async def link(rest: Rest, user_id: UserId) -> str:
@@ -45,7 +45,7 @@ async def code(rest: Rest, login: Login | None, path: str, body: Any) -> tuple[i
     return status, error
 
 
-def test_changed_password_works_and_ends_every_refresh_session(tmp_path: Path) -> None:
+def test_changed_password_works_and_ends_every_session(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> tuple[Any, ...]:
         login = await make(rest)
         pair = await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": OLD})
@@ -53,11 +53,12 @@ def test_changed_password_works_and_ends_every_refresh_session(tmp_path: Path) -
         body = {"currentPassword": OLD, "newPassword": NEW}
         answer = await rest.post(login, "/api/auth/changePassword", body)
         refresh = await code(rest, None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
-        me = await rest.get(login, "/api/auth/user")
+        own = await code(rest, login, "/api/auth/changePassword", body)
+        me = await rest.get(await rest.login(login.user_id, EMAIL, login.authority, None), "/api/auth/user")
         changed_ms = me["passwordUpdatedTime"] - support.NOW_MS
-        return answer, refresh, changed_ms, await opens(rest, OLD), await opens(rest, NEW)
+        return answer, refresh, own, changed_ms, await opens(rest, OLD), await opens(rest, NEW)
 
-    assert support.run(tmp_path, scenario) == ({}, (401, 10), 1, False, True)
+    assert support.run(tmp_path, scenario) == ({}, (401, 10), (401, 10), 1, False, True)
 
 
 @pytest.mark.parametrize(
@@ -176,15 +177,15 @@ def test_forms_of_one_address_are_limited_together(tmp_path: Path) -> None:
     assert support.run(tmp_path, scenario) == [(0, ""), (0, ""), (2, "1800")]
 
 
-def test_link_sets_the_password_once_and_ends_every_refresh_session(tmp_path: Path) -> None:
+def test_link_sets_the_password_once_and_ends_every_session(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> tuple[Any, ...]:
         login = await make(rest)
         await opens(rest, OLD)
         token = await link(rest, login.user_id)
-        rows = await rest.store.read(lambda tx: tx.all(select(password_link.c.token_hash)))
+        rows = await rest.store.read(lambda tx: tx.all(select(account_link.c.token_hash)))
         answer = await rest.post(None, "/api/noauth/setPassword", {"token": token, "password": NEW})
         again = await code(rest, None, "/api/noauth/setPassword", {"token": token, "password": NEW + "2"})
-        sessions = await rest.store.read(lambda tx: tx.all(select(refresh_session.c.id)))
+        sessions = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
         kept = [row.token_hash for row in rows] == [hashlib.sha256(token.encode()).hexdigest()]
         return kept, answer, again, sessions, await opens(rest, NEW)
 

@@ -1,4 +1,4 @@
-"""What a company's administrators see of messages to its server, and do about them."""
+"""A company's administrators see the messages to its server, and resend those that were given up."""
 
 import base64
 import itertools
@@ -12,9 +12,11 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
 from tripline.ports import UNANSWERED
-from tripline.store import outbox, push_queue, push_receivers
-from tripline.store.outbox import Waiting
-from tripline.store.push_queue import Result
+from tripline.store.push import outbox
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.outbox import Waiting
+from tripline.store.push.queue import Result
 from tripline.store.tables import push_outbox, push_secret
 
 SENSORS = [SensorId(f"c4d91e6{number}-c801-11ef-9d5c-6b1f6f2a4c11") for number in range(3)]
@@ -361,7 +363,7 @@ def test_rotated_secret_leaves_the_former_for_a_day(tmp_path):
         shown = await app.get(admin, f"{path}/secret")
         rotated_ms = app.now_ms
         app.now_ms += 86_400_000
-        again = app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
+        again = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
         return first, rotated, shown, kept, rotated_ms, told, admin.company_id, await app.get(again, f"{path}/secret")
 
     first, rotated, shown, kept, rotated_ms, told, company_id, later = play(tmp_path, scenario)

@@ -1,4 +1,4 @@
-"""Who sees the user, the password and the query in the address of a receiver: administrators alone, on every route."""
+"""Administrators alone see user, password and query in the address of a receiver, on every route."""
 
 import pytest
 from tests.support import rest

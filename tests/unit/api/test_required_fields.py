@@ -1,4 +1,4 @@
-"""Which fields a request must hold: what the document says is what the program does.
+"""Required fields of requests: the document and the program agree.
 
 Each request with required fields is sent without each of them (400, errorCode 31, naming it) and with them alone (200).
 """
@@ -112,7 +112,7 @@ def test_request_with_the_required_fields_alone_is_done(tmp_path, name):
 
     async def scenario(app):
         logins, ids, known = await app.staged(scene)
-        if name == "loans.lend":
+        if name == "delegations.delegate":
             candidate = {"toCompanyId": known["toCompanyId"]}
             await app.post(logins["admin"], f"/company/{ids['companyId']}/relation/company", candidate)
         return await app.call(logins[caller(name)], method, path.format_map(ids), sent(names, known))

@@ -1,10 +1,10 @@
-"""Rights on single vehicles over REST (client-surface 7.6 and 9; rules 2 and 3 of delegation; H4)."""
+"""Rights on single vehicles over REST (spec/rest 7.6 and 9; rules 2 and 3 of delegation; H4)."""
 
 from dataclasses import dataclass
 
 import pytest
-from tests.support import lending, rest
-from tests.support.lending import UNKNOWN, Companies
+from tests.support import delegating, rest
+from tests.support.delegating import UNKNOWN, Companies
 from tests.support.rest import Login
 
 from tripline import observe
@@ -12,7 +12,7 @@ from tripline import observe
 
 @dataclass(frozen=True)
 class Cast:
-    """The owner's vehicle V is managed by one of its directors and lent to the borrower; W is neither."""
+    """The owner's vehicle V is managed by one of its directors and delegated to the borrower; W is neither."""
 
     of: Companies
     v: str
@@ -22,23 +22,23 @@ class Cast:
 
 
 async def _cast(app):
-    of = await lending.companies(app)
-    managing = await lending.director(app, of.owner, "managing")
-    v = await lending.new_vehicle(app, managing, "V")
-    w = await lending.new_vehicle(app, of.owner, "W")
-    await lending.register(app, of.owner, of.borrower)
-    await lending.lend(app, of.owner, of.borrower, v)
+    of = await delegating.companies(app)
+    managing = await delegating.director(app, of.owner, "managing")
+    v = await delegating.new_vehicle(app, managing, "V")
+    w = await delegating.new_vehicle(app, of.owner, "W")
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, v)
     people = {}
     for name in ("operator", "owner", "borrower", "below", "other"):
         admin = getattr(of, name)
-        people[f"director of {name}"] = await lending.director(app, admin, f"director-{name}")
-        people[f"driver of {name}"] = await lending.driver(app, admin, f"driver-{name}")
+        people[f"director of {name}"] = await delegating.director(app, admin, f"director-{name}")
+        people[f"driver of {name}"] = await delegating.driver(app, admin, f"driver-{name}")
     return Cast(of, v, w, managing, people)
 
 
 async def _outcome(app, giver, person, vehicle_id, *, drive):
     """The role that was given, or status and errorCode."""
-    answer = await app.call(giver, "POST", lending.rights(person, drive=drive), {"vehicleId": vehicle_id})
+    answer = await app.call(giver, "POST", delegating.rights(person, drive=drive), {"vehicleId": vehicle_id})
     record = answer.json()
     return record.get("userRole") or (answer.status_code, record["errorCode"])
 
@@ -50,8 +50,8 @@ def test_h4_right_is_answered_read_and_listed_with_every_field(tmp_path, drive, 
     async def scenario(app):
         cast = await app.staged(_cast)
         person = cast.people[f"{name} of borrower"]
-        new = await lending.give(app, cast.of.borrower, person, cast.v, drive=drive)
-        path = lending.rights(person, drive=drive)
+        new = await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
+        path = delegating.rights(person, drive=drive)
         read = await app.get(cast.of.borrower, f"{path}/{cast.v}")
         listed = await app.get(person, f"{path}s", limit=1)
         vehicle = await app.get(cast.of.owner, f"/vehicle/{cast.v}")
@@ -81,7 +81,7 @@ GIVEN, FOREIGN, STATE, TAKEN = "DELEGATED_DIRECTOR", (403, 20), (400, 30), (400,
 @pytest.mark.parametrize(
     ("giver", "receiver", "vehicle", "outcome"),
     [
-        # A COMPANY_ADMIN: vehicles of its own company or lent to it, directors of its own company.
+        # A COMPANY_ADMIN: vehicles of its own company or delegated to it, directors of its own company.
         ("owner", "director of owner", "v", GIVEN),
         ("owner", "director of owner", "w", GIVEN),
         ("owner", "director of borrower", "v", FOREIGN),
@@ -94,7 +94,7 @@ GIVEN, FOREIGN, STATE, TAKEN = "DELEGATED_DIRECTOR", (403, 20), (400, 30), (400,
         ("operator", "director of owner", "v", FOREIGN),
         ("below", "director of below", "v", FOREIGN),
         ("other", "director of other", "v", FOREIGN),
-        # A DIRECTOR: vehicles it manages, another director, of another company when the vehicle is lent to that.
+        # A DIRECTOR: vehicles it manages, another director, of another company when the vehicle is delegated to that.
         ("managing", "director of owner", "v", GIVEN),
         ("managing", "director of borrower", "v", GIVEN),
         ("managing", "director of operator", "v", GIVEN),
@@ -119,11 +119,11 @@ def test_rule_2_who_makes_whom_delegated_director_of_what(tmp_path, giver, recei
 def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(tmp_path):
     async def scenario(app):
         cast = await app.staged(_cast)
-        unlent = await lending.new_vehicle(app, cast.managing, "unlent")
+        unlent = await delegating.new_vehicle(app, cast.managing, "unlent")
         answer = await app.refused(
             cast.managing,
             "POST",
-            lending.rights(cast.people["director of borrower"], drive=False),
+            delegating.rights(cast.people["director of borrower"], drive=False),
             {"vehicleId": unlent},
         )
         return answer[:2]
@@ -134,8 +134,8 @@ def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_i
 def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
     async def scenario(app):
         cast = await app.staged(_cast)
-        second = await lending.director(app, cast.of.borrower, "second")
-        await lending.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
+        second = await delegating.director(app, cast.of.borrower, "second")
+        await delegating.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
         return await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
 
     assert rest.run(tmp_path, scenario) == FOREIGN
@@ -144,7 +144,7 @@ def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
 @pytest.mark.parametrize(
     ("giver", "receiver", "vehicle", "outcome"),
     [
-        # A COMPANY_ADMIN: vehicles of its own company or lent to it, drivers of its own company.
+        # A COMPANY_ADMIN: vehicles of its own company or delegated to it, drivers of its own company.
         ("owner", "driver of owner", "w", "DRIVER"),
         ("owner", "director of owner", "w", "DRIVER"),
         ("owner", "driver of borrower", "v", FOREIGN),
@@ -169,10 +169,10 @@ def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
 def test_rule_3_who_lets_whom_drive_what(tmp_path, giver, receiver, vehicle, outcome):
     async def scenario(app):
         cast = await app.staged(_cast)
-        delegated = await lending.director(app, cast.of.borrower, "delegated")
-        driver = await lending.driver(app, cast.of.borrower, "delegated-driver")
-        await lending.give(app, cast.of.borrower, delegated, cast.v)
-        await lending.give(app, cast.of.borrower, driver, cast.v, drive=True)
+        delegated = await delegating.director(app, cast.of.borrower, "delegated")
+        driver = await delegating.driver(app, cast.of.borrower, "delegated-driver")
+        await delegating.give(app, cast.of.borrower, delegated, cast.v)
+        await delegating.give(app, cast.of.borrower, driver, cast.v, drive=True)
         given = {"delegated director": delegated, "delegated driver": driver, "managing": cast.managing}
         who = {**given, **cast.people, **vars(cast.of)}
         return await _outcome(app, who[giver], who[receiver], getattr(cast, vehicle), drive=True)
@@ -272,8 +272,8 @@ def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_th
     async def scenario(app):
         cast = await app.staged(_cast)
         holder = cast.people["driver of borrower"]
-        await lending.give(app, cast.of.borrower, holder, cast.v, drive=True)
-        path = lending.rights(holder, drive=True)
+        await delegating.give(app, cast.of.borrower, holder, cast.v, drive=True)
+        path = delegating.rights(holder, drive=True)
         who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
         readers = {
             name: {
@@ -325,10 +325,10 @@ def test_who_takes_back_which_right(tmp_path, taker, holder, drive, outcome):
         cast = await app.staged(_cast)
         for name in ("owner", "borrower", "operator"):
             admin = getattr(cast.of, name)
-            await lending.give(app, admin, cast.people[f"director of {name}"], cast.v)
-            await lending.give(app, admin, cast.people[f"driver of {name}"], cast.v, drive=True)
+            await delegating.give(app, admin, cast.people[f"director of {name}"], cast.v)
+            await delegating.give(app, admin, cast.people[f"driver of {name}"], cast.v, drive=True)
         who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
-        path = f"{lending.rights(who[holder], drive=drive)}/{cast.v}"
+        path = f"{delegating.rights(who[holder], drive=drive)}/{cast.v}"
         answer = await app.call(who[taker], "DELETE", path)
         left = await app.call(cast.of.operator, "GET", path)
         return answer.status_code, left.status_code
@@ -339,7 +339,7 @@ def test_who_takes_back_which_right(tmp_path, taker, holder, drive, outcome):
 def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(tmp_path):
     async def scenario(app):
         cast = await app.staged(_cast)
-        path = lending.rights(cast.people["driver of other"], drive=True)
+        path = delegating.rights(cast.people["driver of other"], drive=True)
         return (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2]
 
     assert rest.run(tmp_path, scenario) == (404, 32)
@@ -361,10 +361,10 @@ def test_current_driver_whose_last_right_is_taken_back_drives_no_more(tmp_path, 
         sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
         await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
         for drive in rights:
-            await lending.give(app, cast.of.borrower, person, cast.v, drive=drive)
-        await app.store.write(lending.drives_now(cast.v, person))
+            await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
+        await app.store.write(delegating.drives_now(cast.v, person))
         app.signals.told.clear()
-        await app.call(cast.of.borrower, "DELETE", f"{lending.rights(person, drive=taken)}/{cast.v}")
+        await app.call(cast.of.borrower, "DELETE", f"{delegating.rights(person, drive=taken)}/{cast.v}")
         driver = (await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"]
         told = [(observe.SIGNAL_SENSOR_CHANGED, sensor["id"]["id"])] == app.signals.told
         return driver == person.user_id, told, len(app.signals.told)
@@ -381,13 +381,13 @@ def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back
         driver = cast.people["driver of owner"]
         drivers = []
         for person in (cast.managing, cast.people["driver of borrower"]):
-            await lending.give(app, cast.of.owner, driver, cast.v, drive=True)
-            await app.store.write(lending.drives_now(cast.v, person))
-            await app.call(cast.of.owner, "DELETE", f"{lending.rights(driver, drive=True)}/{cast.v}")
+            await delegating.give(app, cast.of.owner, driver, cast.v, drive=True)
+            await app.store.write(delegating.drives_now(cast.v, person))
+            await app.call(cast.of.owner, "DELETE", f"{delegating.rights(driver, drive=True)}/{cast.v}")
             drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
-        await lending.give(app, cast.managing, cast.managing, cast.v, drive=True)
-        await app.store.write(lending.drives_now(cast.v, cast.managing))
-        await app.call(cast.managing, "DELETE", f"{lending.rights(cast.managing, drive=True)}/{cast.v}")
+        await delegating.give(app, cast.managing, cast.managing, cast.v, drive=True)
+        await app.store.write(delegating.drives_now(cast.v, cast.managing))
+        await app.call(cast.managing, "DELETE", f"{delegating.rights(cast.managing, drive=True)}/{cast.v}")
         drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
         return drivers, [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
 
@@ -398,24 +398,24 @@ def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back
 
 def test_rights_of_one_role_are_paged_by_vehicle_number(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        director = await lending.director(app, of.owner, "director")
+        of = await delegating.companies(app)
+        director = await delegating.director(app, of.owner, "director")
         for number in "4213":
-            vehicle_id = await lending.new_vehicle(app, of.owner, number)
-            await lending.give(app, of.owner, director, vehicle_id)
+            vehicle_id = await delegating.new_vehicle(app, of.owner, number)
+            await delegating.give(app, of.owner, director, vehicle_id)
             if number in "13":
-                await lending.give(app, of.owner, director, vehicle_id, drive=True)
+                await delegating.give(app, of.owner, director, vehicle_id, drive=True)
 
         async def walk(drive):
             found, query = [], {"limit": 1}
             while query:
-                page = await app.get(director, f"{lending.rights(director, drive=drive)}s", **query)
+                page = await app.get(director, f"{delegating.rights(director, drive=drive)}s", **query)
                 found += [(record["vehicleNo"], record["userRole"]) for record in page["data"]]
                 query = page["nextPageLink"] and {"limit": 1, "idOffset": page["nextPageLink"]["idOffset"]}
             return found
 
         unknown = await app.refused(
-            director, "GET", f"{lending.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
+            director, "GET", f"{delegating.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
         )
         return await walk(False), await walk(True), unknown[:2]
 

@@ -7,7 +7,7 @@ from tripline import observe
 from tripline.domain import ids
 from tripline.domain.access import Authority
 from tripline.domain.lines import Line, NwStatus
-from tripline.store import lines
+from tripline.store.lines import lines
 
 TOKEN = "ACE01abcdefghijklmno"
 OTHER_TOKEN = "ACE02abcdefghijklmno"

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import insert, select
-from tests.support import journeys, lending, rest
+from tests.support import delegating, journeys, rest
 
 from tripline.domain.access import Authority
 from tripline.store import tables
@@ -16,7 +16,7 @@ async def mounted(app, login):
     """Ids of a new sensor and of the vehicle it is on."""
     body = {"serialNo": "SN-1", "type": "GPS", "credentialsId": TOKEN}
     sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
-    vehicle_id = await lending.new_vehicle(app, login, "V")
+    vehicle_id = await delegating.new_vehicle(app, login, "V")
     await app.post(login, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
     return sensor_id, vehicle_id
 
@@ -116,11 +116,11 @@ def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_t
 
 def test_whoever_sees_a_sensor_on_a_lent_vehicle_does_not_see_where_it_was_before(tmp_path):
     async def scenario(app):
-        c = await lending.companies(app)
+        c = await delegating.companies(app)
         sensor_id, before = await mounted(app, c.owner)
-        lent = await lending.new_vehicle(app, c.owner, "lent")
-        await lending.register(app, c.owner, c.borrower)
-        await lending.lend(app, c.owner, c.borrower, lent)
+        delegated = await delegating.new_vehicle(app, c.owner, "delegated")
+        await delegating.register(app, c.owner, c.borrower)
+        await delegating.delegate(app, c.owner, c.borrower, delegated)
         on = {"company_id": c.owner.company_id, "vehicle_id": before, "sensor_id": sensor_id}
 
         def drive(tx):
@@ -132,7 +132,7 @@ def test_whoever_sees_a_sensor_on_a_lent_vehicle_does_not_see_where_it_was_befor
 
         await app.store.write(drive)
         await app.delete(c.owner, f"/sensor/{sensor_id}/vehicle")
-        await app.post(c.owner, f"/sensor/{sensor_id}/vehicle/{lent}")
+        await app.post(c.owner, f"/sensor/{sensor_id}/vehicle/{delegated}")
         path = f"/sensor/{sensor_id}/latest"
         return await app.get(c.owner, path), await app.get(c.borrower, path)
 
@@ -149,7 +149,7 @@ def test_refusals_come_in_order(tmp_path):
         _, other = await app.operator("other")
         sensor_id, _ = await mounted(app, ace)
         driver = await app.person(ace, Authority.DRIVER, "oh")
-        asked = [(None, "x"), (driver, "x"), (ace, "x"), (ace, lending.UNKNOWN), (other, sensor_id)]
+        asked = [(None, "x"), (driver, "x"), (ace, "x"), (ace, delegating.UNKNOWN), (other, sensor_id)]
         return [(await app.refused(login, "GET", f"/sensor/{asked_for}/latest"))[:2] for login, asked_for in asked]
 
     assert rest.run(tmp_path, scenario) == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20)]
@@ -157,13 +157,13 @@ def test_refusals_come_in_order(tmp_path):
 
 def test_token_is_told_to_owner_operator_and_managing_director_alone(tmp_path):
     async def scenario(app):
-        c = await lending.companies(app)
+        c = await delegating.companies(app)
         sensor_id, vehicle_id = await mounted(app, c.owner)
-        managing = await lending.director(app, c.owner, "managing")
-        delegated = await lending.director(app, c.borrower, "delegated")
+        managing = await delegating.director(app, c.owner, "managing")
+        delegated = await delegating.director(app, c.borrower, "delegated")
         await app.post(c.owner, f"/vehicle/{vehicle_id}/director/{managing.user_id}")
-        await lending.register(app, c.owner, c.borrower)
-        await lending.lend(app, c.owner, c.borrower, vehicle_id)
+        await delegating.register(app, c.owner, c.borrower)
+        await delegating.delegate(app, c.owner, c.borrower, vehicle_id)
         await app.post(c.borrower, f"/director/{delegated.user_id}/relation/vehicle", {"vehicleId": {"id": vehicle_id}})
         readers = {"owner": c.owner, "operator": c.operator, "managing director": managing, "borrower": c.borrower}
         readers["delegated director"] = delegated
@@ -241,7 +241,7 @@ def test_list_shows_only_those_that_are_connected_or_only_the_others(tmp_path):
                 ended = {"connected": connected, "seen_ms": AT}
                 await app.store.write(lambda tx, of=sensor_id, facts=ended: keep_connection(tx, of, **facts))
             if number == 4:
-                await app.post(admin, f"/sensor/{sensor_id}/vehicle/{await lending.new_vehicle(app, admin, 'V')}")
+                await app.post(admin, f"/sensor/{sensor_id}/vehicle/{await delegating.new_vehicle(app, admin, 'V')}")
         for asked in ({}, {"connected": "true"}, {"connected": "false"}, {"connected": "true", "mounted": "false"}):
             page = await app.get(admin, "/sensors", limit=2, **asked)
             rest_of = page["nextPageLink"] and await app.get(

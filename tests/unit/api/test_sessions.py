@@ -1,12 +1,12 @@
 """Refresh tokens that rotate, waits after wrong passwords, and the limit on an account's requests."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import rest as support
 from tests.support.rest import Rest
@@ -16,9 +16,9 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
-from tripline.services.accounts.sessions import GRACE_MS
-from tripline.store import refresh_sessions
-from tripline.store.tables import account, refresh_session
+from tripline.services.accounts.refresh_sessions import GRACE_MS
+from tripline.store.accounts import sessions
+from tripline.store.tables import account, account_session
 
 EMAIL = "kim@fleet.example"
 GOOD = {"username": EMAIL, "password": "pass"}
@@ -112,7 +112,7 @@ def test_token_without_a_session_is_refused(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> Any:
         user_id = await make(rest)
         token = await log_in(rest)
-        await rest.store.write(lambda tx: refresh_sessions.revoke_all(tx, user_id))
+        await rest.store.write(lambda tx: sessions.revoke_all(tx, user_id, now_ms=rest.now_ms))
         return await use(rest, token)
 
     assert support.run(tmp_path, scenario) == (401, 10)
@@ -134,7 +134,7 @@ def test_session_lives_as_long_as_its_newest_token(tmp_path: Path) -> None:
         token = await log_in(rest)
         rest.now_ms += 604_799_000
         token = str(await use(rest, token))
-        (row,) = await rest.store.read(lambda tx: tx.all(select(refresh_session.c.expires_ms)))
+        (row,) = await rest.store.read(lambda tx: tx.all(select(account_session.c.expires_ms)))
         rest.now_ms += 604_800_000
         return row.expires_ms - rest.now_ms, await use(rest, token)
 

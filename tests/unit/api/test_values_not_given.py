@@ -1,4 +1,4 @@
-"""Query values that are empty, `null` or `undefined` are not given (client-surface 5.1)."""
+"""Query values that are empty, `null` or `undefined` are not given (spec/rest 5.1)."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from tests.support import rest
 from tests.support.access_world import World, settled
 from tests.support.rest import Login, Rest
 
-from tripline.api import app as api
-from tripline.api import operations
-from tripline.api.operations import Operation
+from tripline.api import families
+from tripline.http import operations
+from tripline.http.operations import Operation
 
 NOT_GIVEN = ("null", "undefined", "")
 OPERATIONS = {
     operation.name: operation
-    for family in api.FAMILIES
+    for family in families.FAMILIES
     for operation in map(operations.of_handler, family.handlers)
     if operation.query
 }
@@ -24,6 +24,7 @@ IN_PATH = {
     "sensorId": "on V",
     "directorId": "managing director",
     "driverId": "driver of P",
+    "userId": "driver of P",
     "tripId": "T",
 }
 REQUIRED = {

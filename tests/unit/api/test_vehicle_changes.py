@@ -1,7 +1,7 @@
-"""Changing, activating, finding and counting vehicles over REST (client-surface 7.3)."""
+"""Changing, activating, finding and counting vehicles over REST (spec/rest 7.3)."""
 
 from tests.support import journeys, rest
-from tests.support.vehicles import UNKNOWN, give_right, lend, vehicle_of
+from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain.access import Authority
 
@@ -108,7 +108,7 @@ def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(tmp_path):
         _, borrower = await app.partner(operator, "r@r.example")
         _, stranger = await app.partner(operator, "s@s.example")
         path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
-        await lend(app, vehicle_id, owner, borrower)
+        await delegate(app, vehicle_id, owner, borrower)
         director = await app.person(owner, Authority.DIRECTOR, "managing")
         await app.post(owner, f"{path}/director/{director.user_id}")
         actors = {"operator": operator, "borrower": borrower, "stranger": stranger, "director": director}
@@ -218,7 +218,7 @@ def test_counts_hold_what_the_caller_may_see(tmp_path):
         await vehicle_of(app, operator, "op")
         await vehicle_of(app, other, "x")
         first, second, _ = [await vehicle_of(app, owner, number) for number in "123"]
-        await lend(app, first, owner, borrower)
+        await delegate(app, first, owner, borrower)
         director = await app.person(owner, Authority.DIRECTOR, "director")
         driver = await app.person(owner, Authority.DRIVER, "driver")
         idle = await app.person(owner, Authority.DRIVER, "idle")

@@ -1,6 +1,7 @@
-"""How a permission is asked for. What each role may do is held by tests/properties/test_access_matrix."""
+"""Asking for a permission. What each role may do is held by tests/properties/test_access_matrix."""
 
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority, Reach, Scope
@@ -26,13 +27,13 @@ def test_scope_carries_the_reaches_and_the_actor():
 
 
 def test_role_without_a_rule_is_forbidden():
-    with pytest.raises(Forbidden, match="An account with the role DRIVER may not do this"):
+    with refused(Forbidden, match="An account with the role DRIVER may not do this"):
         access.scope_of(DRIVER, Action.SENSOR_CREATE)
 
 
 def test_company_of_an_account_without_one_is_forbidden():
     assert access.company_of(ADMIN) == "c"
-    with pytest.raises(Forbidden, match="registers its company first"):
+    with refused(Forbidden, match="registers its company first"):
         access.company_of(Actor(UserId("u"), Authority.COMPANY_ADMIN, None))
 
 
@@ -41,7 +42,7 @@ def test_admitted_returns_what_is_inside():
 
 
 def test_admitted_says_forbidden_for_foreign_and_not_found_for_unknown():
-    with pytest.raises(Forbidden, match="This vehicle is outside your reach"):
+    with refused(Forbidden, match="This vehicle is outside your reach"):
         access.admitted(("row", False), "vehicle")
-    with pytest.raises(NotFound, match="There is no vehicle with this id"):
+    with refused(NotFound, match="There is no vehicle with this id"):
         access.admitted(None, "vehicle")

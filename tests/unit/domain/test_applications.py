@@ -1,6 +1,7 @@
-"""What an application may say, and how it is decided."""
+"""The bounds of an application, and the decision on it."""
 
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain import applications
 from tripline.domain.applications import NEXT, AlreadyDecided, Decision, State
@@ -33,7 +34,7 @@ def test_optional_fields_may_be_left_out() -> None:
 def test_required_field_that_says_nothing_is_named(name: str, value: str | None) -> None:
     published = "".join(part.capitalize() if n else part for n, part in enumerate(name.split("_")))
 
-    with pytest.raises(BadParameter, match=f"Parameter '{published}' can't be empty!"):
+    with refused(BadParameter, match=f"Parameter '{published}' can't be empty!"):
         applications.form(**{**FORM, name: value})
 
 

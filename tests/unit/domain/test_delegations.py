@@ -1,4 +1,4 @@
-"""Rules of lending as tables."""
+"""Rules of delegating as tables."""
 
 from pathlib import Path
 
@@ -19,8 +19,8 @@ A, B = CompanyId("a"), CompanyId("b")
     [
         (Standing.STRANGER, Step.REGISTER, Standing.CANDIDATE),
         (Standing.CANDIDATE, Step.REMOVE, Standing.STRANGER),
-        (Standing.CANDIDATE, Step.LEND, Standing.DELEGATED),
-        (Standing.DELEGATED, Step.LEND, Standing.DELEGATED),
+        (Standing.CANDIDATE, Step.DELEGATE, Standing.DELEGATED),
+        (Standing.DELEGATED, Step.DELEGATE, Standing.DELEGATED),
     ],
 )
 def test_standing_that_allows_the_step_moves(standing, step, after):
@@ -34,7 +34,7 @@ def test_standing_that_allows_the_step_moves(standing, step, after):
         (Standing.DELEGATED, Step.REGISTER, delegations.AlreadyRegistered),
         (Standing.STRANGER, Step.REMOVE, NotFound),
         (Standing.DELEGATED, Step.REMOVE, delegations.HoldsVehicles),
-        (Standing.STRANGER, Step.LEND, delegations.NotCandidate),
+        (Standing.STRANGER, Step.DELEGATE, delegations.NotCandidate),
     ],
 )
 def test_standing_that_does_not_allow_the_step_refuses(standing, step, refusal):
@@ -77,9 +77,9 @@ def test_rule_1_pair_of_one_service_type_passes():
         ("giver", UserRole.DELEGATED_DIRECTOR, False, delegations.Oneself),
         ("giver", UserRole.DRIVER, True, None),
         ("another", UserRole.DELEGATED_DIRECTOR, True, None),
-        ("another", UserRole.DELEGATED_DIRECTOR, False, delegations.NotLentThere),
+        ("another", UserRole.DELEGATED_DIRECTOR, False, delegations.NotDelegatedThere),
         ("another", UserRole.DRIVER, True, None),
-        ("another", UserRole.DRIVER, False, delegations.NotLentThere),
+        ("another", UserRole.DRIVER, False, delegations.NotDelegatedThere),
     ],
 )
 def test_rules_2_and_3_receiver_is_another_director_or_a_driver_where_the_vehicle_is(
@@ -118,6 +118,6 @@ def test_users_page_says_what_each_standing_answers_to_each_step(standing):
             return delegations.NEXT[standing, step].value
         return f"refused: `{delegations.REFUSALS[standing, step]().code}`"
 
-    row = f"| {standing.value} | {said(Step.REGISTER)} | {said(Step.LEND)} | {said(Step.REMOVE)} |"
+    row = f"| {standing.value} | {said(Step.REGISTER)} | {said(Step.DELEGATE)} | {said(Step.REMOVE)} |"
 
     assert row in PAGE.read_text("utf-8").splitlines()

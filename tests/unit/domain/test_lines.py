@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain import lines
-from tripline.domain.lines import NEXT, Event, NwStatus
+from tripline.domain.lines import NEXT, LineEvent, NwStatus
+from tripline.language.catalogue import sentence
 
 BY_HAND = {
     # state: OPEN, USE, DORMANT, TO_END, UNPAUSE, END, BY_AUTHORITY, LEAVE, KEEP
@@ -23,18 +25,18 @@ DOCUMENT = Path(__file__).parents[3] / "docs/carrier.md"
 
 
 def test_g10_moves_are_the_table():
-    table = {state.value: " ".join(NEXT.get((state, event), "--") for event in Event) for state in NwStatus}
+    table = {state.value: " ".join(NEXT.get((state, event), "--") for event in LineEvent) for state in NwStatus}
 
     assert table == BY_HAND
 
 
 @pytest.mark.parametrize("state", NwStatus)
-@pytest.mark.parametrize("event", Event)
+@pytest.mark.parametrize("event", LineEvent)
 def test_move_that_is_not_in_the_table_is_refused(state, event):
     if (state, event) in NEXT:
         assert lines.moved(state, event) is NEXT[state, event]
     else:
-        with pytest.raises(lines.WrongState, match=f"has nwStatus {state}; {event.value} needs"):
+        with refused(lines.WrongState, match=f"has nwStatus {state}; {event.value} needs"):
             lines.moved(state, event)
 
 
@@ -63,4 +65,4 @@ def test_claim_holds_until_its_time(now_ms, holds):
     ],
 )
 def test_carriers_words_are_one_short_line(words, said):
-    assert str(lines.carrier_refused(words)) == said
+    assert sentence(lines.carrier_refused(words)) == said

@@ -1,6 +1,7 @@
 """Passwords that their owners choose."""
 
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain import passwords
 from tripline.domain.fields import TooLong, Unprintable
@@ -26,5 +27,5 @@ def test_password_of_8_to_255_characters_is_taken_as_it_is(password: str) -> Non
     ],
 )
 def test_other_password_is_refused_by_name(password: str | None, refusal: type[BadParameter]) -> None:
-    with pytest.raises(refusal, match="Parameter 'newPassword'"):
+    with refused(refusal, match="Parameter 'newPassword'"):
         passwords.chosen("newPassword", password)

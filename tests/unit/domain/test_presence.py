@@ -1,4 +1,4 @@
-"""When customers are told that a device came or stayed away."""
+"""The moments at which customers hear that a device came or stayed away."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which messages a company asked for, letter by letter, and which companies get one (push 2, 4.4, 5)."""
+"""The messages that a company asked for, letter by letter, and the companies that get one (spec/push 2, 4.4, 5)."""
 
 import pytest
 

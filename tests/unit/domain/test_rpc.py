@@ -1,13 +1,13 @@
 """States of calls: every pair of state and event, and what counts of what devices answer."""
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from tripline.domain import rpc
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
-from tripline.domain.rpc import Call, Event, State
+from tripline.domain.rpc import Call, CallEvent, State
 
 CALL = Call(
     no=RowNo(1),
@@ -31,9 +31,9 @@ TABLE = {
 """By hand: what each event leads to, in the order of `Event`."""
 
 
-@pytest.mark.parametrize(("state", "event"), list(product(State, Event)))
+@pytest.mark.parametrize(("state", "event"), list(product(State, CallEvent)))
 def test_transition_is_the_one_of_the_table(state, event):
-    assert rpc.NEXT.get((state, event)) is TABLE[state][list(Event).index(event)]
+    assert rpc.NEXT.get((state, event)) is TABLE[state][list(CallEvent).index(event)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_first_acknowledgement_wins_r3():
 
 
 def test_acknowledgement_after_the_time_out_is_kept_r5():
-    late = rpc.acknowledged(rpc.ended(CALL, Event.NO_ACK), code=2000, at_ms=30_000)
+    late = rpc.acknowledged(rpc.ended(CALL, CallEvent.NO_ACK), code=2000, at_ms=30_000)
 
     assert (late.state, late.response_ms, late.result_code) == (State.TIMEOUT, 30_000, 5001)
 
@@ -88,4 +88,4 @@ def test_result_of_a_call_that_the_platform_ended_counts(event):
 
 
 def test_call_that_was_acknowledged_does_not_time_out():
-    assert rpc.ended(rpc.acknowledged(CALL, code=None, at_ms=1), Event.NO_ACK) is None
+    assert rpc.ended(rpc.acknowledged(CALL, code=None, at_ms=1), CallEvent.NO_ACK) is None

@@ -1,8 +1,8 @@
-"""What a sensor's registration may say, and when a sensor may be mounted."""
-
-from dataclasses import replace
+"""The bounds of a sensor's registration, and the conditions of mounting it."""
 
 import pytest
+from msgspec.structs import replace
+from tests.support.refused import refused
 
 from tripline.domain import fields, sensors
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
@@ -46,7 +46,7 @@ def test_registration_with_required_fields_alone_has_the_defaults():
 def test_required_field_missing_is_refused_by_name(field, name, value):
     sent = {"serial_no": "1", "type": "GPS", "credentials_id": TOKEN, field: value}
 
-    with pytest.raises(BadParameter, match=f"^Parameter '{name}' can't be empty!$"):
+    with refused(BadParameter, match=f"^Parameter '{name}' can't be empty!$"):
         sensors.registration(**sent)
 
 
@@ -60,7 +60,7 @@ def test_d29_any_20_printable_characters_are_a_token(token):
     [TOKEN[:19], TOKEN + "0", TOKEN[:19] + "/", TOKEN[:19] + "+", TOKEN[:19] + "#", TOKEN[:19] + " ", TOKEN[:19] + "é"],
 )
 def test_d29_other_lengths_and_characters_are_refused(token):
-    with pytest.raises(fields.WrongForm, match="'credentialsId' must be exactly 20 printable ASCII characters"):
+    with refused(fields.WrongForm, match="'credentialsId' must be exactly 20 printable ASCII characters"):
         sensors.registration(serial_no="1", type="GPS", credentials_id=token)
 
 
@@ -70,7 +70,7 @@ def test_x4_any_type_is_accepted(kind):
 
 
 def test_mission_type_outside_the_list_is_refused():
-    with pytest.raises(fields.NotAllowed, match="'missionType' must be one of AUTO, MANUAL"):
+    with refused(fields.NotAllowed, match="'missionType' must be one of AUTO, MANUAL"):
         sensors.registration(serial_no="1", type="GPS", credentials_id=TOKEN, mission_type="CVT")
 
 
@@ -93,7 +93,7 @@ def test_mounting_where_it_is_changes_nothing_although_it_needs_activation():
 def test_mounting_a_sensor_of_another_vehicle_is_refused():
     mounted = replace(SENSOR, status=sensors.Status.ACTIVATED, vehicle_id=ELSEWHERE)
 
-    with pytest.raises(sensors.AlreadyMounted, match="mounted on another vehicle"):
+    with refused(sensors.AlreadyMounted, match="mounted on another vehicle"):
         sensors.mounted_status(mounted, HERE)
 
 
@@ -117,7 +117,7 @@ def test_g8_unmounting_deactivates(named):
 def test_unmounting_what_is_not_there_is_refused(on, named, text):
     status = sensors.Status.ACTIVATED if on else sensors.Status.DEACTIVATED
 
-    with pytest.raises(sensors.NotMounted, match=text):
+    with refused(sensors.NotMounted, match=text):
         sensors.unmounted_status(replace(SENSOR, status=status, vehicle_id=on), named)
 
 
@@ -133,7 +133,7 @@ def test_only_a_carrier_linked_device_may_lose_its_token():
     linked = replace(SENSOR, line=Line(sensor_id=SENSOR.id, mdn="010", nw_status=NwStatus.NORMAL))
 
     assert sensors.modified(linked, {"credentials_id": None}).credentials_id is None
-    with pytest.raises(BadParameter, match=r"^Parameter 'credentialsId' can't be empty!$"):
+    with refused(BadParameter, match=r"^Parameter 'credentialsId' can't be empty!$"):
         sensors.modified(SENSOR, {"credentials_id": None})
     with pytest.raises(fields.WrongForm):
         sensors.modified(linked, {"credentials_id": TOKEN[1:]})

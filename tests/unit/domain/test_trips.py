@@ -1,4 +1,4 @@
-"""The life of a trip as decisions on values (device-messages 4.2, 4.4; scoring 1)."""
+"""The life of a trip as decisions on values (spec/device-messages 4.2, 4.4; spec/scoring 1)."""
 
 import pytest
 

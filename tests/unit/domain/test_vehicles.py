@@ -1,6 +1,7 @@
-"""What a vehicle's registration may say."""
+"""The bounds of a vehicle's registration."""
 
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain import fields, vehicles
 from tripline.domain.refusals import BadParameter
@@ -25,7 +26,7 @@ def test_registration_with_required_fields_alone_has_the_defaults():
 
 @pytest.mark.parametrize("mileage", [None, 0, 0.0, -0.0])
 def test_rule_4_mileage_missing_or_0_has_the_published_sentence(mileage):
-    with pytest.raises(BadParameter, match=r"^Parameter 'mileage' can't be empty!$"):
+    with refused(BadParameter, match=r"^Parameter 'mileage' can't be empty!$"):
         vehicles.registration(vehicle_no="1", mileage=mileage)
 
 
@@ -39,13 +40,13 @@ def test_rule_4_mileage_missing_or_0_has_the_published_sentence(mileage):
     ],
 )
 def test_g5_mileage_negative_or_not_finite_is_out_of_range(mileage, rule):
-    with pytest.raises(fields.OutOfRange, match=rf"^Parameter 'mileage' must be {rule}\.$"):
+    with refused(fields.OutOfRange, match=rf"^Parameter 'mileage' must be {rule}\.$"):
         vehicles.registration(vehicle_no="1", mileage=mileage)
 
 
 @pytest.mark.parametrize("vehicle_no", [None, "", "  "])
 def test_vehicle_no_missing_is_refused(vehicle_no):
-    with pytest.raises(BadParameter, match="'vehicleNo' can't be empty!"):
+    with refused(BadParameter, match="'vehicleNo' can't be empty!"):
         vehicles.registration(vehicle_no=vehicle_no, mileage=1)
 
 
@@ -58,13 +59,13 @@ def test_g5_model_year_as_number_or_numeric_text_is_accepted(sent, year):
 
 @pytest.mark.parametrize("sent", [1899, 2101, "1899", "2101", -2018, 1e300])
 def test_g5_model_year_outside_1900_to_2100_is_out_of_range(sent):
-    with pytest.raises(fields.OutOfRange, match="'modelYear' must be between 1900 and 2100"):
+    with refused(fields.OutOfRange, match="'modelYear' must be between 1900 and 2100"):
         vehicles.registration(vehicle_no="1", mileage=1, model_year=sent)
 
 
 @pytest.mark.parametrize("sent", ["MMXX", "20 18", "２０１８", "2018.0", "-2018", 2018.5, "02018"])
 def test_g5_model_year_that_is_no_year_is_refused(sent):
-    with pytest.raises(fields.WrongForm, match="'modelYear'"):
+    with refused(fields.WrongForm, match="'modelYear'"):
         vehicles.registration(vehicle_no="1", mileage=1, model_year=sent)
 
 

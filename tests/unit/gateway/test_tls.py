@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import io
 import json
 import ssl
@@ -11,7 +12,7 @@ from prometheus_client import REGISTRY
 from tests.support import certificates, logs
 from tests.support.clocks import SteppedLoop, stepped
 
-from tripline.gateway.tls import MAX_CLIENT_HELLO, MAX_HELLO, RECORD, TlsDoor, TlsShell
+from tripline.gateway.tls import MAX_CLIENT_HELLO, MAX_HELLO, RECORD, TlsListener, TlsShell
 from tripline.gateway.turns import STEPS, Turns
 
 SOON_S, LATER_S = 0.01, 60.0
@@ -68,16 +69,16 @@ class Inner(asyncio.Protocol):
 class Pair:
     """A shell and the client that talks to it."""
 
-    def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S, door=None):
+    def __init__(self, tls, *, handshake_s=LATER_S, shutdown_s=LATER_S, listener=None):
         self.wire, self.inner = Wire(), Inner()
-        self.door = door or TlsDoor(
+        self.listener = listener or TlsListener(
             tls.server_context(),
             lambda: self.inner,
             Turns(asyncio.get_running_loop()),
             handshake_s=handshake_s,
             shutdown_s=shutdown_s,
         )
-        self.shell = TlsShell(self.door)
+        self.shell = TlsShell(self.listener)
         self.shell.connection_made(self.wire)
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.client = tls.client_context().wrap_bio(self._in, self._out, server_hostname="127.0.0.1")
@@ -272,16 +273,53 @@ def test_broken_record_in_a_live_connection_closes_it(tls):
         pair = await Pair(tls).shake_hands()
         pair.shell.data_received(b"\x17\x03\x03\x00\x20" + bytes(32))
         pair.shell.connection_lost(None)
+        await asyncio.sleep(0)
         assert (pair.wire.done, pair.inner.told) == (["closed"], ["made", "lost"])
 
     run(scenario)
 
 
-def test_connections_of_a_door_share_their_buffers_and_read_only_their_own(tls):
+def test_connections_that_are_lost_together_end_a_few_at_a_turn(tls):
+    async def scenario():
+        context, turns, inners = tls.server_context(), Turns(asyncio.get_running_loop()), []
+
+        def make():
+            inners.append(Inner())
+            return inners[-1]
+
+        listener = TlsListener(context, make, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
+        pairs = [await Pair(tls, listener=listener).shake_hands() for _ in range(2 * STEPS + 1)]
+        lost = []
+        for pair in pairs:
+            pair.shell.connection_lost(None)
+        for _ in range(4):
+            lost.append(sum(inner.told[-1] == "lost" for inner in inners))
+            await asyncio.sleep(0)
+        return lost
+
+    assert asyncio.run(scenario()) == [0, STEPS, 2 * STEPS, 2 * STEPS + 1]
+
+
+def test_step_that_fails_holds_up_no_other():
+    async def scenario():
+        loop, called, reported = asyncio.get_running_loop(), [], []
+        loop.set_exception_handler(lambda _, told: reported.append(type(told["exception"])))
+        turns = Turns(loop)
+        turns.wait(lambda: 1 // 0)
+        for number in range(STEPS):
+            turns.wait(functools.partial(called.append, number))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return called, reported
+
+    assert asyncio.run(scenario()) == (list(range(STEPS)), [ZeroDivisionError])
+
+
+def test_connections_of_a_listener_share_their_buffers_and_read_only_their_own(tls):
     async def scenario():
         one = await Pair(tls).shake_hands()
-        one.door.make = Inner
-        other = Pair(tls, door=one.door)
+        one.listener.make = Inner
+        other = Pair(tls, listener=one.listener)
         await other.shake_hands()
         other.inner = other.shell._inner
         for pair, body in ((one, b"one"), (other, b"other")):
@@ -298,9 +336,9 @@ def test_connections_of_a_door_share_their_buffers_and_read_only_their_own(tls):
 def test_bytes_behind_a_broken_record_or_a_goodbye_reach_no_other_connection(tls):
     async def scenario():
         one = await Pair(tls).shake_hands()
-        broken = Pair(tls, door=one.door)
-        parting = Pair(tls, door=one.door)
-        one.door.make = Inner
+        broken = Pair(tls, listener=one.listener)
+        parting = Pair(tls, listener=one.listener)
+        one.listener.make = Inner
         await broken.shake_hands()
         await parting.shake_hands()
 
@@ -337,10 +375,10 @@ def test_hello_that_announces_too_much_is_aborted(tls, announced, ends, before, 
 
     async def scenario():
         context = tls.server_context()
-        context.set_ecdh_curve("secp521r1")  # which no client guesses: it is asked for another hello
+        context.set_ecdh_curve("secp521r1")  # which no client guesses: the server asks for another hello
         turns = Turns(asyncio.get_running_loop())
-        door = TlsDoor(context, Inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
-        pair = Pair(tls, door=door)
+        listener = TlsListener(context, Inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
+        pair = Pair(tls, listener=listener)
         if before:
             with pytest.raises(ssl.SSLWantReadError):
                 pair.client.do_handshake()
@@ -363,8 +401,8 @@ def test_client_that_is_asked_for_another_hello_gets_in(tls, step):
         context.set_ecdh_curve("secp521r1")
         inner = Inner()
         turns = Turns(asyncio.get_running_loop())
-        door = TlsDoor(context, lambda: inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
-        pair = Pair(tls, door=door)
+        listener = TlsListener(context, lambda: inner, turns, handshake_s=LATER_S, shutdown_s=LATER_S)
+        pair = Pair(tls, listener=listener)
         for _ in range(3):
             with contextlib.suppress(ssl.SSLWantReadError):
                 pair.client.do_handshake()

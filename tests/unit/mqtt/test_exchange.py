@@ -1,11 +1,11 @@
 """Messages between clients of an open namespace: routing, retained messages, Wills, sessions without connection."""
 
 import pytest
+from tests.support import exchange as exchanges
+from tests.support import persistent_sessions
+from tests.support.exchange import Exchange
 from tests.support.exchanging import Box
 
-from tripline.mqtt import exchange as exchanges
-from tripline.mqtt import lasting
-from tripline.mqtt.exchange import Exchange
 from tripline.mqtt.packets import (
     Connack,
     Connect,
@@ -104,7 +104,7 @@ def test_message_at_qos_2_to_a_client_goes_through_all_four_packets(exchange):
 
 
 def test_messages_above_the_window_wait_in_order(exchange):
-    reader, sender = Box(exchange, in_flight=3), Box(exchange)
+    reader, sender = Box(exchange), Box(exchange)
     reader.subscribe(("conf/a", 2))
 
     sender.say(*(Publish("conf/a", b"%d" % n, 1 + n % 2, n + 1) for n in range(5)))
@@ -346,8 +346,8 @@ def test_qos_2_id_of_a_client_is_held_over_connections(exchange):
 
 @pytest.mark.parametrize("count", [4, 5, 6])
 def test_messages_that_wait_are_bounded(exchange, monkeypatch, count):
-    monkeypatch.setattr(lasting, "MAX_QUEUED", 5)
-    first = Box(exchange, KEEP, in_flight=32)
+    monkeypatch.setattr(persistent_sessions, "MAX_QUEUED", 5)
+    first = Box(exchange, KEEP)
     first.subscribe(("conf/a", 1))
     first.lose()
     Box(exchange).say(*(Publish("conf/a", b"%d" % n, 1, n) for n in range(1, count + 1)))
@@ -368,15 +368,6 @@ def test_of_too_many_absent_clients_the_one_absent_longest_is_forgotten(exchange
     present = [Box(exchange, Connect(name, False, user_name="u")).connack.session_present for name in "bca"]
 
     assert present == [True, True, False]
-
-
-def test_call_of_the_platform_waits_for_no_window(exchange):
-    box = Box(exchange, KEEP)
-    box.subscribe(("conf/a", 2))
-
-    given = [box.session.publish("conf/a", b"x", qos=1) for _ in range(4)]
-
-    assert given == [1, 2, 3, None]
 
 
 def test_filters_of_one_packet_are_answered_in_order_in_one_suback(exchange):

@@ -70,10 +70,10 @@ def test_packet_becomes_the_standards_bytes_and_back(packet, data):
     ],
 )
 def test_remaining_length_has_the_digits_of_table_2_4(length, data):
-    from tripline.mqtt import fields
+    from tripline.mqtt import primitives
 
-    assert fields.remaining_length_bytes(length) == data
-    assert fields.remaining_length(data, 0) == (length, len(data))
+    assert primitives.remaining_length_bytes(length) == data
+    assert primitives.remaining_length(data, 0) == (length, len(data))
 
 
 @pytest.mark.parametrize(("digits", "fits"), [(3, True), (4, True), (5, False)])

@@ -1,4 +1,4 @@
-"""Scoring 1, device-messages O2 and O4: order and instants; the median interval."""
+"""Drives (spec/scoring 1, spec/device-messages O2 and O4): order and instants; the median interval."""
 
 import numpy as np
 import pytest

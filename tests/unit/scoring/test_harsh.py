@@ -1,10 +1,12 @@
-"""Scoring 2 and 3: rates, thresholds, episodes, their types, and `em`."""
+"""Harsh events (spec/scoring 2 and 3): rates, thresholds, episodes, their types, and `em`."""
 
 import pytest
 from tests.support.made_drives import NAN, events, findings, types
 
-from tripline.scoring.rules import Column, EventType, Rules
+from tripline.scoring.rules import Column, EventType, Rules, Scoring
 
+APART = Rules(scoring=Scoring(instant_ms=1))
+"""No two samples are one instant."""
 START, ACCELERATION, DECELERATION, STOP, OVERSPEED = EventType
 
 TABLE = [
@@ -64,8 +66,8 @@ def test_rate_limit_36_at_counts_and_above_is_ignored():
 
 
 def test_rate_window_half_second_at_and_below():
-    assert types([40, 48], t=[0, 0.5], rules=Rules(instant_ms=1)) == [ACCELERATION]
-    assert types([40, 48], t=[0, 0.499], rules=Rules(instant_ms=1)) == []
+    assert types([40, 48], t=[0, 0.5], rules=APART) == [ACCELERATION]
+    assert types([40, 48], t=[0, 0.499], rules=APART) == []
 
 
 def test_rate_window_five_and_a_half_seconds_at_and_above():

@@ -1,13 +1,15 @@
-"""Scoring 4: which samples are over the limit, what the events say, and the seconds they stand for."""
+"""Overspeed (spec/scoring 4): which samples are over the limit, what the events say, and the seconds they stand for."""
 
 import pytest
 from tests.support.made_drives import NAN, events, findings
 
-from tripline.scoring.rules import Rules
+from tripline.scoring.rules import Rules, Scoring
+
+NO_DEFAULT = Rules(scoring=Scoring(default_limit_kmh=0))
 
 
-def seconds(trip, **rules):
-    return findings(trip, rules=Rules(**rules)).over_s.tolist()
+def seconds(trip):
+    return findings(trip).over_s.tolist()
 
 
 @pytest.mark.parametrize(
@@ -17,7 +19,7 @@ def seconds(trip, **rules):
 def test_tolerance_at_below_and_above(tolerance, last_allowed):
     speed = [last_allowed - 0.1, last_allowed, last_allowed + 0.1]
 
-    assert events({"speed": speed}, rules=Rules(tolerance=tolerance)) == [(0, 5, 2)]
+    assert events({"speed": speed}, rules=Rules(scoring=Scoring(tolerance=tolerance))) == [(0, 5, 2)]
 
 
 def test_every_sample_over_the_limit_is_an_event():
@@ -38,13 +40,13 @@ def test_limit_at_exactly_a_tenth_above_is_allowed_on_every_road():
 
 
 def test_default_limit_zero_switches_overspeed_off():
-    assert events({"speed": [250] * 3}, rules=Rules(default_limit_kmh=0)) == []
+    assert events({"speed": [250] * 3}, rules=NO_DEFAULT) == []
 
 
 def test_default_limit_zero_leaves_known_roads_judged():
     trip = {"speed": [250, 250], "limit": [NAN, 100]}
 
-    assert events(trip, rules=Rules(default_limit_kmh=0)) == [(0, 5, 1)]
+    assert events(trip, rules=NO_DEFAULT) == [(0, 5, 1)]
 
 
 def test_seconds_at_one_sample_a_second_equal_the_count():

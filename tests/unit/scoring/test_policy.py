@@ -1,4 +1,4 @@
-"""Scoring 1, 5 and 6: which trips are scored, what they are worth, and what they add up to."""
+"""Scores (spec/scoring 1, 5 and 6): which trips are scored, what they are worth, and what they add up to."""
 
 import math
 
@@ -7,12 +7,13 @@ import pytest
 from tests.support.made_drives import findings
 
 from tripline.scoring import policy
-from tripline.scoring.policy import NotScored, TripScore
-from tripline.scoring.rules import Rules
+from tripline.scoring.rules import EventType, Rules, Scoring
+from tripline.scoring.verdicts import COUNTED, NotScored, TripScore, trip_score
 
 
 def verdict(trip, **rules):
-    [only] = policy.judged(findings(trip, rules=Rules(**rules)), Rules(**rules))
+    ours = Rules(scoring=Scoring(**rules))
+    [only] = policy.judged(findings(trip, rules=ours), ours)
     return only
 
 
@@ -21,26 +22,23 @@ def verdict(trip, **rules):
     [(18 + 6, 152, 49_162, 70.96813194953879), (0 + 1, 33, 3_505, 59.973)],
 )
 def test_published_rows_come_out(harsh, over_s, distance_m, published):
-    fitted = Rules(harsh_weight=0.443716, overspeed_weight=0.040858)
+    fitted = Rules(scoring=Scoring(harsh_weight=0.443716, overspeed_weight=0.040858))
 
-    assert policy.trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=Rules()) == pytest.approx(
-        published, abs=0.5
-    )
-    assert policy.trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=fitted) == pytest.approx(
-        published, abs=0.001
-    )
+    drive = {"harsh": harsh, "over_s": over_s, "distance_m": distance_m}
+    assert trip_score(**drive, rules=Rules()) == pytest.approx(published, abs=0.5)
+    assert trip_score(**drive, rules=fitted) == pytest.approx(published, abs=0.001)
 
 
 def test_one_harsh_event_a_kilometre_multiplies_by_0_64():
-    assert policy.trip_score(harsh=10, over_s=0, distance_m=10_000, rules=Rules()) == pytest.approx(63.76, abs=0.01)
+    assert trip_score(harsh=10, over_s=0, distance_m=10_000, rules=Rules()) == pytest.approx(63.76, abs=0.01)
 
 
 def test_no_event_scores_100():
-    assert policy.trip_score(harsh=0, over_s=0, distance_m=3_000, rules=Rules()) == 100
+    assert trip_score(harsh=0, over_s=0, distance_m=3_000, rules=Rules()) == 100
 
 
 def test_score_never_reaches_zero():
-    assert policy.trip_score(harsh=100_000, over_s=0, distance_m=3_000, rules=Rules()) > 0
+    assert trip_score(harsh=100_000, over_s=0, distance_m=3_000, rules=Rules()) > 0
 
 
 @pytest.mark.parametrize(
@@ -90,13 +88,14 @@ def test_counts_add_up_to_the_number_of_events():
     assert first == TripScore(100 * math.exp(-(0.45 * 4 + 0.04 * 3) / 10), 2, 2, 3, 3.0, 10_000)
     assert (second.accel, second.de_accel, second.over_speed) == (2, 2, 3)
     assert found.events.trip.tolist() == [0] * 7 + [1] * 7
+    assert sum(getattr(first, name) for name in COUNTED) == 7
 
 
 def test_pooled_is_the_score_of_all_trips_driven_as_one():
     rules = Rules()
-    a = policy.trip_score(harsh=3, over_s=20, distance_m=4_000, rules=rules)
-    b = policy.trip_score(harsh=1, over_s=0, distance_m=26_000, rules=rules)
-    whole = policy.trip_score(harsh=4, over_s=20, distance_m=30_000, rules=rules)
+    a = trip_score(harsh=3, over_s=20, distance_m=4_000, rules=rules)
+    b = trip_score(harsh=1, over_s=0, distance_m=26_000, rules=rules)
+    whole = trip_score(harsh=4, over_s=20, distance_m=30_000, rules=rules)
 
     sums = policy.sums([(a, 4_000), (b, 26_000)])
 
@@ -110,3 +109,7 @@ def test_trip_mean_is_the_plain_mean():
 
 def test_one_trip_accumulates_to_itself():
     assert policy.accumulated(policy.sums([(70.96813194953879, 49_162)]), "pooled") == pytest.approx(70.96813194953879)
+
+
+def test_every_event_is_counted_once():
+    assert sorted(kind for kinds in COUNTED.values() for kind in kinds) == sorted(EventType)

@@ -1,4 +1,4 @@
-"""Scoring 2: the speed of a sample the device gave none for."""
+"""Missing speeds (spec/scoring 2): the speed of a sample the device gave none for."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The gate of scoring 7: of known manoeuvres in noisy drives, how many are found, and how many findings are true."""
+"""The gate of spec/scoring 7: recall and precision on known manoeuvres in noisy drives."""
 
 from functools import cache
 

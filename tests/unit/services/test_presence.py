@@ -1,4 +1,4 @@
-"""Who is connected as rows and customers know it: take-overs, restarts, outages, and class 500 without flapping."""
+"""Presence in rows and for customers: take-overs, restarts, outages, and class 500 without flapping."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,8 @@ from tripline.domain import ids
 from tripline.ports import Outage
 from tripline.services import presence
 from tripline.services.presence import BATCH, SEEN_EVERY_MS, PresenceKeeper
-from tripline.store import connections, tables
+from tripline.store import tables
+from tripline.store.devices import connections
 from tripline.store.transactions import Hot
 
 ABSENT_S = 30

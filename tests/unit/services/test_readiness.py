@@ -1,6 +1,7 @@
-"""What a ready server needs, and what is said of it when something is missing."""
+"""The conditions of readiness, and the answer when one fails."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import structlog
 from tripline.ports import Fault, Outage, StoreOutage
 from tripline.services import readiness
 from tripline.services.readiness import Machine, Readiness, Report
-from tripline.store.faults import Troubles
+from tripline.store.database.faults import Troubles
 
 MIB = 2**20
 NOW_MS = 1_760_000_000_000
@@ -38,11 +39,18 @@ class Store:
         return self.misfit
 
 
-def made(store: Store | None = None, *, free_mib: int = 1_000, ends_in_ms: int | None = 1, **more: Any) -> Readiness:
+def made(
+    store: Store | None = None,
+    *,
+    free_mib: int = 1_000,
+    ends_in_ms: int | None = 1,
+    measure: Callable[[], Machine] | None = None,
+    **more: Any,
+) -> Readiness:
     found = Readiness(
         store=store or Store(),  # type: ignore[arg-type]
         clock=lambda: NOW_MS,
-        measure=lambda: Machine(free_mib * MIB, 12, 1_024),
+        measure=measure or (lambda: Machine(free_mib * MIB, 12, 1_024)),
         certificate_end_ms=lambda: None if ends_in_ms is None else NOW_MS + ends_in_ms,
         reserve_bytes=512 * MIB,
         place="/srv/tripline",
@@ -77,7 +85,7 @@ def test_everything_well_is_ready_and_says_what_was_looked_at() -> None:
     report = looked(made(reach_bus=_bus))
 
     assert (report.status, report.ready) == ("ready", True)
-    assert [check.name for check in report.checks] == ["doors", "store", "schema", "disk", "certificate", "bus"]
+    assert [check.name for check in report.checks] == ["listeners", "store", "schema", "disk", "certificate", "bus"]
     assert wrong(report) == {}
 
 
@@ -161,21 +169,34 @@ def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
-    found = made(free_mib=1, reach_bus=never)
+    measured = threading.Event()
 
-    async def play() -> Report:
+    def measure() -> Machine:
+        measured.wait(5)
+        return Machine(MIB, 12, 1_024)
+
+    found = made(reach_bus=never, measure=measure)
+
+    async def play() -> tuple[bool, Report]:
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(found.run())
-            await asyncio.wait_for(found.looked(), 5)
+            looked = tasks.create_task(found.looked())
+            await asyncio.sleep(0.05)
+            early = looked.done()
+            measured.set()
+            await asyncio.wait_for(looked, 5)
             running.cancel()
-        return found.report()
+        return early, found.report()
 
-    assert list(wrong(asyncio.run(play()))) == ["disk"]
+    early, report = asyncio.run(play())
+
+    assert not early
+    assert list(wrong(report)) == ["disk"]
 
 
-def test_doors_are_part_of_it_from_the_start_to_the_end() -> None:
+def test_listeners_are_part_of_it_from_the_start_to_the_end() -> None:
     found = made()
-    found._doors = "starting"
+    found._listeners = "starting"
     statuses = [looked(found).status]
     found.opened()
     statuses.append(found.report().status)

@@ -1,4 +1,4 @@
-"""How simulated devices answer calls, in the manners of real ones (rpc 4.2)."""
+"""Answers of simulated devices to calls, in the manners of real ones (spec/rpc 4.2)."""
 
 import msgspec
 import pytest

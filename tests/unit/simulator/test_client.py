@@ -6,8 +6,7 @@ import pytest
 
 from tripline.mqtt import encode, packets
 from tripline.mqtt.decode import PacketReader
-from tripline.simulator.client import Connection, Ears
-from tripline.simulator.link import RefusedError
+from tripline.simulator.client import Connection, Ears, RefusedError
 
 CONNECT = packets.Connect("c", user_name="token")
 REQUESTS = "v1/devices/me/rpc/request/+"

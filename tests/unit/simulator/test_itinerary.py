@@ -1,12 +1,12 @@
-"""What simulated devices send, read as the platform reads it: every type, every habit."""
+"""Messages of simulated devices, read as the platform reads them: every type, every habit."""
 
 import functools
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tripline.domain import samples
 from tripline.simulator import incidents, itinerary
@@ -14,14 +14,15 @@ from tripline.simulator.drafts import Cut, Kind, Message, Step
 from tripline.simulator.habits import HABITS
 from tripline.simulator.itinerary import Character, Journeys
 from tripline.simulator.payloads import TYPES
-from tripline.wire import device, topics
-from tripline.wire.readings import Event, Microtrip, Reading, Rejected, Trip
+from tripline.wire import topics
+from tripline.wire.device import publish as device_publish
+from tripline.wire.readings import DeviceEvent, Microtrip, Reading, Rejected, Trip
 
 BASE_MS = 1_735_689_600_000
 JOURNEYS = Journeys(trips=2, duration_s=150, pause_s=90, events_per_hour=400)
 SHORT = Journeys(trips=1, duration_s=60, pause_s=60, events_per_hour=600)
 END_MS = BASE_MS + round(JOURNEYS.length_s * 1_000)
-KINDS = {Kind.MICROTRIP: Microtrip, Kind.TRIP: Trip, Kind.EVENT: Event}
+KINDS = {Kind.MICROTRIP: Microtrip, Kind.TRIP: Trip, Kind.EVENT: DeviceEvent}
 
 
 def character(kind: str, habit: str | None = None, **more: Any) -> Character:
@@ -38,7 +39,7 @@ def messages(who: Character, journeys: Journeys = JOURNEYS) -> list[Message]:
 
 
 def readings(message: Message, kind: str) -> list[Reading]:
-    return device.read(message.topic, message.body, received_ms=END_MS, sensor_type=kind, max_items=1_000)
+    return device_publish.read(message.topic, message.body, received_ms=END_MS, sensor_type=kind, max_items=1_000)
 
 
 def read(who: Character, journeys: Journeys = JOURNEYS) -> list[Reading]:
@@ -66,7 +67,7 @@ def test_every_message_of_a_type_is_read_as_what_it_is_meant_to_be(kind: str) ->
 def test_every_event_number_of_the_tables_is_reported_by_somebody() -> None:
     often = replace(JOURNEYS, events_per_hour=3_600)
 
-    numbers = {one.ty for kind in TYPES for one in read(character(kind), often) if isinstance(one, Event)}
+    numbers = {one.ty for kind in TYPES for one in read(character(kind), often) if isinstance(one, DeviceEvent)}
 
     assert numbers == set(range(101, 117))
 
@@ -208,7 +209,7 @@ def test_habit_obd_as_gps_is_an_obd_trip_under_the_number_sent() -> None:
 
 
 def test_habit_old_events_are_read_under_their_new_numbers() -> None:
-    events = [one for one in read(character("OBD", "old-events")) if isinstance(one, Event)]
+    events = [one for one in read(character("OBD", "old-events")) if isinstance(one, DeviceEvent)]
 
     assert {event.ty for event in events} <= set(range(101, 107))
     assert all(
@@ -225,8 +226,8 @@ def test_habit_headerless_uses_the_two_withdrawn_topics() -> None:
 
 
 def test_habit_other_names_keeps_positions_and_numbers() -> None:
-    plain = [one for one in read(character("OBD")) if isinstance(one, Event)]
-    bent = [one for one in read(character("OBD", "other-names")) if isinstance(one, Event)]
+    plain = [one for one in read(character("OBD")) if isinstance(one, DeviceEvent)]
+    bent = [one for one in read(character("OBD", "other-names")) if isinstance(one, DeviceEvent)]
 
     assert [(one.lat, one.tid, one.ty) for one in bent] == [(one.lat, one.tid, one.ty) for one in plain]
     assert any(b"dCWlat" in one.payload for one in bent)

@@ -1,9 +1,9 @@
-"""What a device makes of a track."""
+"""Messages of a device for a track."""
 
 import msgspec
 
 from tripline.simulator import messages
-from tripline.simulator.tracks import Point, Track
+from tripline.simulator.recordings import Point, Track
 
 T0 = 1_558_644_851_000
 TRACK = Track(

@@ -1,4 +1,4 @@
-"""What waits, what is under way, what is done."""
+"""The simulated outbox: waiting, under way, done."""
 
 from tripline.simulator.outbox import Outbox, Tally
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tripline.simulator import fleet, gpx, roads
-from tripline.simulator.tracks import FOLDER, TrackError
+from tripline.simulator.recordings import FOLDER, TrackError
 
 GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>
 <trkpt lat="37.0" lon="127.0"><time>2025-01-01T00:00:00Z</time></trkpt>

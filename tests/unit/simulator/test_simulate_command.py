@@ -1,4 +1,4 @@
-"""What `tripline simulate` does not begin with."""
+"""Refused starts of `tripline simulate`."""
 
 from pathlib import Path
 

@@ -6,8 +6,9 @@ from tests.support import rows
 
 from tripline.domain.access import RULES, Action, Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store import reached, sensors, vehicles
-from tripline.store.listing import Window
+from tripline.store import reached
+from tripline.store.fleet import sensors, vehicles
+from tripline.store.lists import Window
 from tripline.store.tables import account, company, sensor, vehicle, vehicle_user
 
 DIRECTOR = Scope("test", RULES[Action.VEHICLE_READ][Authority.DIRECTOR], UserId("d"), CompanyId("o"))

@@ -1,4 +1,4 @@
-"""What holds answers against the document lets no wrong one through."""
+"""The checker of answers against the document lets no wrong one through."""
 
 import json
 

@@ -3,6 +3,7 @@ import tracemalloc
 
 import pytest
 
+from tripline.language.catalogue import sentence
 from tripline.wire import csv_files
 
 KNOWN = ("vehicleNo", "mileage")
@@ -21,7 +22,7 @@ def table(content):
 def refusal(content):
     with pytest.raises(csv_files.BadFile) as refused:
         read(content)
-    return str(refused.value)
+    return sentence(refused.value)
 
 
 class Endless(io.RawIOBase):
@@ -242,3 +243,40 @@ def test_written_file_is_read_back_and_runs_nothing():
     content = csv_files.written([["vehicleNo", "mileage"], ["=1+1", "5"], ["@x", "6"], ['q"uo,te', "7"]])
 
     assert [cells["vehicleNo"] for _, cells in table(content)] == ["'=1+1", "'@x", 'q"uo,te']
+
+
+def whole_table(content):
+    header, lines = csv_files.read_table(io.BytesIO(content), is_known=lambda heading: heading in KNOWN)
+    return header, [(line.number, line.cells) for line in lines]
+
+
+def test_table_has_every_column_and_cell():
+    assert whole_table(b" vehicleNo ,colour,\nA,red\n\nB,,x,y\n") == (
+        ["vehicleNo", "colour", ""],
+        [(2, ["A", "red"]), (4, ["B", "", "x", "y"])],
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "header"),
+    [
+        (b"vehicleNo;a,b;mileage\n", ["vehicleNo", "a,b", "mileage"]),
+        (b"nothing;of\tours\n", ["nothing", "of\tours"]),
+        (b"a;b;c,d\n", ["a", "b", "c,d"]),
+    ],
+)
+def test_separator_of_a_table_is_that_of_known_columns_and_else_of_most_cells(content, header):
+    assert whole_table(content)[0] == header
+
+
+def test_mark_of_what_was_downloaded_is_taken_off():
+    cells = ["=1", "+2", "-3", "@4", "plain", "'quoted'", "'"]
+
+    assert whole_table(csv_files.written([["a"] * 7, cells]))[1] == [(2, cells)]
+
+
+def test_table_without_a_header_or_with_too_many_columns_is_refused():
+    for content, case in ((b"", "empty"), (b"," * 100 + b"x\n", "columns_many")):
+        with pytest.raises(csv_files.BadFile) as refused:
+            whole_table(content)
+        assert refused.value.case == case

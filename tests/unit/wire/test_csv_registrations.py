@@ -3,6 +3,7 @@ import re
 
 import pytest
 from tests.support import reference
+from tests.support.refused import refused
 
 from tripline.domain import sensors, vehicles
 from tripline.domain.refusals import BadParameter
@@ -71,11 +72,11 @@ def test_cells_become_the_values_that_a_request_would_hold():
 
 @pytest.mark.parametrize("text", ["1,000", "1.000,5", "5 km", "0x10", "nan", "inf", "１２", "--1", "1_000", "=5"])
 def test_cell_that_is_no_plain_number_is_refused_by_name(text):
-    with pytest.raises(BadParameter, match=r"^Parameter 'mileage' must be a number"):
+    with refused(BadParameter, match=r"^Parameter 'mileage' must be a number"):
         SHEETS["vehicles"].values({"mileage": text})
 
 
 @pytest.mark.parametrize("text", ["yes", "1", "truely"])
 def test_cell_that_is_no_flag_is_refused_by_name(text):
-    with pytest.raises(BadParameter, match=r"^Parameter 'activationRequired' must be true or false"):
+    with refused(BadParameter, match=r"^Parameter 'activationRequired' must be true or false"):
         SHEETS["sensors"].values({"activationRequired": text})

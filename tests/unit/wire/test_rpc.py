@@ -1,13 +1,15 @@
-"""Bytes of calls and answers: rules Q1 to Q6, B1 to B6, R7, A1 and A2 of rpc.md."""
+"""Bytes of calls and answers: rules Q1 to Q6, B1 to B6, R7, A1 and A2 of spec/rpc."""
 
 import json
 
 import msgspec
 import pytest
+from tests.support.refused import refused
 
 from tripline.domain.ids import RequestId
 from tripline.domain.refusals import BadParameter
-from tripline.wire import rest_rpc, rpc
+from tripline.wire import rpc
+from tripline.wire.rest import rpc as rest_rpc
 
 ID = RequestId("6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71")
 
@@ -75,7 +77,7 @@ def test_timeout_of_1000_to_20000_shortens_the_time_and_is_not_forwarded_q4(time
 
 @pytest.mark.parametrize("method", ["{}", '{"method":""}', '{"method":null}', '{"method":5}', '{"method":["a"]}'])
 def test_method_that_is_missing_empty_or_no_text_is_refused_q5(method):
-    with pytest.raises(BadParameter, match="'method'"):
+    with refused(BadParameter, match="'method'"):
         asked(method.encode())
 
 
@@ -87,7 +89,7 @@ def test_unknown_method_is_forwarded_q6(method):
 
 
 def test_method_of_256_characters_is_refused():
-    with pytest.raises(BadParameter, match="255"):
+    with refused(BadParameter, match="255"):
         asked(json.dumps({"method": "m" * 256}).encode())
 
 
@@ -96,7 +98,7 @@ def test_message_of_the_greatest_size_is_forwarded_and_a_greater_one_refused():
     body = b'{"method":"m","params":"%s"}'
 
     assert len(asked(body % (b"x" * room)).message) == rpc.MESSAGE_BYTES
-    with pytest.raises(BadParameter, match="too long"):
+    with refused(BadParameter, match="too long"):
         asked(body % (b"x" * (room + 1)))
 
 

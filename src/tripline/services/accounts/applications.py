@@ -1,35 +1,38 @@
 """Applications for a service account: sending one in, reading, approving, rejecting.
 
-The mail that tells the applicant is written in the transaction of the decision (`store/mail_outbox.py`).
+The mail that tells the applicant is written in the transaction of the decision (`store/accounts/mail_outbox.py`).
 
 Not here: states and fields (`domain/applications.py`), the letters (`letters.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+
+import msgspec
 
 from tripline.domain import access, applications
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.applications import Application, Decision, Form, State
 from tripline.domain.ids import TimeIds
 from tripline.domain.refusals import NotFound
+from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, registry
-from tripline.store import applications as rows
-from tripline.store import mail_outbox
-from tripline.store.journeys import Span
+from tripline.store.accounts import applications as rows
+from tripline.store.accounts import mail_outbox
+from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 
 
-def submit(tx: WriteTx, *, form: Form, ids: TimeIds, now_ms: int) -> None:
+def submit(tx: WriteTx, *, form: Form, language: Language, ids: TimeIds, now_ms: int) -> None:
     """Keep the application for review; nothing is changed while one with its e-mail address is open."""
     new = Application(
-        **asdict(form),
+        **msgspec.structs.asdict(form),
         id=ids.next(now_ms=now_ms),
         created_ms=now_ms,
         state=State.SUBMITTED,
         decided_ms=None,
         decided_by_id=None,
         reason=None,
+        language=language,
     )
     rows.add(tx, new)
 
@@ -39,7 +42,7 @@ def read(tx: ReadTx, *, actor: Actor, application_id: str) -> Application:
     access.scope_of(actor, Action.APPLICATION_REVIEW)
     found = rows.find(tx, application_id)
     if found is None:
-        raise NotFound("There is no application with this id.")
+        raise NotFound("application")
     return found
 
 
@@ -50,7 +53,13 @@ def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequ
 
 
 def approve(
-    tx: WriteTx, *, actor: Actor, application_id: str, password_hash: str, ids: TimeIds, now_ms: int
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    application_id: str,
+    password_hash: str,
+    ids: TimeIds,
+    now_ms: int,
 ) -> Application:
     """The approved application; its account exists and a mail with a link to set the password is on its way.
 
@@ -75,6 +84,7 @@ def approve(
         ids=ids,
         kind=letters.Kind.APPROVED,
         recipient=found.email,
+        language=found.language,
         account_id=user_id,
         application_id=found.id,
         now_ms=now_ms,
@@ -91,6 +101,7 @@ def reject(tx: WriteTx, *, actor: Actor, application_id: str, reason: str, ids: 
         ids=ids,
         kind=letters.Kind.REJECTED,
         recipient=found.email,
+        language=found.language,
         application_id=found.id,
         now_ms=now_ms,
     )

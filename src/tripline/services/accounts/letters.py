@@ -1,7 +1,9 @@
-"""What mails say: plain text in plain words. A decision on values; nothing is looked up or sent here."""
+"""Letters: which there are, and what each says in a language. Decides on values: looks up and sends nothing."""
 
 from enum import StrEnum
 
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.ports import Letter
 
 
@@ -13,39 +15,35 @@ class Kind(StrEnum):
     RESET = "password.reset"
 
 
-def approved(*, recipient: str, name: str, service: str, link: str, hours: float) -> Letter:
+def approved(*, recipient: str, name: str, service: str, link: str, hours: float, language: Language) -> Letter:
     """The service account was granted; the link sets its password."""
-    return Letter(
-        recipient,
-        "Your service account is ready",
-        f"Hello {name},\n\n"
-        f"your application for {service} was approved. Your login is {recipient}.\n\n"
-        f"Choose your password here:\n\n{link}\n\n"
-        f"{_about(hours)} When it has expired, ask for a new one with "
-        '"forgotten password" (POST /api/noauth/resetPasswordByEmail).\n',
+    text = catalogue.text(
+        "mail.approved",
+        language,
+        name=name,
+        service=service,
+        recipient=recipient,
+        link=link,
+        about=_about(hours, language),
     )
+    return Letter(recipient, catalogue.text("mail.approved.subject", language), text)
 
 
-def rejected(*, recipient: str, name: str, service: str, reason: str) -> Letter:
+def rejected(*, recipient: str, name: str, service: str, reason: str, language: Language) -> Letter:
     """The application was rejected, and why."""
-    return Letter(
-        recipient,
-        "Your application was not approved",
-        f"Hello {name},\n\nyour application for {service} was not approved. The reason:\n\n{reason}\n\n"
-        "You may apply again.\n",
-    )
+    text = catalogue.text("mail.rejected", language, name=name, service=service, reason=reason)
+    return Letter(recipient, catalogue.text("mail.rejected.subject", language), text)
 
 
-def reset(*, recipient: str, name: str, link: str, hours: float) -> Letter:
+def reset(*, recipient: str, name: str, link: str, hours: float, language: Language) -> Letter:
     """Somebody asked for a new password; the link sets it."""
-    return Letter(
-        recipient,
-        "Set a new password",
-        f"Hello {name},\n\nsomebody asked for a new password for {recipient}. If that was you, choose it here:\n\n"
-        f"{link}\n\n{_about(hours)} If it was not you, ignore this mail: your password stays as it is.\n",
+    text = catalogue.text(
+        "mail.reset", language, name=name, recipient=recipient, link=link, about=_about(hours, language)
     )
+    return Letter(recipient, catalogue.text("mail.reset.subject", language), text)
 
 
-def _about(hours: float) -> str:
-    life = f"{hours:g} hours" if hours != 1 else "1 hour"
-    return f"The link works once, within {life}; a newer mail replaces it."
+def _about(hours: float, language: Language) -> str:
+    if hours == 1:
+        return catalogue.text("mail.link.hour", language)
+    return catalogue.text("mail.link.hours", language, hours=hours)

@@ -1,4 +1,4 @@
-"""What is counted in memory so that nobody asks too often: log-ins, mails, requests of one account.
+"""Counts log-ins, mails and requests in memory, so that nobody asks too often.
 
 Counts are this process's own and begin anew with it.
 """
@@ -41,12 +41,12 @@ class Limits:
     def count_request(self, user_id: UserId, *, now_ms: int) -> None:
         """Count one request of the account. Raises `TooManyRequests`."""
         if self._requests is not None and (wait_ms := self._requests.take(user_id, now_ms=now_ms)):
-            raise TooManyRequests("This account has sent too many requests; wait a moment.", after_s=seconds(wait_ms))
+            raise TooManyRequests(after_s=seconds(wait_ms))
 
     def count_form(self, address: str, *, now_ms: int) -> None:
         """Count a form that anybody may send, of this address. Raises `TooManyForms`."""
         if wait_ms := self._forms.take(address, now_ms=now_ms):
-            raise TooManyForms("Too many forms came from this address; try again later.", after_s=seconds(wait_ms))
+            raise TooManyForms(after_s=seconds(wait_ms))
 
     def may_reset(self, login: str, *, now_ms: int) -> bool:
         """Whether another reset mail may go to this account; counted when it may."""

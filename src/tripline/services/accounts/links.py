@@ -1,48 +1,72 @@
-"""One-time links to set a password: made when a mail is sent, spent by the password that is set.
+"""One-time links: to set a password, made when a mail is sent and spent by the password; to sign in, made by a command.
 
 The token has 256 random bits and is kept as its SHA-256 only; a slow hash would protect nothing that can be guessed.
+What a link is for is hashed with it, so that none is good for anything else.
 
-Not here: the page behind a link (`api/password_page.py`), the mail around it (`postman.py`).
+Not here: the pages behind links (`api/password_page.py`, `portal/`), the mail around one (`postman.py`).
 """
 
 import hashlib
 import secrets
 from typing import Final
 
+from tripline import config
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter
-from tripline.store import accounts, password_links, refresh_sessions
+from tripline.services.accounts import browser_sessions
+from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.sessions import Client
+from tripline.store.accounts import accounts, sessions
+from tripline.store.accounts import links as rows
+from tripline.store.accounts.links import Purpose
 from tripline.store.transactions import ReadTx, WriteTx
 
 PATH: Final = "/account/set-password"
+SIGN_IN_PATH: Final = "/sign-in/link"
+SIGN_IN_MS: Final = 15 * 60_000
+"""How long a link to sign in is good: it is made to be opened at once."""
 _BYTES: Final = 32
 _MS_PER_HOUR: Final = 3_600_000
 
 
 class LinkUnusable(BadParameter):
-    """A link to set a password was used before, has expired, was replaced by a newer one, or is not whole."""
+    """A link was used before, has expired, was replaced by a newer one, or is not whole."""
 
     code = "password.link_unusable"
 
 
 def make(tx: WriteTx, *, user_id: UserId, hours: float, now_ms: int) -> str:
-    """A new token for the account; an earlier one is good no more."""
-    token = secrets.token_urlsafe(_BYTES)
-    expires_ms = now_ms + round(hours * _MS_PER_HOUR)
-    password_links.replace(tx, user_id, token_hash=_hash(token), now_ms=now_ms, expires_ms=expires_ms)
-    return token
+    """A new token to set the account's password; an earlier one is good no more."""
+    return _made(tx, user_id, Purpose.PASSWORD, now_ms=now_ms, life_ms=round(hours * _MS_PER_HOUR))
+
+
+def make_sign_in(tx: WriteTx, *, user_id: UserId, now_ms: int) -> str:
+    """A new token that signs the account in; an earlier one is good no more."""
+    return _made(tx, user_id, Purpose.SIGN_IN, now_ms=now_ms, life_ms=SIGN_IN_MS)
 
 
 def holder(tx: ReadTx, *, token: str, now_ms: int) -> UserId:
     """The account whose password the token sets; it is not spent by looking. Raises `LinkUnusable`."""
-    found = password_links.holder(tx, _hash(token), now_ms=now_ms)
-    if found is None:
-        raise LinkUnusable("This link was used before, has expired or is not complete; ask for a new one.")
-    return found
+    return _holder(tx, token, Purpose.PASSWORD, now_ms)
+
+
+def sign_in_holder(tx: ReadTx, *, token: str, now_ms: int) -> UserId:
+    """The account that the token signs in; it is not spent by looking. Raises `LinkUnusable`."""
+    return _holder(tx, token, Purpose.SIGN_IN, now_ms)
+
+
+def sign_in(
+    tx: WriteTx, *, token: str, client: Client, settings: config.Sessions, before: Cookie | None, now_ms: int
+) -> Cookie:
+    """The cookie of a new session of the token's account; the token is good no more, and the session `before` of the
+    same browser ends. Raises `LinkUnusable`."""
+    user_id = sign_in_holder(tx, token=token, now_ms=now_ms)
+    rows.forget(tx, _hash(token, Purpose.SIGN_IN))
+    return browser_sessions.opened(tx, user_id=user_id, client=client, settings=settings, before=before, now_ms=now_ms)
 
 
 def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId:
-    """The account whose password was set; the token is good no more, and neither is any refresh token of the account.
+    """The account whose password was set; the token is good no more, and neither is any session of the account.
 
     Raises `LinkUnusable`.
     """
@@ -51,12 +75,29 @@ def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId
     return user_id
 
 
-def set_password(tx: WriteTx, *, user_id: UserId, password_hash: str, now_ms: int) -> None:
-    """Keep the new password of the account and end what stood on the old one: its link and its refresh sessions."""
+def set_password(tx: WriteTx, *, user_id: UserId, password_hash: str, now_ms: int, kept: str | None = None) -> None:
+    """Keep the new password of the account and end what stood on the old one: its links, and its sessions but the one
+    kept."""
     accounts.set_password(tx, user_id, password_hash=password_hash, now_ms=now_ms)
-    password_links.forget_user(tx, user_id)
-    refresh_sessions.revoke_all(tx, user_id)
+    rows.forget_user(tx, user_id)
+    sessions.revoke_all(tx, user_id, kept=kept, now_ms=now_ms)
 
 
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+def _made(tx: WriteTx, user_id: UserId, purpose: Purpose, *, now_ms: int, life_ms: int) -> str:
+    token = secrets.token_urlsafe(_BYTES)
+    token_hash = _hash(token, purpose)
+    rows.replace(tx, user_id, purpose, token_hash=token_hash, now_ms=now_ms, expires_ms=now_ms + life_ms)
+    return token
+
+
+def _holder(tx: ReadTx, token: str, purpose: Purpose, now_ms: int) -> UserId:
+    found = rows.holder(tx, _hash(token, purpose), purpose, now_ms=now_ms)
+    if found is None:
+        raise LinkUnusable()
+    return found
+
+
+def _hash(token: str, purpose: Purpose) -> str:
+    # Programs of the version before, which may run beside, take every token that they find for one that sets passwords.
+    hashed = token if purpose is Purpose.PASSWORD else f"{purpose}:{token}"
+    return hashlib.sha256(hashed.encode(errors="surrogatepass")).hexdigest()

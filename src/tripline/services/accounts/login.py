@@ -1,4 +1,4 @@
-"""Log-in, token refresh, and changing one's password (client-surface 2).
+"""Log-in over REST and sign-in with a browser, token refresh, and changing one's password (spec/rest 2).
 
 An unknown e-mail address, a wrong password and a disabled account get one sentence after one time, so that nobody
 learns which accounts exist. Failures make the next attempt wait (`throttle.py`).
@@ -6,23 +6,28 @@ learns which accounts exist. Failures make the next attempt wait (`throttle.py`)
 Not here: setting a password without the old one (`links.py`).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from tripline import observe
+import msgspec
+
+from tripline import config, observe
 from tripline.domain.access import Actor
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
-from tripline.services.accounts import links, sessions
+from tripline.services.accounts import browser_sessions, links, refresh_sessions
+from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.sessions import Client
 from tripline.services.accounts.throttle import Throttle, seconds
-from tripline.services.passwords import Passwords
-from tripline.services.tokens import Pair, Ticket, Tokens, TokenUnreadable
-from tripline.store import accounts, refresh_sessions
-from tripline.store.accounts import Credentials
+from tripline.services.accounts.tokens import Pair, Ticket, Tokens, TokenUnreadable
+from tripline.store.accounts import accounts, sessions
+from tripline.store.accounts.accounts import Credentials
 from tripline.store.transactions import Store, WriteTx
 
 _log = observe.logger("accounts")
+
+T = TypeVar("T")
 
 Claim: TypeAlias = tuple[str, str]
 """A username and a password as one reading of a request gives them."""
@@ -47,13 +52,19 @@ class WrongPassword(BadParameter):
     code = "password.wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
-    """Attempts from one address (`api/peers.py`), and the instant of this one, epoch ms."""
+class Attempts(msgspec.Struct, frozen=True):
+    """Attempts from one address (`http/peers.py`), and the instant of this one, epoch ms."""
 
     throttle: Throttle
     address: str
     now_ms: int
+    agent: str | None = None
+    """What the client calls itself."""
+
+    @property
+    def client(self) -> Client:
+        """Who opens a session when the attempt is good."""
+        return Client(self.agent, self.address)
 
     @asynccontextmanager
     async def one(self, account: str) -> AsyncIterator[None]:
@@ -65,7 +76,7 @@ class Attempts:
         wait_ms = self.throttle.begin(login, self.address, now_ms=self.now_ms)
         if wait_ms:
             _log.info("account.login_throttled")
-            raise MustWait("Too many attempts with a wrong password; try again later.", after_s=seconds(wait_ms))
+            raise MustWait(after_s=seconds(wait_ms))
         try:
             yield
         except (WrongCredentials, WrongPassword):
@@ -86,16 +97,39 @@ async def log_in(
     """
     now_ms = attempts.now_ms
 
-    def open_session(tx: WriteTx) -> Ticket:
-        # The password may have been changed while this log-in was compared with the old one.
-        if accounts.credentials_of(tx, found.user_id) != found:
-            raise _wrong()
-        return sessions.opened(tx, user_id=found.user_id, life_ms=tokens.refresh_life_ms, now_ms=now_ms)
+    def open_session(tx: WriteTx, found: Credentials) -> Ticket:
+        return refresh_sessions.opened(tx, user_id=found.user_id, tokens=tokens, client=attempts.client, now_ms=now_ms)
 
-    async with attempts.one(claims[-1][0]):
-        found = await _first_right(store, claims, passwords)
-        ticket = await store.write(open_session)
+    found, ticket = await _opened(store, claims, attempts, passwords, open_session)
     return _pair(tokens, found, ticket, now_ms)
+
+
+async def sign_in(
+    store: Store,
+    *,
+    claim: Claim,
+    attempts: Attempts,
+    passwords: Passwords,
+    settings: config.Sessions,
+    before: Cookie | None,
+) -> Cookie:
+    """The cookie of a new session of the account whose e-mail address and password these are; the session `before` of
+    the same browser ends.
+
+    Raises `WrongCredentials`, `MustWait`, `TooManyLogins`.
+    """
+
+    def open_session(tx: WriteTx, found: Credentials) -> Cookie:
+        return browser_sessions.opened(
+            tx,
+            user_id=found.user_id,
+            client=attempts.client,
+            settings=settings,
+            before=before,
+            now_ms=attempts.now_ms,
+        )
+
+    return (await _opened(store, [claim], attempts, passwords, open_session))[1]
 
 
 async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: int) -> Pair:
@@ -103,31 +137,30 @@ async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: i
     held = tokens.ticket_of_refresh(refresh_token, now_ms=now_ms)
 
     def exchange(tx: WriteTx) -> tuple[Credentials, Ticket | None]:
-        session = refresh_sessions.find(tx, held.session_id)
+        session = sessions.find(tx, held.session_id)
         found = None if session is None else accounts.credentials_of(tx, session.user_id)
         if session is None or found is None or not found.enabled:
-            raise TokenUnreadable("This session has ended; log in again.")
-        life_ms = tokens.refresh_life_ms
-        return found, sessions.exchanged(tx, session, token_id=held.token_id, life_ms=life_ms, now_ms=now_ms)
+            raise TokenUnreadable("session_ended")
+        return found, refresh_sessions.exchanged(tx, session, token_id=held.token_id, tokens=tokens, now_ms=now_ms)
 
     found, ticket = await store.write(exchange)
     if ticket is None:
         _log.warning("account.refresh_reused", account=found.user_id)
-        raise TokenUnreadable("This refresh token was used before; its session has ended, log in again.")
+        raise TokenUnreadable("refresh_used")
     return _pair(tokens, found, ticket, now_ms)
 
 
 async def change_password(
     store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords
 ) -> None:
-    """Set the actor's password and end its refresh sessions.
+    """Set the actor's password and end its sessions, that of this request too.
 
     Raises `WrongPassword`, `MustWait`, `TooManyLogins`.
     """
     found = await store.read_short(lambda tx: accounts.credentials_of(tx, actor.user_id))
     if found is None:
-        raise TokenUnreadable("This account does not exist any more.")
-    kept, wrong = found.password_hash, WrongPassword("Parameter 'currentPassword' is not the account's password.")
+        raise TokenUnreadable("account_deleted")
+    kept, wrong = found.password_hash, WrongPassword(field="currentPassword")
 
     def keep(tx: WriteTx) -> None:
         now = accounts.credentials_of(tx, actor.user_id)
@@ -140,6 +173,26 @@ async def change_password(
             raise wrong
         password_hash = await passwords.hash(new)
         await store.write(keep)
+
+
+async def _opened(
+    store: Store,
+    claims: Sequence[Claim],
+    attempts: Attempts,
+    passwords: Passwords,
+    open_session: Callable[[WriteTx, Credentials], T],
+) -> tuple[Credentials, T]:
+    """The account of the first claim that is right, and what was opened for it."""
+
+    def work(tx: WriteTx) -> T:
+        # The password may have been changed while this log-in was compared with the old one.
+        if accounts.credentials_of(tx, found.user_id) != found:
+            raise _wrong()
+        return open_session(tx, found)
+
+    async with attempts.one(claims[-1][0]):
+        found = await _first_right(store, claims, passwords)
+        return found, await store.write(work)
 
 
 async def _first_right(store: Store, claims: Sequence[Claim], passwords: Passwords) -> Credentials:
@@ -159,7 +212,7 @@ async def _checked(store: Store, username: str, password: str, passwords: Passwo
 
 def _wrong() -> WrongCredentials:
     _log.info("account.login_failed")
-    return WrongCredentials("Invalid username or password.")
+    return WrongCredentials()
 
 
 def _pair(tokens: Tokens, found: Credentials, ticket: Ticket, now_ms: int) -> Pair:

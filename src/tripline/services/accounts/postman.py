@@ -13,12 +13,13 @@ Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`
 from typing import Final
 
 from tripline.domain.ids import UserId
+from tripline.language.catalogue import Language
 from tripline.observe import MAILS, SIGNAL_MAIL_DUE, logger
 from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Signals
 from tripline.services.accounts import letters, links
 from tripline.services.rounds import Rounds
-from tripline.store import accounts, applications, mail_outbox
-from tripline.store.mail_outbox import NEVER_MS, Mail
+from tripline.store.accounts import accounts, applications, mail_outbox
+from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
 from tripline.store.transactions import Store, WriteTx
 
 BATCH: Final = 20
@@ -29,7 +30,7 @@ LONGEST_PAUSE_MS: Final = 3_600_000
 PATIENCE_MS: Final = 86_400_000
 """A mail that could not be sent for so long is parked."""
 LEASE_MS: Final = 120_000
-"""How long a mail is one process's to send; a mail server is waited for a fraction of it. When that process dies,
+"""How long a mail is one process's to send; the wait for a mail server is a fraction of it. When that process dies,
 another one sends the mail after this time."""
 
 log = logger("postman")
@@ -124,15 +125,26 @@ class Postman:
         application = applications.find(tx, mail.application_id or "")
         if application is None:
             return None
-        named = {"name": application.contact_name, "service": application.service_name}
+        language = Language(mail.language)
+        name, service = application.contact_name, application.service_name
         if mail.kind == letters.Kind.REJECTED:
-            return letters.rejected(recipient=mail.recipient, reason=application.reason or "", **named)
+            reason = application.reason or ""
+            return letters.rejected(
+                recipient=mail.recipient, name=name, service=service, reason=reason, language=language
+            )
         # It may have waited for long, and the account have another address by now: the link is for no other's mail box.
         found = accounts.credentials(tx, mail.recipient)
         if found is None or not found.enabled or found.user_id != mail.account_id:
             return None
         link = self._link(tx, found.user_id)
-        return letters.approved(recipient=mail.recipient, link=link, hours=self._link_hours, **named)
+        return letters.approved(
+            recipient=mail.recipient,
+            name=name,
+            service=service,
+            link=link,
+            hours=self._link_hours,
+            language=language,
+        )
 
     def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:
         # Asked for with an address; whether an account has it is found out here, where nobody can measure it.
@@ -140,7 +152,13 @@ class Postman:
         if found is None or not found.enabled:
             return None
         link = self._link(tx, found.user_id)
-        return letters.reset(recipient=found.email, name=found.name, link=link, hours=self._link_hours)
+        return letters.reset(
+            recipient=found.email,
+            name=found.name,
+            link=link,
+            hours=self._link_hours,
+            language=Language(mail.language),
+        )
 
     def _link(self, tx: WriteTx, user_id: UserId) -> str:
         token = links.make(tx, user_id=user_id, hours=self._link_hours, now_ms=self._clock())

@@ -1,4 +1,4 @@
-"""How often something may be done in a time: so many at once, then one each time a share of it has passed.
+"""A token bucket: a number of actions at once, then one each time a share of the period has passed.
 
 The generic cell rate algorithm: one number a key, the instant at which its whole allowance is free again.
 """

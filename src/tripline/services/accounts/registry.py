@@ -1,4 +1,5 @@
-"""New accounts, and whom a command stands for. The password is hashed before the transaction (`services/passwords.py`).
+"""New accounts, and whom a command stands for. The password is hashed before the transaction
+(`services/accounts/passwords.py`).
 
 Not here: which fields a registration may hold (`domain/people.py`), who may register whom (`domain/access.py`).
 """
@@ -7,7 +8,7 @@ from tripline.domain import people
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
 from tripline.domain.refusals import NotFound
-from tripline.store import accounts
+from tripline.store.accounts import accounts
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -19,7 +20,7 @@ def acting_as(tx: ReadTx, *, email: str) -> Actor:
     known = accounts.credentials(tx, email)
     actor = None if known is None else accounts.actor(tx, known.user_id)
     if actor is None:
-        raise NotFound(f"There is no enabled account with the e-mail address {email}.")
+        raise NotFound("account", email=email)
     return actor
 
 

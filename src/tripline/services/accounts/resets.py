@@ -4,22 +4,23 @@ Asking does the same work whether the account exists or not; that is looked up w
 """
 
 from tripline.domain.ids import TimeIds
+from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, links
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.login import Attempts
-from tripline.services.passwords import Passwords
-from tripline.store import accounts, mail_outbox
+from tripline.services.accounts.passwords import Passwords
+from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.transactions import Store, WriteTx
 
 
 def may_ask(limits: Limits, *, email: str, now_ms: int) -> bool:
-    """Whether another mail may go to this address by now; who asks is never told."""
+    """Whether another mail may go to this address by now; the caller never learns it."""
     return limits.may_reset(accounts.login_form(email), now_ms=now_ms)
 
 
-def ask(tx: WriteTx, *, email: str, ids: TimeIds, now_ms: int) -> None:
+def ask(tx: WriteTx, *, email: str, language: Language, ids: TimeIds, now_ms: int) -> None:
     """Let a mail with a link go to the account with this address, if there is one."""
-    mail_outbox.add(tx, ids=ids, kind=letters.Kind.RESET, recipient=email, now_ms=now_ms)
+    mail_outbox.add(tx, ids=ids, kind=letters.Kind.RESET, recipient=email, language=language, now_ms=now_ms)
 
 
 async def set_password(store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords) -> None:

@@ -1,71 +1,44 @@
-"""Refresh sessions: each use of a refresh token makes the next one, and a stolen one gives itself away.
+"""Account sessions as their owner sees them: listing them, ending one, all others or all.
 
-The token before the current one is good again for a moment, for answers that were lost and buttons pressed twice; it
-gets what the first use got, so no session ever has two good tokens. Any older token, or this one later, was copied by
-somebody: the whole session ends, for the thief and for the owner, who logs in again.
+Whatever ends a session ends its access tokens, its refresh token or its cookie with the commit, in every process: they
+are good as long as its row is there (`http/authentication.py`).
+
+Not here: opening them (`refresh_sessions.py`, `browser_sessions.py`).
 """
 
-import uuid
-from enum import Enum, auto
-from typing import Final
+from collections.abc import Sequence
 
-from tripline.domain.ids import UserId
-from tripline.services.tokens import Ticket
-from tripline.store import refresh_sessions
-from tripline.store.refresh_sessions import Session
-from tripline.store.transactions import WriteTx
+import msgspec
 
-GRACE_MS: Final = 10_000
-"""How long after a rotation the token before is still good."""
+from tripline.domain.access import Actor
+from tripline.domain.account_sessions import Session
+from tripline.domain.refusals import NotFound
+from tripline.store.accounts import sessions as rows
+from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx, WriteTx
 
 
-class Use(Enum):
-    """What a refresh token in hand is, as its session sees it."""
+class Client(msgspec.Struct, frozen=True):
+    """Who opens a session: what the client calls itself, and from where it comes; for the owner to know it again."""
 
-    CURRENT = auto()
-    AGAIN = auto()
-    STOLEN = auto()
-
-
-def judged(session: Session, token_id: str, *, now_ms: int) -> Use:
-    """What the token with this id is in its session."""
-    if token_id == session.current:
-        return Use.CURRENT
-    if token_id == session.previous and now_ms < session.rotated_ms + GRACE_MS:
-        return Use.AGAIN
-    return Use.STOLEN
+    agent: str | None
+    address: str | None
 
 
-def opened(tx: WriteTx, *, user_id: UserId, life_ms: int, now_ms: int) -> Ticket:
-    """The first ticket of a new session."""
-    ticket = _ticket(str(uuid.uuid4()), now_ms + life_ms)
-    refresh_sessions.add(
-        tx,
-        Session(
-            id=ticket.session_id,
-            user_id=user_id,
-            created_ms=now_ms,
-            expires_ms=ticket.expires_ms,
-            current=ticket.token_id,
-            previous=None,
-            rotated_ms=now_ms,
-        ),
-    )
-    return ticket
+def listed(tx: ReadTx, *, actor: Actor, now_ms: int, span: Span) -> Sequence[Session]:
+    """The actor's own sessions, by when they were opened. Raises `UnknownOffset`."""
+    return rows.listed(tx, actor.user_id, now_ms=now_ms, span=span)
 
 
-def exchanged(tx: WriteTx, session: Session, *, token_id: str, life_ms: int, now_ms: int) -> Ticket | None:
-    """The session's next ticket; None when the token in hand was stolen, and the session is ended."""
-    use = judged(session, token_id, now_ms=now_ms)
-    if use is Use.AGAIN:
-        return Ticket(session.id, session.current, session.expires_ms)
-    if use is Use.STOLEN:
-        refresh_sessions.revoke(tx, session.id)
-        return None
-    ticket = _ticket(session.id, now_ms + life_ms)
-    refresh_sessions.rotate(tx, session, current=ticket.token_id, now_ms=now_ms, expires_ms=ticket.expires_ms)
-    return ticket
+def end(tx: WriteTx, *, actor: Actor, session_id: str) -> None:
+    """End one session of the actor. Raises `NotFound` for one that is no more, or somebody else's."""
+    if not rows.revoke_own(tx, actor.user_id, session_id):
+        raise NotFound("session")
 
 
-def _ticket(session_id: str, expires_ms: int) -> Ticket:
-    return Ticket(session_id, str(uuid.uuid4()), expires_ms)
+def end_all(tx: WriteTx, *, actor: Actor, kept: str | None, now_ms: int) -> None:
+    """End every session of the actor but the one kept, if any is.
+
+    An access token of the version before, which names no session, ends with them.
+    """
+    rows.revoke_all(tx, actor.user_id, kept=kept, now_ms=now_ms)

@@ -1,4 +1,5 @@
-"""The sweeper: forgets refresh sessions and links that have expired, and mails parked long ago.
+"""The sweeper: forgets account sessions, links and drafts of imports that have expired, mails parked long ago, old
+changes of who sees which position, and history that is older than it is kept.
 
 None of them is good for anything by then; they only take room.
 """
@@ -8,14 +9,21 @@ from typing import Final
 from tripline.observe import logger
 from tripline.ports import Clock
 from tripline.services import rounds
-from tripline.store import mail_outbox, password_links, refresh_sessions
+from tripline.store import positions
+from tripline.store.accounts import links, mail_outbox, sessions
+from tripline.store.fleet import history, import_drafts
 from tripline.store.transactions import Store, WriteTx
 
 EVERY_S: Final = 600.0
 BATCH: Final = 1_000
 """Rows in one transaction: it delays the commit of what devices send."""
-PARKED_MS: Final = 30 * 86_400_000
+_MS_PER_DAY: Final = 86_400_000
+PARKED_MS: Final = 30 * _MS_PER_DAY
 """How long a parked mail can be seen."""
+BLOCKS: Final = 50
+"""Blocks of drafts in one transaction: half a MiB or so."""
+REACH_KEPT_MS: Final = 8 * _MS_PER_DAY
+"""How long it is known whose reach of a position changed; cursors are good for less (`services/live/positions.py`)."""
 
 log = logger("accounts")
 
@@ -23,8 +31,9 @@ log = logger("accounts")
 class Sweeper:
     """Sweeps in small transactions."""
 
-    def __init__(self, *, store: Store, clock: Clock) -> None:
+    def __init__(self, *, store: Store, clock: Clock, history_days: int) -> None:
         self._store = store
+        self._history_ms = history_days * _MS_PER_DAY
         self._clock = clock
 
     async def run(self) -> None:
@@ -37,9 +46,13 @@ class Sweeper:
 
         def work(tx: WriteTx) -> int:
             mail_outbox.purge_parked(tx, before_ms=now_ms - PARKED_MS)
+            drafts_left = import_drafts.purge(tx, now_ms=now_ms, limit=BLOCKS)
             return max(
-                refresh_sessions.purge(tx, now_ms=now_ms, limit=BATCH),
-                password_links.purge(tx, now_ms=now_ms, limit=BATCH),
+                drafts_left,
+                positions.purge(tx, now_ms=now_ms, keep_ms=REACH_KEPT_MS, limit=BATCH),
+                sessions.purge(tx, now_ms=now_ms, limit=BATCH),
+                links.purge(tx, now_ms=now_ms, limit=BATCH),
+                history.purge(tx, before_ms=now_ms - self._history_ms, limit=BATCH),
             )
 
         return await self._store.write(work, locked=True)

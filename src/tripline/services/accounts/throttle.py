@@ -6,14 +6,15 @@ Whoever guesses from elsewhere only ever waits himself: the owner's address has 
 use up what may still fail, so that guessing many at once gains nothing; only where nothing failed yet may a few more
 go side by side, as programs do that start together.
 
-Not here: which address a request comes from (`api/peers.py`), and what an attempt compares (`login.py`).
+Not here: which address a request comes from (`http/peers.py`), and what an attempt compares (`login.py`).
 """
 
 import ipaddress
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from tripline import config
 
@@ -22,7 +23,7 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 REMEMBERED: Final = 50_000
 """Keys of each sort, the latest used; about 15 MB when full. Only attempts that were made take a place."""
 ACCOUNT_MAX: Final = 255
-"""Characters of an account's name that are told apart: no account has more."""
+"""Characters of an account's name that count: no account has more."""
 TOGETHER: Final = 20
 """Attempts side by side while none has failed."""
 BRIEF_MS: Final = 1_000
@@ -30,8 +31,7 @@ BRIEF_MS: Final = 1_000
 _DOUBLINGS_MAX: Final = 40
 
 
-@dataclass(slots=True)
-class Count:
+class Count(msgspec.Struct):
     """Of an account at an address: failures in a row, attempts under way, when the last one failed, and until when
     nothing is tried."""
 
@@ -47,8 +47,7 @@ class Count:
         return _wait_ms(self.failures, self.under_way, self.until_ms, allowed, now_ms)
 
 
-@dataclass(slots=True)
-class Address:
+class Address(msgspec.Struct):
     """Of an address: accounts that failed from it, attempts under way, and until when nothing is tried."""
 
     accounts: float = 0.0
@@ -217,5 +216,5 @@ def _end(count: Count | Address) -> None:
 
 
 def _as_counted(network: Network) -> Network:
-    """An IPv6 address counts as its /64 (`api/peers.py`), so a smaller network stands for that."""
+    """An IPv6 address counts as its /64 (`http/peers.py`), so a smaller network stands for that."""
     return network if network.version == 4 or network.prefixlen <= 64 else network.supernet(new_prefix=64)

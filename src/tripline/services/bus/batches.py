@@ -5,43 +5,49 @@ may have messages of one trip at the same time: the topics are independent of ea
 remembered from one batch to the next. Devices' own messages go on to the pipeline, when the others are kept.
 
 What fails without being the store's fault is narrowed down to the message that causes it, which is set aside; the
-others go on. Not here: where messages come from (`door.py`, `chores/ingest.py`), the rules (`wire/bus_read.py`,
-`placing.py`), devices' own messages (`headed.py`).
+others go on. Not here: where messages come from (`consumer.py`, `chores/ingest.py`), the rules (`wire/bus/reader.py`,
+`placement.py`), devices' own messages (`device_messages.py`).
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from tripline import observe
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
-from tripline.ports import Outage, Signals
-from tripline.services import hints
-from tripline.services.bus import headed, placing
+from tripline.ports import Signals
+from tripline.services import batch_tries, hints
+from tripline.services.batch_tries import Stale
+from tripline.services.bus import device_messages, placement
 from tripline.services.bus import messages as reading
-from tripline.services.bus.headed import TakesFrames
+from tripline.services.bus.device_messages import TakesFrames
 from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
-from tripline.services.bus.placing import Admitted, Ground, Placer
+from tripline.services.bus.placement import Admitted, Ground, Placer, Told
 from tripline.services.hints import Hint
-from tripline.services.ingest import pushing, steps
+from tripline.services.ingest import notices as ingest_notices
+from tripline.services.ingest import steps
 from tripline.services.ingest.intake import BUS
+from tripline.services.ingest.notices import Wanted, Wishes
 from tripline.services.ingest.pipeline import LONG_BYTES
-from tripline.services.ingest.pushing import Wanted, Wishes
-from tripline.services.ingest.rejecting import Entry, Plan, RejectedLog
+from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.push import notices
-from tripline.store import bus_facts, bus_records, bus_trips, driving
-from tripline.store.bus_facts import Sensor
-from tripline.store.bus_trips import BusTrip
+from tripline.store.bus import facts as bus_facts
+from tripline.store.bus.facts import Sensor
 from tripline.store.transactions import Store, WriteTx
-from tripline.wire import bus_read, bus_reasons
-from tripline.wire.bus_read import Opened
-from tripline.wire.readings import Event, Microtrip, Rejected
+from tripline.store.trips import batch_rows, bus_records, bus_trips
+from tripline.store.trips.bus_trips import BusTrip
+from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus import reasons as bus_reasons
+from tripline.wire.bus.reader import Opened
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected
 
 SCOPE: Final = Scope.everything("take in what customers deliver over the bus")
 TRIES: Final = 8
@@ -51,18 +57,21 @@ _DAY_MS: Final = 86_400_000
 _log = observe.logger("bus")
 
 
-class _Stale(Exception):  # noqa: N818  a state of the world: read again
-    """Somebody changed what the batch was placed by."""
+class _Portion(NamedTuple):
+    """Messages that are to go through together."""
+
+    messages: Sequence[Message]
+    now_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     """What a transaction did."""
 
     counts: Counter[str]
     refused: list[Refused]
     hints: list[Hint]
     unusable: Plan
+    placed: Sequence[Told]
 
 
 class BusBatches:
@@ -79,9 +88,11 @@ class BusBatches:
         max_items: int,
         devices: TakesFrames,
         log: RejectedLog,
+        positions: PositionKeeper,
     ) -> None:
         """`zone` is that of times as text; `grace_s` the wait between a trip message and its scoring; `devices` takes
-        in messages that are a device's own; `log` is where messages go that cannot be used."""
+        in messages that are a device's own; `log` is where messages go that cannot be used; `positions` is told where
+        vehicles are."""
         self._store = store
         self._ids = ids
         self._signals = signals
@@ -91,6 +102,7 @@ class BusBatches:
         self._wishes = Wishes(store, signals)
         self._devices = devices
         self._rejected = log
+        self._positions = positions
         self.steps = Steps()
         """What the batch under way is at."""
 
@@ -98,38 +110,29 @@ class BusBatches:
         """Store the batch; taken in again it changes nothing. Raises `Outage` when the store is away: then it is to be
         taken in again, for some of it may be kept."""
         with self.steps.batch(BUS, messages=len(batch), size=sum(len(message.body) for message in batch)):
-            outcome = await self._taken(batch, now_ms)
+            outcome = await batch_tries.narrowed_down(_Portion(batch, now_ms), self, store=self._store)
         if outcome.headed:
             # Behind the others, which change nothing when an outage has them come again.
-            of_devices = await headed.take_in(outcome.headed, door=self._devices, now_ms=now_ms)
+            of_devices = await device_messages.take_in(outcome.headed, intake=self._devices, now_ms=now_ms)
             self._report(of_devices, counted=True)
             outcome.add(of_devices)
         return outcome
 
-    async def _taken(self, batch: Sequence[Message], now_ms: int) -> Outcome:
-        """What has a place among the customers' trips is kept, and what cannot be used is in the log."""
-        try:
-            return await self._through(batch, now_ms)
-        except Outage:
-            raise
-        except Exception:  # noqa: BLE001  a second try tells what the clock or another process did
-            self._ids.skip_to(await self._store.read(lambda tx: driving.newest_no(tx, SCOPE)))
-        try:
-            return await self._through(batch, now_ms)
-        except Outage:
-            raise
-        except Exception as error:  # noqa: BLE001  one message must not hold up the others
-            return await self._narrowed_down(batch, now_ms, error)
+    async def recover(self, portion: _Portion) -> None:
+        """Skip row numbers that are taken."""
+        self._ids.skip_to(await self._store.read(lambda tx: batch_rows.newest_no(tx, SCOPE)))
 
-    async def _narrowed_down(self, batch: Sequence[Message], now_ms: int, error: Exception) -> Outcome:
-        """Take the halves in; set the one bad message aside."""
-        outcome = Outcome()
-        if len(batch) > 1:
-            half = len(batch) // 2
-            outcome.add(await self._taken(batch[:half], now_ms))
-            outcome.add(await self._taken(batch[half:], now_ms))
-            return outcome
-        message = batch[0]
+    def halves(self, portion: _Portion) -> tuple[_Portion, _Portion] | None:
+        """In the order that they came."""
+        halves = batch_tries.in_halves(portion.messages)
+        return halves and (portion._replace(messages=halves[0]), portion._replace(messages=halves[1]))
+
+    async def set_aside(self, portion: _Portion, error: Exception) -> Outcome:
+        """Into the rejected-message log with the one message."""
+        outcome, now_ms = Outcome(), portion.now_ms
+        if not portion.messages:
+            raise error
+        message = portion.messages[0]
         _log.error(
             "bus.message_failed",
             topic=message.topic,
@@ -144,7 +147,9 @@ class BusBatches:
         self._report(outcome)
         return outcome
 
-    async def _through(self, batch: Sequence[Message], now_ms: int) -> Outcome:
+    async def through(self, portion: _Portion) -> Outcome:
+        """What has a place among the customers' trips is kept, and what cannot be used is in the log."""
+        batch, now_ms = portion
         outcome = Outcome()
         self.steps.at(steps.DECODE)
         is_long = sum(len(message.body) for message in batch) > LONG_BYTES
@@ -164,8 +169,17 @@ class BusBatches:
             outcome.counts += kept.counts
             outcome.refused += kept.refused
             hints.tell(self._signals, kept.hints)
+            self._note_positions(kept.placed)
         self._report(outcome)
         return outcome
+
+    def _note_positions(self, placed: Sequence[Told]) -> None:
+        """Where vehicles are, by what is durable now."""
+        for told in placed:
+            if isinstance(told.reading, Microtrip) and told.subject.vehicle_id is not None:
+                self._positions.saw(
+                    told.subject.sensor_id, told.subject.vehicle_id, told.reading.samples, told.reading.last_ms
+                )
 
     async def _sensors(self, opened: Sequence[tuple[Message, Opened | Rejected]]) -> dict[str, Sensor]:
         """The registered ones among those that the messages name."""
@@ -182,7 +196,7 @@ class BusBatches:
             elif each.sensor_id not in sensors:
                 found.append(Refused(message, bus_reasons.rejected(bus_reasons.UNKNOWN_SENSOR, message.body)))
             elif each.of_device is not None:
-                found.append(placing.headed(message, each, each.of_device, sensors[each.sensor_id]))
+                found.append(placement.headed(message, each, each.of_device, sensors[each.sensor_id]))
             else:
                 found.append(
                     reading.read(
@@ -200,24 +214,28 @@ class BusBatches:
         self, reads: Sequence[Read], refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int
     ) -> _Kept:
         """What the transaction did that keeps the batch and its refusals."""
-        for _ in range(TRIES):
-            self.steps.at(steps.PLACE)
-            wanted = await self._wishes.of_companies({each.company_id for each in sensors.values()}, now_ms=now_ms)
+        companies = {each.company_id for each in sensors.values()}
 
-            def work(tx: WriteTx, wanted: dict[Any, Wanted] = wanted) -> _Kept:
+        async def attempt(_: int) -> _Kept:
+            self.steps.at(steps.PLACE)
+            wanted = await self._wishes.of_companies(companies, now_ms=now_ms)
+
+            def work(tx: WriteTx) -> _Kept:
                 self.steps.at(steps.COMMIT)
                 if self._wishes.stale:
-                    raise _Stale
+                    raise Stale
                 return self._work(tx, reads, refused, wanted, now_ms)
 
-            try:
-                self.steps.at(steps.COMMIT)
-                with observe.COMMIT_SECONDS.time():
-                    return await self._store.write(work, locked=True)
-            except _Stale:
-                self.steps.again()
-                self._wishes.forget()
-        raise Outage("What the messages are about is changed all the time.")
+            self.steps.at(steps.COMMIT)
+            with observe.COMMIT_SECONDS.time():
+                return await self._store.write(work, locked=True)
+
+        async def again(_: int) -> None:
+            self.steps.again()
+            self._wishes.forget()
+
+        outage = "What the messages are about is changed all the time."
+        return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=outage)
 
     def _work(
         self, tx: WriteTx, reads: Sequence[Read], before: Sequence[Refused], wanted: dict[Any, Wanted], now_ms: int
@@ -225,7 +243,7 @@ class BusBatches:
         """Everything of the batch, on the rows as they are now."""
         refused: list[Refused] = []
         sensors = bus_facts.sensors(tx, SCOPE, {read.opened.sensor_id for read in reads})
-        messages = placing.admitted(reads, sensors, refused)
+        messages = placement.admitted(reads, sensors, refused)
         self.steps.at(steps.LOCKS)
         ground = self._ground(tx, messages, sensors, now_ms)
         self.steps.at(steps.COMMIT)
@@ -237,7 +255,7 @@ class BusBatches:
         told = [*notices.put(tx, _notices(placer, wanted, now_ms), ids=self._ids, now_ms=now_ms)]
         if placer.rows.jobs:
             told.append((observe.SIGNAL_SCORING_DUE, ""))
-        return _Kept(placer.counts, refused, told, unusable)
+        return _Kept(placer.counts, refused, told, unusable, placer.told)
 
     def _ground(self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int) -> Ground:
         """What the messages are placed by, locked: trips, jobs, sensors, vehicles, people."""
@@ -254,13 +272,13 @@ class BusBatches:
                 *(message.read.opened.user_id for message in messages), *(trip.user_id for trip in trips.values())
             ),
         )
-        new = placing.new_trips(messages, trips, facts, ids_=self._ids, now_ms=now_ms)
+        new = placement.new_trips(messages, trips, facts, ids_=self._ids, now_ms=now_ms)
         if new:
             bus_trips.make(tx, SCOPE, [value for values in new.values() for value in values])
             trips |= bus_trips.lock(tx, SCOPE, new)
         jobs = bus_trips.jobs(tx, SCOPE, [trip.no for trip in trips.values()])
         if not bus_facts.hold(tx, SCOPE, facts):
-            raise _Stale
+            raise Stale
         self.steps.at(steps.REDELIVERY)
         microtrips, events = _stored(tx, messages, trips)
         return Ground(facts, trips, jobs, microtrips, events, lambda no: bus_trips.bounds(tx, SCOPE, no))
@@ -302,7 +320,7 @@ class BusBatches:
 
 
 def _opened(batch: Sequence[Message]) -> list[tuple[Message, Opened | Rejected]]:
-    return [(message, bus_read.opened(message.body, topic_kind=message.kind)) for message in batch]
+    return [(message, bus_reader.opened(message.body, topic_kind=message.kind)) for message in batch]
 
 
 def _stored(
@@ -317,7 +335,7 @@ def _stored(
             keys = {record.by_content} if record.by_name is None else {record.by_content, record.by_name}
             if isinstance(record.reading, Microtrip):
                 of_microtrips |= keys
-            elif isinstance(record.reading, Event):
+            elif isinstance(record.reading, DeviceEvent):
                 of_events |= keys
     earliest = ids.first_no(ids.ms_of_no(since_no) - _DAY_MS)
     return (
@@ -332,16 +350,16 @@ def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None
     bus_records.MICROTRIPS.insert(tx, placer.microtrips)
     bus_records.EVENTS.insert(tx, placer.events)
     bus_records.driven_by(tx, SCOPE, list(placer.driven.items()))
-    driving.write(tx, SCOPE, placer.telling.in_order())
+    batch_rows.write(tx, SCOPE, placer.telling.in_order())
 
 
 def _notices(placer: Placer, wanted: dict[Any, Wanted], now_ms: int) -> list[notices.Message]:
-    """What customers' servers are told, as of what devices send."""
+    """Pushes to customers' servers, as for messages of devices."""
     found: list[notices.Message] = []
     for told in placer.told:
         about = wanted.get(told.subject.company_id)
         if about is not None:
-            found += pushing.of_one(told.subject, told.reading, now_ms, about, told.subject.vehicle_id)
+            found += ingest_notices.of_one(told.subject, told.reading, now_ms, about, told.subject.vehicle_id)
     return found
 
 

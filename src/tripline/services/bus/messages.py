@@ -1,25 +1,26 @@
 """A customer's message on its way through a batch: as it came, read, and refused.
 
-Not here: the reading itself (`wire/bus_read.py`), what is done with it (`placing.py`).
+Not here: the reading itself (`wire/bus/reader.py`), what is done with it (`placement.py`).
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TypeAlias
 
+import msgspec
+
 from tripline.domain import bus
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.wire import bus_payloads, bus_read
-from tripline.wire.bus_read import Kind, Opened
-from tripline.wire.readings import Event, LatestValues, Microtrip, Rejected, Trip
+from tripline.wire.bus import payloads as bus_payloads
+from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus.reader import Kind, Opened
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
-Usable: TypeAlias = Microtrip | Trip | Event | LatestValues
+Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+class Message(msgspec.Struct, frozen=True, eq=False):
     """A message as it came."""
 
     topic: str
@@ -32,8 +33,7 @@ class Message:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Refused:
+class Refused(msgspec.Struct, frozen=True, eq=False):
     """A message, or some part of it, that cannot be used."""
 
     message: Message
@@ -42,8 +42,7 @@ class Refused:
     """The sensor, when the message comes from its owner."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(msgspec.Struct, frozen=True, eq=False):
     """One reading with what tells a second delivery of it."""
 
     reading: Usable
@@ -55,8 +54,7 @@ class Record:
     """Its number by its content."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class Read(msgspec.Struct, frozen=True, eq=False):
     """A message whose payload was read."""
 
     message: Message
@@ -66,8 +64,7 @@ class Read:
     """What is wrong with it, or with some of its elements."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Headed:
+class Headed(msgspec.Struct, frozen=True, eq=False):
     """A device's own message, from its sensor's owner (4.14)."""
 
     message: Message
@@ -78,18 +75,17 @@ class Headed:
     """As the device would send it."""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """What became of a batch."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """How many of each kind were stored, and how many were `duplicate`."""
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[Refused] = msgspec.field(default_factory=list)
     """What could not be used; it is in the rejected-message log."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    """How many could not be used, by reason, where who asks counts them."""
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)
+    """How many could not be used, by reason, when the caller counts them."""
 
-    headed: list[Headed] = field(default_factory=list)
+    headed: list[Headed] = msgspec.field(default_factory=list)
     """What is a device's own and was not taken in yet."""
 
     def add(self, other: "Outcome") -> None:
@@ -101,7 +97,7 @@ class Outcome:
 
 def read(message: Message, opened: Opened, *, sensor_type: str, zone: tzinfo, received_ms: int, max_items: int) -> Read:
     """The message with its payload read; `sensor_type` is the registered one."""
-    readings = bus_read.readings(
+    readings = bus_reader.readings(
         opened, sensor_type=sensor_type, zone=zone, received_ms=received_ms, max_items=max_items
     )
     return Read(

@@ -1,8 +1,8 @@
-"""Trips over the bus whose trip message does not come end by silence, like those of devices (I1, gap H8).
+"""Trips over the bus whose trip message does not come end by silence, like those of devices (I1, spec/gaps H8).
 
-The reference gives no rule of its own for them: a customer's system may forget the message as a box may. Such a trip is
-scored from its samples. What comes for it later goes on with it, because the customer's id says so: a microtrip opens
-it again, a trip message completes it, each with a score anew.
+The specification has no rule of its own for them: a customer's system may forget the message as a box may. Such a trip
+is scored from its samples. What comes for it later goes on with it, because the customer's id says so: a microtrip
+opens it again, a trip message completes it, each with a score anew.
 
 Which trips are silent is asked of the rows, so it is the same after a restart and in any process.
 """
@@ -16,8 +16,8 @@ from tripline.domain.trips import Cause, State
 from tripline.ports import Clock, Signals
 from tripline.services.bus.batches import SCOPE
 from tripline.services.rounds import now_and_then
-from tripline.store import bus_trips, driving
 from tripline.store.transactions import Store, WriteTx
+from tripline.store.trips import batch_rows, bus_trips
 
 LOOK_S: Final = 5.0
 """Pause between two looks."""
@@ -60,7 +60,7 @@ def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[
     locked = bus_trips.lock(tx, SCOPE, found)
     # A microtrip may have come between the look and the lock.
     still = set(bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
-    rows = driving.Rows()
+    rows = batch_rows.Rows()
     ended = [trip for trip in locked.values() if trip.id in still and trip.live is State.OPEN]
     for trip in ended:
         bounds = bus_trips.bounds(tx, SCOPE, trip.no)
@@ -73,5 +73,5 @@ def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[
         if trip.not_scored is None:
             rows.jobs[trip.no] = now_ms
     bus_trips.change(tx, SCOPE, ended)
-    driving.write(tx, SCOPE, rows)
+    batch_rows.write(tx, SCOPE, rows)
     return len(ended), len(rows.jobs)

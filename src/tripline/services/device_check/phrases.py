@@ -1,12 +1,12 @@
-"""What happens to a device's messages, connections, trips and calls, in sentences for its maker.
+"""Sentences for a device's maker about messages, connections, trips and calls.
 
-Not here: what is said of a message's keys (`wire/device_explain.py`).
+Not here: what is said of a message's keys (`wire/explanation/messages.py`).
 """
 
 from typing import Final
 
-from tripline.services.device_check.looking import CallState, Session, TripState
-from tripline.services.ingest import watching
+from tripline.services.device_check.looks import CallState, Session, TripState
+from tripline.services.ingest import traces
 
 REFUSED: Final = {
     "too_large": "larger than this server takes (256 KiB, unless its operator set another limit), so its beginning"
@@ -18,11 +18,11 @@ REFUSED: Final = {
 }
 """Why a message was refused before or after it was read: reason -> what to do."""
 OUTCOMES: Final = {
-    watching.KEPT: "kept",
-    watching.REDELIVERED: "sent before: acknowledged, not kept again",
-    watching.EMPTY: "acknowledged, nothing to keep",
-    watching.ANSWER: "answer to a call",
-    watching.NOT_TRACED: "more messages come than are shown here; they are taken in all the same",
+    traces.KEPT: "kept",
+    traces.REDELIVERED: "sent before: acknowledged, not kept again",
+    traces.EMPTY: "acknowledged, nothing to keep",
+    traces.ANSWER: "answer to a call",
+    traces.NOT_TRACED: "more messages come than are shown here; they are taken in all the same",
 }
 ENDINGS: Final = {
     "disconnected": "the device said goodbye (DISCONNECT)",

@@ -14,24 +14,25 @@ from tripline.domain.people import Registration, User
 from tripline.domain.refusals import NotFound
 from tripline.services.fleet import people as persons
 from tripline.services.fleet import removal
-from tripline.store import companies, listing
-from tripline.store import people as rows
+from tripline.store import lists
+from tripline.store.fleet import companies
+from tripline.store.fleet import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass who may manage the administrators of the company. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
-    access.admit(companies.inside(tx, scope, company_id), "company")
+    access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def find(tx: ReadTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> User:
     """The administrator of the company, for who may manage both. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
-    found = access.admitted(rows.find_one_of(tx, scope, (Authority.COMPANY_ADMIN,), user_id), "administrator")
+    found = access.admitted(rows.find(tx, scope, (Authority.COMPANY_ADMIN,), user_id), access.Thing.ADMINISTRATOR)
     if found.company_id != company_id:
-        raise NotFound("The company has no administrator with this id.")
+        raise NotFound("administrator")
     return found
 
 
@@ -49,6 +50,7 @@ def register(
     admit(tx, actor=actor, company_id=company_id)
     return persons.create(
         tx,
+        actor,
         company_id=company_id,
         role=Authority.COMPANY_ADMIN,
         registration=registration,
@@ -66,22 +68,25 @@ def change(
     user_id: UserId,
     named: dict[str, object],
     password_hash: str | None,
+    ids: TimeIds,
     now_ms: int,
 ) -> User:
     """The administrator after a partial update. Raises as `find`, and as `people.change` of the fleet."""
     before = find(tx, actor=actor, company_id=company_id, user_id=user_id)
-    return persons.apply(tx, before, actor=actor, named=named, password_hash=password_hash, now_ms=now_ms)
+    return persons.apply(tx, before, actor=actor, named=named, password_hash=password_hash, ids=ids, now_ms=now_ms)
 
 
-def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, user_id: UserId, now_ms: int) -> AbstractSet[SensorId]:
+def delete(
+    tx: WriteTx, *, actor: Actor, company_id: CompanyId, user_id: UserId, ids: TimeIds, now_ms: int
+) -> AbstractSet[SensorId]:
     """Delete the administrator; the sensors that changed. Raises as `find`, and `people.LastAdministrator`."""
-    find(tx, actor=actor, company_id=company_id, user_id=user_id)
+    user = find(tx, actor=actor, company_id=company_id, user_id=user_id)
     if not rows.has_other_administrator(tx, company_id, user_id):
-        raise people.LastAdministrator("This is the company's only administrator; register another one first.")
-    return removal.person(tx, user_id, now_ms=now_ms)
+        raise people.LastAdministrator()
+    return removal.deleted_person(tx, actor, user, ids=ids, now_ms=now_ms)
 
 
-def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[User]:
+def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[User]:
     """The company's administrators, by name; `admit` was asked before. Raises `listing.UnknownOffset`."""
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
     return rows.of_company(tx, scope, company_id, Authority.COMPANY_ADMIN, window)

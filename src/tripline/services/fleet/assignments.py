@@ -1,41 +1,88 @@
-"""Who manages a vehicle, and who drives it.
+"""Sets and clears a vehicle's managing director and its driver.
 
 A company's administrators and directors set anybody of their company as a driver, or somebody who has a right on the
 vehicle. Drivers set and unset themselves: log in before driving, log out after it, so that the next one can take over
-(client-surface 9). Trips are stored under the driver of the moment at which they begin (H9).
+(spec/rest 9). Trips are stored under the driver of the moment at which they begin (H9).
 
 Not here: which vehicles and persons are within reach (`access`), rights on vehicles (`rights.py`).
 """
 
+from collections.abc import Sequence
+
+import msgspec
+
 from tripline.domain import access, vehicles
 from tripline.domain.access import Action, Actor, Authority, Scope
-from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.domain.history import Event
+from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.vehicles import Vehicle
-from tripline.store import people, rights
-from tripline.store import vehicles as rows
+from tripline.services.fleet import history
+from tripline.store import lists, positions
+from tripline.store.fleet import people, rights
+from tripline.store.fleet import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DIRECTORS = (Authority.DIRECTOR,)
 
 
-def set_director(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> Vehicle:
+class Choosing(msgspec.Struct, frozen=True):
+    """A vehicle, and whom the actor may assign to it."""
+
+    vehicle: Vehicle
+    now_name: str | None
+    """Who is assigned now; None: nobody, or nobody whose name the actor may read."""
+    people: Sequence[User]
+    """By name, as far as the window shows."""
+
+
+def to_direct(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, role: Authority, window: lists.Window) -> Choosing:
+    """The vehicle and the people of this role who can be its managing director. Raises `NotFound`, `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
+    return _choosing(tx, actor, vehicle, vehicle.director_id, receivers, role, window)
+
+
+def to_drive(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, role: Authority, window: lists.Window) -> Choosing:
+    """The vehicle and the people of the actor's company, of this role, who can be set as its driver.
+
+    A driver finds only himself. Who has a right on the vehicle can be set too. Raises `NotFound`, `Forbidden`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
+    return _choosing(tx, actor, vehicle, vehicle.current_driver_id, receivers, role, window)
+
+
+def set_director(
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId, ids: TimeIds, now_ms: int
+) -> Vehicle:
     """The vehicle, managed by this director of its company. Raises `NotFound` or `Forbidden`."""
-    scope, _ = _to_direct(tx, actor, vehicle_id, director_id)
+    scope, vehicle = _to_direct(tx, actor, vehicle_id, director_id)
     rows.change(tx, scope, vehicle_id, director_id=director_id)
+    positions.reach_changed(tx, vehicle_id, [vehicle.director_id, director_id])
+    if vehicle.director_id not in (None, director_id):
+        _note(tx, actor, Event.DIRECTOR_UNSET, vehicle, vehicle.director_id, ids=ids, now_ms=now_ms)
+    if vehicle.director_id != director_id:
+        _note(tx, actor, Event.DIRECTOR_SET, vehicle, director_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id)
 
 
-def unset_director(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> Vehicle:
+def unset_director(
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, director_id: UserId, ids: TimeIds, now_ms: int
+) -> Vehicle:
     """The vehicle without a managing director. Raises `NotFound`, `Forbidden`, `vehicles.OtherDirector`."""
     scope, vehicle = _to_direct(tx, actor, vehicle_id, director_id)
     vehicles.refuse_unset_director(vehicle, director_id)
     rows.change(tx, scope, vehicle_id, director_id=None)
+    positions.reach_changed(tx, vehicle_id, [director_id])
+    _note(tx, actor, Event.DIRECTOR_UNSET, vehicle, director_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id)
 
 
 def set_driver(
-    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId, ids: TimeIds, now_ms: int
 ) -> tuple[Vehicle, list[SensorId]]:
     """The vehicle, driven by this person, who drives no other one any more; the sensors of all these vehicles.
 
@@ -44,18 +91,24 @@ def set_driver(
     """
     scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER or not rights.may_drive(tx, vehicle_id, driver_id):
-        access.admitted(person, "driver")
+        access.admitted(person, access.Thing.DRIVER)
     if actor.authority is Authority.DRIVER:
         vehicles.refuse_log_in(vehicle, driver_id)
     if vehicle.current_driver_id == driver_id:
         return vehicle, []
+    left = rows.driven_by(tx, driver_id)
     elsewhere = rows.release_driver(tx, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=driver_id)
+    for other in left:
+        _note(tx, actor, Event.DRIVER_UNSET, other, driver_id, ids=ids, now_ms=now_ms)
+    if vehicle.current_driver_id is not None:
+        _note(tx, actor, Event.DRIVER_UNSET, vehicle, vehicle.current_driver_id, ids=ids, now_ms=now_ms)
+    _note(tx, actor, Event.DRIVER_SET, vehicle, driver_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id), [*elsewhere, *rows.sensors_of(tx, vehicle_id)]
 
 
 def unset_driver(
-    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, driver_id: UserId, ids: TimeIds, now_ms: int
 ) -> tuple[Vehicle, list[SensorId]]:
     """The vehicle, driven by nobody, and its sensors, as `set_driver`; who drives it may be of any company.
 
@@ -63,10 +116,25 @@ def unset_driver(
     """
     scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER:
-        access.admitted(person, "driver")
+        access.admitted(person, access.Thing.DRIVER)
     vehicles.refuse_unset_driver(vehicle, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=None)
+    _note(tx, actor, Event.DRIVER_UNSET, vehicle, driver_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
+
+
+def _choosing(
+    tx: ReadTx,
+    actor: Actor,
+    vehicle: Vehicle,
+    now_id: UserId | None,
+    receivers: Scope,
+    role: Authority,
+    window: lists.Window,
+) -> Choosing:
+    now = None if now_id is None else people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, now_id)
+    found = people.of_company(tx, receivers, access.company_of(actor), role, window)
+    return Choosing(vehicle, now[0].name if now is not None and now[1] else None, found)
 
 
 def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:
@@ -74,10 +142,10 @@ def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: Use
     scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
     found = rows.find(tx, scope, vehicle_id)
     receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
-    person = people.find_one_of(tx, receivers, _DIRECTORS, director_id)
-    _refuse_unknown(found, person, "director")
-    vehicle = access.admitted(found, "vehicle")
-    access.admitted(person, "director")
+    person = people.find(tx, receivers, _DIRECTORS, director_id)
+    _refuse_unknown(found, person, access.Thing.DIRECTOR)
+    vehicle = access.admitted(found, access.Thing.VEHICLE)
+    access.admitted(person, access.Thing.DIRECTOR)
     return scope, vehicle
 
 
@@ -88,17 +156,40 @@ def _to_drive(
     scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
     found = rows.find(tx, scope, vehicle_id)
     receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
-    person = people.find_one_of(tx, receivers, DRIVING_ROLES, driver_id)
-    _refuse_unknown(found, person, "driver")
-    return scope, access.admitted(found, "vehicle"), person
+    person = people.find(tx, receivers, DRIVING_ROLES, driver_id)
+    _refuse_unknown(found, person, access.Thing.DRIVER)
+    return scope, access.admitted(found, access.Thing.VEHICLE), person
 
 
-def _refuse_unknown(vehicle: object | None, person: object | None, role: str) -> None:
-    """What is unknown is said before what is foreign (client-surface 3.3)."""
+def _refuse_unknown(vehicle: object | None, person: object | None, role: access.Thing) -> None:
+    """What is unknown is said before what is foreign (spec/rest 3.3)."""
     if vehicle is not None and person is None:
         access.admit(None, role)
 
 
 def _again(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle as it is now."""
-    return access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+    return access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+
+
+def _note(
+    tx: WriteTx,
+    actor: Actor,
+    event: Event,
+    vehicle: Vehicle | rows.OwnedVehicle,
+    user_id: UserId | None,
+    *,
+    ids: TimeIds,
+    now_ms: int,
+) -> None:
+    """Keep an entry of the vehicle's and the person's history."""
+    history.note(
+        tx,
+        actor,
+        event,
+        company_id=vehicle.company_id,
+        vehicle_id=vehicle.id,
+        user_id=user_id,
+        ids=ids,
+        now_ms=now_ms,
+    )

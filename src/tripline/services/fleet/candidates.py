@@ -1,4 +1,4 @@
-"""To whom a company may lend its vehicles: registering, removing and listing candidates (rule 1 of delegation)."""
+"""Delegation candidates: registering, removing and listing them (rule 1 of delegation)."""
 
 from collections.abc import Sequence
 
@@ -6,25 +6,27 @@ from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
 from tripline.domain.delegations import Relation, Step
+from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, RecordId, TimeIds
-from tripline.store import candidates as rows
-from tripline.store import companies as company_rows
-from tripline.store import listing
+from tripline.services.fleet import history
+from tripline.store import lists
+from tripline.store.fleet import candidates as rows
+from tripline.store.fleet import companies as company_rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 _ANY_COMPANY = Scope.everything("deal with companies out of reach")
 
 
 def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who says to whom the company may lend. Raises `NotFound` or `Forbidden`."""
+    """Let pass who says to whom the company may delegate. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.CANDIDATE_MANAGE)
-    access.admit(company_rows.inside(tx, scope, company_id), "company")
+    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def require_reader(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may see to whom the company may lend. Raises `NotFound` or `Forbidden`."""
+    """Let pass who may see to whom the company may delegate. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.CANDIDATE_READ)
-    access.admit(company_rows.inside(tx, scope, company_id), "company")
+    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def register(
@@ -36,29 +38,33 @@ def register(
     `delegations.AlreadyRegistered`.
     """
     scope = access.scope_of(actor, Action.CANDIDATE_MANAGE)
-    lender = access.admitted(company_rows.find(tx, scope, company_id), "company")
+    owner = access.admitted(company_rows.find(tx, scope, company_id), access.Thing.COMPANY)
     receiver = counterpart(tx, to_company_id)
     delegations.check_pair(
-        from_company=lender.id,
-        from_service_type=lender.service_type,
+        from_company=owner.id,
+        from_service_type=owner.service_type,
         to_company=receiver.id,
         to_service_type=receiver.service_type,
     )
-    delegations.standing_after(rows.standing(tx, lender.id, receiver.id), Step.REGISTER)
+    delegations.standing_after(rows.standing(tx, owner.id, receiver.id), Step.REGISTER)
     relation_id = RecordId(ids.next(now_ms=now_ms))
-    rows.insert_new(tx, relation_id=relation_id, from_company_id=lender.id, to_company_id=receiver.id, now_ms=now_ms)
+    rows.insert_new(tx, relation_id=relation_id, from_company_id=owner.id, to_company_id=receiver.id, now_ms=now_ms)
+    place: history.Place = {"company_id": owner.id, "to_company_id": receiver.id, "ids": ids, "now_ms": now_ms}
+    history.note(tx, actor, Event.CANDIDATE_REGISTERED, **place)
     return Relation(
         id=relation_id,
         created_ms=now_ms,
-        from_company_id=lender.id,
-        from_company_name=lender.name,
+        from_company_id=owner.id,
+        from_company_name=owner.name,
         to_company_id=receiver.id,
         to_company_name=receiver.name,
-        service_type=lender.service_type,
+        service_type=owner.service_type,
     )
 
 
-def remove(tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: CompanyId) -> None:
+def remove(
+    tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
+) -> None:
     """The other company is no candidate of the company any more.
 
     Raises `NotFound`, also when it was none, `Forbidden` or `delegations.HoldsVehicles`.
@@ -67,10 +73,12 @@ def remove(tx: WriteTx, *, actor: Actor, company_id: CompanyId, to_company_id: C
     require(tx, actor=actor, company_id=company_id)
     delegations.standing_after(rows.standing(tx, company_id, to_company_id), Step.REMOVE)
     rows.remove(tx, company_id, to_company_id)
+    place: history.Place = {"company_id": company_id, "to_company_id": to_company_id, "ids": ids, "now_ms": now_ms}
+    history.note(tx, actor, Event.CANDIDATE_REMOVED, **place)
 
 
 def of_company(
-    tx: ReadTx, *, actor: Actor, company_id: CompanyId, delegated: bool, window: listing.Window
+    tx: ReadTx, *, actor: Actor, company_id: CompanyId, delegated: bool, window: lists.Window
 ) -> Sequence[Relation]:
     """The company's candidates, or its delegated companies, by name; `require_reader` was asked before.
 
@@ -82,4 +90,4 @@ def of_company(
 
 def counterpart(tx: ReadTx, company_id: CompanyId) -> Company:
     """A company that is dealt with, in reach or not. Raises `NotFound`."""
-    return access.admitted(company_rows.find(tx, _ANY_COMPANY, company_id), "company")
+    return access.admitted(company_rows.find(tx, _ANY_COMPANY, company_id), access.Thing.COMPANY)

@@ -5,31 +5,46 @@ Not here: their administrators (`administrators.py`), what goes with a company t
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tripline.domain import access, companies
+from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Authority, Reach, Scope
-from tripline.domain.companies import Company, Registration
+from tripline.domain.companies import Company, Details, Registration
+from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, no_of
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.services.accounts import links, registry
-from tripline.services.fleet import removal
-from tripline.services.tokens import TokenUnreadable
-from tripline.store import accounts, listing, people, push_receivers
-from tripline.store import companies as rows
+from tripline.services.accounts.tokens import TokenUnreadable
+from tripline.services.fleet import history, removal
+from tripline.store import lists
+from tripline.store.accounts import accounts
+from tripline.store.fleet import companies as rows
+from tripline.store.fleet import people
+from tripline.store.push import receivers as push_receivers
 from tripline.store.transactions import ReadTx, WriteTx
 
 
 def register(
-    tx: WriteTx, *, actor: Actor, registration: Registration, password_hash: str, ids: TimeIds, now_ms: int
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    registration: Registration,
+    password_hash: str,
+    ids: TimeIds,
+    now_ms: int,
+    session_id: str | None = None,
 ) -> Company:
     """The new company; its administrator logs in with picEmail and picPasswd (rule 6).
 
     A partner joins the service type and the operator of the registering company (G32, H2). A granted account becomes
     an administrator of the operator it registers: the one that picEmail names when that is its own address (picPasswd
-    is its password from then on, and what stood on the old one ends), else beside that one.
+    is its password from then on, and what stood on the old one ends, but for the session that asks), else beside that
+    one.
 
     Raises `companies.ServiceTypeTaken`, `companies.ForeignServiceType`, `companies.OneCompanyOnly` and
     `people.EmailTaken`.
@@ -42,7 +57,7 @@ def register(
     else:
         service_type = companies.partner_service_type(registration.service_type, registrar=registrar.service_type)
     new = Company(
-        **asdict(registration.details),
+        **msgspec.structs.asdict(registration.details),
         id=company_id,
         created_ms=now_ms,
         service_type=service_type,
@@ -52,32 +67,34 @@ def register(
         token_prefix=_free_prefix(tx, company_id),
     )
     rows.insert_new(tx, new)
+    said = entries.first_values(companies.without_credentials(new), Details.__struct_fields__)
+    history.note(tx, actor, Event.REGISTERED, company_id=company_id, changes=said, ids=ids, now_ms=now_ms)
     if registrar is None and actor.authority is Authority.COMPANY_ADMIN:
         _join(tx, actor, new)
     if _names_itself(tx, actor, registration):
-        _introduce(tx, actor, registration, password_hash, now_ms)
+        _introduce(tx, actor, registration, password_hash, session_id, now_ms)
     else:
-        _create_administrator(tx, new, password_hash, ids, now_ms)
+        _create_administrator(tx, actor, new, password_hash, ids, now_ms)
     return new
 
 
 def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
     """The company. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_READ)
-    return access.admitted(rows.find(tx, scope, company_id), "company")
+    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def mine(tx: ReadTx, *, actor: Actor) -> Company:
     """The actor's company. Raises `NotFound` for an account without one."""
     if actor.company_id is None:
-        raise NotFound(access.WITHOUT_COMPANY)
+        raise NotFound("without_company")
     return read(tx, actor=actor, company_id=actor.company_id)
 
 
 def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass an actor who may see the company. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_READ)
-    access.admit(rows.inside(tx, scope, company_id), "company")
+    access.admit(rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def own(tx: ReadTx, *, actor: Actor) -> Company:
@@ -88,7 +105,7 @@ def own(tx: ReadTx, *, actor: Actor) -> Company:
     """
     company_id = access.company_of(actor)
     if accounts.actor(tx, actor.user_id) is None:
-        raise TokenUnreadable("The account of this token does not exist or is disabled.")
+        raise TokenUnreadable("account_gone")
     return read(tx, actor=actor, company_id=company_id)
 
 
@@ -97,7 +114,9 @@ def require_service_type(tx: ReadTx, *, actor: Actor, service_type: str) -> None
     _refuse_other(own(tx, actor=actor), service_type)
 
 
-def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any], now_ms: int) -> Company:
+def change(
+    tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[str, Any], ids: TimeIds, now_ms: int
+) -> Company:
     """The company after a partial update (`companies.changed`). Raises `NotFound`, `Forbidden` and `BadParameter`.
 
     What waits for a receiver with another address goes out at once.
@@ -105,7 +124,9 @@ def change(tx: WriteTx, *, actor: Actor, company_id: CompanyId, named: Mapping[s
     before = find_to_change(tx, actor=actor, company_id=company_id)
     details = companies.changed(before, named)
     rows.change(tx, company_id, details)
-    after = replace(before, **asdict(details))
+    after = replace(before, **msgspec.structs.asdict(details))
+    changes = _told(before, after)
+    history.note(tx, actor, Event.CHANGED, company_id=company_id, changes=changes, ids=ids, now_ms=now_ms)
     moved = [channel for channel in Channel if _address(before, channel) != _address(after, channel)]
     push_receivers.readdressed(tx, company_id, moved, now_ms=now_ms)
     return after
@@ -121,16 +142,21 @@ def _address(company: Company, channel: Channel) -> tuple[object, ...]:
 def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
     """The company, for who may change it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_MODIFY)
-    return access.admitted(rows.find(tx, scope, company_id), "company")
+    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
 
 
-def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> AbstractSet[SensorId]:
-    """Delete the company; the sensors that changed. Raises `NotFound`, `Forbidden` or `companies.InUse`."""
+def find_to_delete(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
+    """The company, for who may delete it: nobody the own one. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_DELETE)
     if company_id == actor.company_id:
-        raise Forbidden("No company deletes itself: a partner's operator deletes it, an operator the platform.")
-    access.admit(rows.inside(tx, scope, company_id), "company")
-    return removal.company(tx, company_id, now_ms=now_ms)
+        raise Forbidden("delete_oneself")
+    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
+
+
+def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, now_ms: int) -> AbstractSet[SensorId]:
+    """Delete the company; the sensors that changed. Raises `NotFound`, `Forbidden` or `companies.InUse`."""
+    company = find_to_delete(tx, actor=actor, company_id=company_id)
+    return removal.company(tx, actor, company, ids=ids, now_ms=now_ms)
 
 
 def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None) -> None:
@@ -141,7 +167,7 @@ def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None)
     _listing(tx, actor, service_type)
 
 
-def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: listing.Window) -> Sequence[Company]:
+def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: lists.Window) -> Sequence[Company]:
     """The companies within the actor's reach, by name. Raises `Forbidden` and `listing.UnknownOffset`."""
     scope, within = _listing(tx, actor, service_type)
     return rows.listed(tx, scope, within, window)
@@ -168,7 +194,7 @@ def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope,
 
 def _refuse_other(company: Company, service_type: str | None) -> None:
     if service_type not in (None, company.service_type):
-        raise Forbidden("This service type is outside your reach.")
+        raise Forbidden("service_type")
 
 
 def _free_prefix(tx: ReadTx, company_id: CompanyId) -> str:
@@ -181,7 +207,7 @@ def _free_prefix(tx: ReadTx, company_id: CompanyId) -> str:
 def _join(tx: WriteTx, actor: Actor, company: Company) -> None:
     """The granted account becomes an administrator of its company; of one only, also when it asks twice at once."""
     if not people.join_company(tx, actor.user_id, company.id):
-        raise companies.OneCompanyOnly("This account has registered its company already.")
+        raise companies.OneCompanyOnly()
 
 
 def _names_itself(tx: ReadTx, actor: Actor, registration: Registration) -> bool:
@@ -192,15 +218,24 @@ def _names_itself(tx: ReadTx, actor: Actor, registration: Registration) -> bool:
     return named is not None and named.user_id == actor.user_id
 
 
-def _introduce(tx: WriteTx, actor: Actor, registration: Registration, password_hash: str, now_ms: int) -> None:
+def _introduce(
+    tx: WriteTx,
+    actor: Actor,
+    registration: Registration,
+    password_hash: str,
+    session_id: str | None,
+    now_ms: int,
+) -> None:
     """Write what the registration says of its administrator into the account that registers, its password too."""
     details = registration.details
     people.introduce(tx, actor.user_id, name=details.pic_name, phone=details.pic_phone, division=details.pic_division)
-    links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=now_ms)
+    links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=now_ms, kept=session_id)
 
 
-def _create_administrator(tx: WriteTx, company: Company, password_hash: str, ids: TimeIds, now_ms: int) -> None:
-    registry.create(
+def _create_administrator(
+    tx: WriteTx, actor: Actor, company: Company, password_hash: str, ids: TimeIds, now_ms: int
+) -> None:
+    user_id = registry.create(
         tx,
         company_id=company.id,
         authority=Authority.COMPANY_ADMIN,
@@ -213,3 +248,15 @@ def _create_administrator(tx: WriteTx, company: Company, password_hash: str, ids
         now_ms=now_ms,
         email_field="picEmail",
     )
+    history.note(tx, actor, Event.REGISTERED, company_id=company.id, user_id=user_id, ids=ids, now_ms=now_ms)
+
+
+def _told(before: Company, after: Company) -> tuple[Change, ...]:
+    """What history tells of a change: of the credentials in an address only that they are others."""
+    shown, now_shown = companies.without_credentials(before), companies.without_credentials(after)
+    hidden = tuple(name for name in _ADDRESSES if getattr(shown, name) == getattr(now_shown, name))
+    raw = entries.differences(before, after, hidden, secret=hidden)
+    return (*entries.differences(shown, now_shown, Details.__struct_fields__), *raw)
+
+
+_ADDRESSES: Final = ("notify_host", "rpc_notify_host", "rpc_notify_base_path")

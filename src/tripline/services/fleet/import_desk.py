@@ -1,4 +1,4 @@
-"""Whose turn it is to import: one file after the other, and how large a file may be.
+"""Lets one import run at a time, and bounds the size of its file.
 
 An import takes one core for some seconds and the memory of its rows; several at once would take them all from those who
 only want a page. So one runs and a few wait; more are asked to come again. A file that is still on its way takes no
@@ -51,13 +51,13 @@ class ImportDesk:
     def opened(self, path: Path) -> IO[bytes]:
         """A file on this machine, to be closed by the caller. Raises `BadFile`: too large, or no plain file."""
         if not path.is_file():
-            raise csv_files.BadFile("The file must be a plain file: it is read more than once.")
+            raise csv_files.BadFile("irregular")
         if path.stat().st_size > self.most_bytes:
-            raise csv_files.BadFile(f"The file has more than {self.most_bytes // _MIB} MiB (setting rest.import_mib).")
+            raise csv_files.BadFile("large", most=self.most_bytes // _MIB)
         try:
             return path.open("rb")
         except OSError as error:
-            raise csv_files.BadFile(f"The file cannot be read: {error.strerror}.") from error
+            raise csv_files.BadFile("unreadable", trouble=str(error.strerror)) from error
 
     @contextmanager
     def arrival(self, *, account: str, company: str) -> Iterator[Callable[[int], None]]:
@@ -66,13 +66,13 @@ class ImportDesk:
         Raises `ManyImports` when too many arrive, or too many bytes are there.
         """
         if self._arriving[account] >= OF_ACCOUNT or self._arriving[company] >= OF_COMPANY or self._all >= OF_ALL:
-            raise ManyImports("Too many files are on their way; send yours again later.", after_s=COME_AGAIN_S)
+            raise ManyImports("arriving", after_s=COME_AGAIN_S)
         size = 0
 
         def take(piece: int) -> None:
             nonlocal size
             if self.spooled + piece > self.most_spooled:
-                raise ManyImports("Too much is being imported; send your file again later.", after_s=COME_AGAIN_S)
+                raise ManyImports("bytes", after_s=COME_AGAIN_S)
             self.spooled += piece
             size += piece
 
@@ -96,7 +96,7 @@ class ImportDesk:
         Raises `ManyImports`.
         """
         if self._here > WAITING:
-            raise ManyImports("Too many files are being imported; send yours again later.", after_s=COME_AGAIN_S)
+            raise ManyImports("files", after_s=COME_AGAIN_S)
         self._here += 1
         try:
             yield self._turn

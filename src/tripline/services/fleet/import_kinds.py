@@ -1,21 +1,23 @@
-"""What differs between importing vehicles and importing sensors: columns, rules, names, and how rows are inserted.
+"""The differences between importing vehicles and importing sensors: columns, rules, names, inserts.
 
 Not here: how an import goes (`imports.py`).
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from tripline.domain import sensors, vehicles
 from tripline.domain.access import Action, Actor
 from tripline.domain.companies import Company
+from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import Refusal
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import vehicles as vehicle_service
-from tripline.store import imports as rows
+from tripline.store.fleet import imports as rows
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire import csv_registrations
 
@@ -23,8 +25,7 @@ Insert = Callable[[WriteTx], bool]
 """Inserts what was prepared; False when a name was taken meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """A field that names one thing only."""
 
     column: str
@@ -44,13 +45,14 @@ class Prepare(Protocol):
         """What inserts the registrations."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportKind:
+class ImportKind(msgspec.Struct, frozen=True):
     """A kind of thing that is imported."""
 
     noun: str
     action: Action
     """What one must be permitted to do."""
+    event: Event
+    """What history calls it."""
     sheet: csv_registrations.Sheet
     registration: Callable[..., Any]
     """The rules of a single registration; raises `BadParameter`."""
@@ -66,7 +68,7 @@ def _in_order(registrations: Sequence[Any], name: str) -> Sequence[Any]:
 def _vehicles_prepared(
     registrations: Sequence[vehicles.Registration], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
 ) -> Insert:
-    """Vehicles, and for a partner their loans to the operator (rule 3, H3)."""
+    """Vehicles, and for a partner their delegations to the operator (rule 3, H3)."""
     registrations = _in_order(registrations, "vehicle_no")
     new = [
         vehicle_service.of_registration(
@@ -75,13 +77,15 @@ def _vehicles_prepared(
         for registration, vehicle_id in zip(registrations, ids.run(len(registrations), now_ms=now_ms), strict=True)
     ]
     values = rows.vehicle_values(new)
-    lent = not company.master
-    loans = rows.loan_values(new, ids.run(len(new), now_ms=now_ms), to=company.master_id) if lent else []
+    delegated = not company.master
+    delegations = (
+        rows.delegation_values(new, ids.run(len(new), now_ms=now_ms), to=company.master_id) if delegated else []
+    )
 
     def insert(tx: WriteTx) -> bool:
         if not rows.insert_vehicles(tx, values):
             return False
-        rows.insert_loans(tx, loans)
+        rows.insert_delegations(tx, delegations)
         return True
 
     return insert
@@ -102,6 +106,7 @@ def _sensors_prepared(
 VEHICLES: Final = ImportKind(
     noun="vehicles",
     action=Action.VEHICLE_CREATE,
+    event=Event.VEHICLES_IMPORTED,
     sheet=csv_registrations.VEHICLES,
     registration=vehicles.registration,
     keys=(Key("vehicleNo", attrgetter("vehicle_no"), rows.taken_numbers, vehicles.number_taken),),
@@ -110,6 +115,7 @@ VEHICLES: Final = ImportKind(
 SENSORS: Final = ImportKind(
     noun="sensors",
     action=Action.SENSOR_CREATE,
+    event=Event.SENSORS_IMPORTED,
     sheet=csv_registrations.SENSORS,
     registration=sensors.registration,
     keys=(

@@ -1,4 +1,4 @@
-"""Bulk registration: the rows of a CSV file, each like one registration (gap H17), checked first and then kept.
+"""Bulk registration: the rows of a CSV file, each like one registration (spec/gaps H17), checked first and then kept.
 
 A file is read and checked outside any transaction, on a thread of its own: every row by the rules of a single
 registration, names against the rest of the file and against what is registered. Then rows are kept, by default all or
@@ -13,21 +13,22 @@ Not here: the file (`wire/csv_files.py`), what differs between vehicles and sens
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import IO, Any, Final
+
+import msgspec
 
 from tripline.domain import access
 from tripline.domain.access import Actor
 from tripline.domain.companies import Company
-from tripline.domain.ids import TimeIds
+from tripline.domain.ids import RowNo, TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal
-from tripline.services.fleet import companies
+from tripline.services.fleet import companies, history
 from tripline.services.fleet.import_kinds import ImportKind, Key
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import csv_files
 
 ERRORS_TOLD: Final = 1_000
-"""So many bad rows are told one by one; all are counted."""
+"""Most bad rows that are reported one by one; all are counted."""
 CHUNK: Final = 250
 """Rows kept in one transaction when each stands for itself: some 10 ms of the writer's time."""
 ATTEMPTS: Final = 3
@@ -55,8 +56,7 @@ class Contended(Refusal):
     kind = Kind.CONFLICT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is wanted of an import."""
 
     dry_run: bool = False
@@ -66,17 +66,14 @@ class Order:
     most_rows: int = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
+class BadRow(msgspec.Struct, frozen=True):
     """Why a row cannot be kept; `number` as a spreadsheet shows it."""
 
     number: int
-    field: str | None
-    message: str
+    refusal: Refusal
 
 
-@dataclass(slots=True)
-class Report:
+class Report(msgspec.Struct):
     """What became of a file."""
 
     dry_run: bool
@@ -84,7 +81,7 @@ class Report:
     created: int = 0
     bad: int = 0
     """Bad rows in all; the first `ERRORS_TOLD` of them, by number, are in `errors`."""
-    errors: list[BadRow] = field(default_factory=list)
+    errors: list[BadRow] = msgspec.field(default_factory=list)
     unknown_columns: Sequence[str] = ()
 
     def complain(self, trouble: BadRow) -> None:
@@ -94,8 +91,7 @@ class Report:
             self.errors.append(trouble)
 
 
-@dataclass(frozen=True, slots=True)
-class _Good:
+class _Good(msgspec.Struct, frozen=True):
     """A row that may be kept."""
 
     number: int
@@ -141,14 +137,14 @@ def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, pr
     header, rows = csv_files.read(file, known=kind.sheet.columns)
     missing = [name for name in kind.sheet.required if name not in header.columns]
     if missing:
-        raise csv_files.BadFile(f"The header (row {header.row}) lacks these columns: {', '.join(missing)}.")
+        raise csv_files.BadFile("columns_missing", row=header.row, columns=", ".join(missing))
     report.unknown_columns = header.unknown
     first_with: dict[Key, dict[str, int]] = {key: {} for key in kind.keys}
     good = []
     for row in rows:
         report.rows += 1
         if report.rows > order.most_rows:
-            raise TooManyRows(f"The file has more than {order.most_rows:,} rows; send it in parts.")
+            raise TooManyRows(most=order.most_rows)
         if report.rows % _AT_A_STRETCH == 0:
             progress("checked", report.rows)
             time.sleep(_BREATH_S)
@@ -156,7 +152,7 @@ def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, pr
             registration = _registration(row, kind)
             _first_of_its_name(row.number, registration, first_with)
         except BadParameter as refusal:
-            report.complain(BadRow(row.number, refusal_field(refusal), str(refusal)))
+            report.complain(BadRow(row.number, refusal))
         else:
             good.append(_Good(row.number, registration))
     progress("checked", report.rows)
@@ -166,7 +162,7 @@ def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, pr
 def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
     """What the row registers. Raises `BadParameter` as a single registration would."""
     if row.surplus:
-        raise BadParameter("The row has more cells than the header has columns.")
+        raise BadParameter("cells")
     return kind.registration(**kind.sheet.values(row.cells))
 
 
@@ -175,7 +171,7 @@ def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dic
     for key, rows in first_with.items():
         earlier = rows.get(key.of(registration))
         if earlier is not None:
-            raise BadParameter(f"Parameter '{key.column}' is the same as in row {earlier}.")
+            raise BadParameter("repeated", field=key.column, row=earlier)
     for key, rows in first_with.items():
         rows[key.of(registration)] = number
 
@@ -191,7 +187,7 @@ async def _free(
             if refusal is None:
                 free.append(row)
             else:
-                report.complain(BadRow(row.number, refusal_field(refusal), str(refusal)))
+                report.complain(BadRow(row.number, refusal))
     return free
 
 
@@ -204,8 +200,7 @@ def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Goo
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Keeping:
+class _Keeping(msgspec.Struct):
     """Keeps rows, part by part."""
 
     store: Store
@@ -215,6 +210,8 @@ class _Keeping:
     ids: TimeIds
     now_ms: int
     report: Report
+    entry_no: RowNo | None = None
+    """Of the one entry in the history, when a part is kept."""
 
     async def keep(self, rows: Sequence[_Good], *, all_or_none: bool) -> None:
         """Keep the rows in one transaction; the report gets how many, and those whose names were taken meanwhile.
@@ -225,7 +222,7 @@ class _Keeping:
         for _ in range(ATTEMPTS):
             insert = await asyncio.to_thread(self._prepared, rows)
             try:
-                await self.store.write(lambda tx, insert=insert: self._insert(tx, insert))  # type: ignore[misc]
+                await self.store.write(self._inserting(insert, len(rows)))
             except _Taken:
                 rows = await _free(self.store, self.company, self.kind, rows, self.report)
                 if all_or_none and self.report.bad:
@@ -237,7 +234,7 @@ class _Keeping:
             for part in _parts(rows, (len(rows) + 1) // 2):
                 await self.keep(part, all_or_none=False)
             return
-        raise Contended("Others are registering the same names at this moment; send the file again.")
+        raise Contended()
 
     def _prepared(self, rows: Sequence[_Good]) -> Callable[[WriteTx], bool]:
         registrations = [row.registration for row in rows]
@@ -245,16 +242,24 @@ class _Keeping:
             registrations, actor=self.actor, company=self.company, ids=self.ids, now_ms=self.now_ms
         )
 
-    def _insert(self, tx: WriteTx, insert: Callable[[WriteTx], bool]) -> None:
+    def _inserting(self, insert: Callable[[WriteTx], bool], count: int) -> Callable[[WriteTx], None]:
+        """The work of one transaction."""
+        return lambda tx: self._insert(tx, insert, count)
+
+    def _insert(self, tx: WriteTx, insert: Callable[[WriteTx], bool], count: int) -> None:
         companies.own(tx, actor=self.actor)  # it may have been deleted since
         if not insert(tx):
             raise _Taken
-
-
-def refusal_field(refusal: Refusal) -> str | None:
-    """The column that a refusal of a registration is about: its sentence begins with it."""
-    before, _, after = str(refusal).partition("Parameter '")
-    return None if before or not after else after.partition("'")[0]
+        self.entry_no = history.note_import(
+            tx,
+            self.actor,
+            self.kind.event,
+            company_id=self.company.id,
+            count=self.report.created + count,
+            no=self.entry_no,
+            ids=self.ids,
+            now_ms=self.now_ms,
+        )
 
 
 def _parts(rows: Sequence[_Good], size: int) -> Iterator[Sequence[_Good]]:

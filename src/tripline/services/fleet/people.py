@@ -1,28 +1,34 @@
 """Directors and drivers: registering, reading, changing, deleting and listing them; looking somebody up by e-mail.
 
 Not here: administrators (`administrators.py`), what goes with somebody who is deleted (`removal.py`), what somebody
-drove (`journeys.py`).
+drove (`trips.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from tripline.domain import access, people
+from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import NotFound
 from tripline.services.accounts import registry
-from tripline.services.fleet import companies, removal
-from tripline.store import companies as company_rows
-from tripline.store import listing, password_links, refresh_sessions
-from tripline.store import people as rows
+from tripline.services.fleet import companies, history, removal
+from tripline.store import lists
+from tripline.store.accounts import links, sessions
+from tripline.store.fleet import companies as company_rows
+from tripline.store.fleet import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND_AS: Final = {Authority.DIRECTOR: (Authority.DIRECTOR,), Authority.DRIVER: people.DRIVING_ROLES}
 """Who is found under the path of a role: a director among the drivers too, because a director may drive."""
+THINGS: Final = {Authority.DIRECTOR: access.Thing.DIRECTOR, Authority.DRIVER: access.Thing.DRIVER}
+"""What the person under the path of a role is called."""
 
 
 def register(
@@ -39,6 +45,7 @@ def register(
     access.scope_of(actor, Action.PERSON_CREATE)
     return create(
         tx,
+        actor,
         company_id=companies.own(tx, actor=actor).id,
         role=role,
         registration=registration,
@@ -50,6 +57,7 @@ def register(
 
 def create(
     tx: WriteTx,
+    actor: Actor,
     *,
     company_id: CompanyId,
     role: Authority,
@@ -70,7 +78,7 @@ def create(
         ids=ids,
         now_ms=now_ms,
     )
-    return User(
+    new = User(
         id=user_id,
         created_ms=now_ms,
         company_id=company_id,
@@ -83,12 +91,15 @@ def create(
         additional_info=None,
         password_updated_ms=now_ms,
     )
+    said = (*entries.first_values(new, _TOLD), Change("authority", after=role.value))
+    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
+    return new
 
 
 def find(tx: ReadTx, *, actor: Actor, action: Action, role: Authority, user_id: UserId) -> User:
     """The person under the path of this role, on whom the actor may do the action. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, action)
-    return access.admitted(rows.find_one_of(tx, scope, FOUND_AS[role], user_id), role.lower())
+    return access.admitted(rows.find(tx, scope, FOUND_AS[role], user_id), THINGS[role])
 
 
 def find_by_email(tx: ReadTx, *, actor: Actor, email: str) -> User:
@@ -98,7 +109,7 @@ def find_by_email(tx: ReadTx, *, actor: Actor, email: str) -> User:
     """
     found = rows.find_by_email(tx, access.scope_of(actor, Action.USER_FIND), email)
     if found is None or not found[1]:
-        raise NotFound("There is no user with this e-mail address within your reach.")
+        raise NotFound("user_email")
     return found[0]
 
 
@@ -106,7 +117,7 @@ def own(tx: ReadTx, *, actor: Actor) -> User:
     """The actor's own record, which no rule keeps from anybody. Raises `NotFound` when it is gone."""
     found = rows.own(tx, actor.user_id)
     if found is None:
-        raise NotFound("This account is gone.")
+        raise NotFound("account_gone")
     return found
 
 
@@ -118,6 +129,7 @@ def change(
     user_id: UserId,
     named: Mapping[str, Any],
     password_hash: str | None,
+    ids: TimeIds,
     now_ms: int,
 ) -> User:
     """The person after a partial update (`people.changed`). `password_hash` is of the password in `named`.
@@ -125,25 +137,36 @@ def change(
     Raises `NotFound`, `Forbidden`, `BadParameter`, `people.EmailTaken` and `people.OwnCredentials`.
     """
     before = find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
-    return apply(tx, before, actor=actor, named=named, password_hash=password_hash, now_ms=now_ms)
+    return apply(tx, before, actor=actor, named=named, password_hash=password_hash, ids=ids, now_ms=now_ms)
 
 
 def apply(
-    tx: WriteTx, before: User, *, actor: Actor, named: Mapping[str, Any], password_hash: str | None, now_ms: int
+    tx: WriteTx,
+    before: User,
+    *,
+    actor: Actor,
+    named: Mapping[str, Any],
+    password_hash: str | None,
+    ids: TimeIds,
+    now_ms: int,
 ) -> User:
     """As `change`, of somebody found.
 
-    A new password ends every log-in that could be prolonged. It ends a link to set another one too, and so does a new
+    A new password ends every session of the account. It ends a link to set another one too, and so does a new
     e-mail address: the link lies in the mail box of before.
     """
     new = checked(before, actor=actor, named=named)
     rows.change(tx, before.id, new, password_hash=password_hash, now_ms=now_ms)
     if password_hash is not None:
-        refresh_sessions.revoke_all(tx, before.id)
+        sessions.revoke_all(tx, before.id, now_ms=now_ms)
     if password_hash is not None or new.email != before.email:
-        password_links.forget_user(tx, before.id)
+        links.forget_user(tx, before.id)
     updated_ms = before.password_updated_ms if password_hash is None else now_ms
-    return replace(before, name=new.name, email=new.email, phone=new.phone, password_updated_ms=updated_ms)
+    after = replace(before, name=new.name, email=new.email, phone=new.phone, password_updated_ms=updated_ms)
+    password = () if password_hash is None else (Change("password", secret=True),)
+    changes = (*entries.differences(before, after, _TOLD), *password)
+    _note(tx, actor, Event.CHANGED, before, changes=changes, ids=ids, now_ms=now_ms)
+    return after
 
 
 def checked(before: User, *, actor: Actor, named: Mapping[str, Any]) -> people.Change:
@@ -154,21 +177,21 @@ def checked(before: User, *, actor: Actor, named: Mapping[str, Any]) -> people.C
     return new
 
 
-def delete(tx: WriteTx, *, actor: Actor, role: Authority, user_id: UserId, now_ms: int) -> AbstractSet[SensorId]:
+def delete(
+    tx: WriteTx, *, actor: Actor, role: Authority, user_id: UserId, ids: TimeIds, now_ms: int
+) -> AbstractSet[SensorId]:
     """Delete the person; the sensors that changed. Raises `NotFound` or `Forbidden`."""
-    find(tx, actor=actor, action=Action.PERSON_DELETE, role=role, user_id=user_id)
-    return removal.person(tx, user_id, now_ms=now_ms)
+    user = find(tx, actor=actor, action=Action.PERSON_DELETE, role=role, user_id=user_id)
+    return removal.deleted_person(tx, actor, user, ids=ids, now_ms=now_ms)
 
 
 def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass who may list the people of the company. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.PERSON_LIST)
-    access.admit(company_rows.inside(tx, scope, company_id), "company")
+    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
-def listed(
-    tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, window: listing.Window
-) -> Sequence[User]:
+def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, window: lists.Window) -> Sequence[User]:
     """The company's directors or drivers, by name; `admit_to_list` was asked before. Raises `listing.UnknownOffset`."""
     return rows.of_company(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role, window)
 
@@ -176,3 +199,21 @@ def listed(
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -> int:
     """How many directors or drivers the company has; `admit_to_list` was asked before."""
     return rows.count(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role)
+
+
+_TOLD: Final = ("name", "email", "phone")
+"""Fields of a person that history tells of, until the person is deleted."""
+
+
+def _note(
+    tx: WriteTx,
+    actor: Actor,
+    event: Event,
+    user: User,
+    *,
+    changes: tuple[Change, ...],
+    ids: TimeIds,
+    now_ms: int,
+) -> None:
+    """Keep an entry of the person's history."""
+    history.note(tx, actor, event, company_id=user.company_id, user_id=user.id, changes=changes, ids=ids, now_ms=now_ms)

@@ -1,6 +1,6 @@
 """Rights of directors and drivers on single vehicles: giving, taking back, reading (rules 2 and 3 of delegation).
 
-Not here: the rights that end with a loan (`loans.py`).
+Not here: the rights that end with a delegation (`delegations.py`).
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,16 @@ from typing import Final
 from tripline.domain import access, delegations
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.delegations import Right, UserRole
+from tripline.domain.history import Change, Event
 from tripline.domain.ids import RecordId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.refusals import NotFound
-from tripline.services.fleet import candidates
-from tripline.store import listing, loans, people, vehicles
-from tripline.store import rights as rows
+from tripline.domain.vehicles import Vehicle
+from tripline.services.fleet import candidates, history
+from tripline.store import lists
+from tripline.store.fleet import delegations as delegation_rows
+from tripline.store.fleet import people, vehicles
+from tripline.store.fleet import rights as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 _GIVE: Final = {
@@ -27,13 +31,13 @@ _RECEIVE: Final = {
 }
 _RECEIVERS: Final = {UserRole.DELEGATED_DIRECTOR: (Authority.DIRECTOR,), UserRole.DRIVER: DRIVING_ROLES}
 """Directors may act as drivers."""
-_NOUN: Final = {UserRole.DELEGATED_DIRECTOR: "director", UserRole.DRIVER: "driver"}
+_NOUN: Final = {UserRole.DELEGATED_DIRECTOR: access.Thing.DIRECTOR, UserRole.DRIVER: access.Thing.DRIVER}
 
 
 def require_receiver(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> User:
     """The person, when the actor may give it rights of this role. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, _RECEIVE[role])
-    return access.admitted(people.find_one_of(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
+    return access.admitted(people.find(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
 
 
 def give(
@@ -48,16 +52,16 @@ def give(
 ) -> Right:
     """The person's new right on the vehicle.
 
-    Raises `NotFound`, `Forbidden`, `delegations.Oneself`, `delegations.NotLentThere` or `delegations.RightHeld`.
+    Raises `NotFound`, `Forbidden`, `delegations.Oneself`, `delegations.NotDelegatedThere` or `delegations.RightHeld`.
     """
     person = require_receiver(tx, actor=actor, user_id=user_id, role=role)
     scope = access.scope_of(actor, _GIVE[role])
-    vehicle = access.admitted(vehicles.find(tx, scope, vehicle_id), "vehicle")
+    vehicle = access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     assert person.company_id is not None  # a director or driver always has one
-    available = vehicle.company_id == person.company_id or loans.holds(tx, vehicle.id, person.company_id)
+    available = vehicle.company_id == person.company_id or delegation_rows.holds(tx, vehicle.id, person.company_id)
     delegations.check_receiver(giver=actor.user_id, receiver=person.id, role=role, available=available)
     if rows.held(tx, vehicle.id, person.id, role):
-        raise delegations.RightHeld(f"Parameter 'vehicleId': the {_NOUN[role]} has this right on the vehicle already.")
+        raise delegations.RightHeld(field="vehicleId", thing=_NOUN[role])
     company = candidates.counterpart(tx, person.company_id)
     right_id = RecordId(ids.next(now_ms=now_ms))
     rows.insert_new(
@@ -69,6 +73,8 @@ def give(
         role=role,
         now_ms=now_ms,
     )
+    place = _place(vehicle, person.id, ids, now_ms)
+    history.note(tx, actor, Event.RIGHT_GIVEN, changes=(Change("userRole", after=role.value),), **place)
     return Right(
         id=right_id,
         created_ms=now_ms,
@@ -82,30 +88,45 @@ def give(
     )
 
 
-def take_back(tx: WriteTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> list[SensorId]:
+def take_back(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    user_id: UserId,
+    vehicle_id: VehicleId,
+    role: UserRole,
+    ids: TimeIds,
+    now_ms: int,
+) -> list[SensorId]:
     """End the person's right; the vehicle's sensors when the person drove it and may no longer.
 
     The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
     when there is no such right, or `Forbidden`.
     """
     receivers = access.scope_of(actor, _RECEIVE[role])
-    found_person = people.find_one_of(tx, receivers, _RECEIVERS[role], user_id)
+    found_person = people.find(tx, receivers, _RECEIVERS[role], user_id)
     found_vehicle = vehicles.find(tx, access.scope_of(actor, _GIVE[role]), vehicle_id)
     if found_person is None:
-        # What is unknown is said before what is foreign (client-surface 3.3).
-        raise NotFound(f"There is no {_NOUN[role]} with this id.")
-    vehicle = access.admitted(found_vehicle, "vehicle")
+        # What is unknown is said before what is foreign (spec/rest 3.3).
+        raise NotFound("id", thing=_NOUN[role])
+    vehicle = access.admitted(found_vehicle, access.Thing.VEHICLE)
     could_give = found_person[1]
     access.admit(delegations.may_end(actor=actor, owner=vehicle.company_id, could_give=could_give), _NOUN[role])
     if not rows.held(tx, vehicle_id, user_id, role):
-        raise NotFound(f"The {_NOUN[role]} has no such right on this vehicle.")
-    return vehicles.sensors_of(tx, vehicle_id) if rows.end(tx, vehicle_id, user_id, role) else []
+        raise NotFound("right", thing=_NOUN[role])
+    left = rows.end(tx, vehicle_id, user_id, role)
+    place = _place(vehicle, user_id, ids, now_ms)
+    history.note(tx, actor, Event.RIGHT_TAKEN_BACK, changes=(Change("userRole", before=role.value),), **place)
+    if not left:
+        return []
+    history.note(tx, actor, Event.DRIVER_UNSET, **place)
+    return vehicles.sensors_of(tx, vehicle_id)
 
 
 def require_holder(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole) -> None:
     """Let pass who may read the person's rights. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.RIGHT_READ)
-    access.admitted(people.find_one_of(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
+    access.admitted(people.find(tx, scope, _RECEIVERS[role], user_id), _NOUN[role])
 
 
 def read(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> Right:
@@ -113,14 +134,25 @@ def read(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, ro
     require_holder(tx, actor=actor, user_id=user_id, role=role)
     found = rows.find(tx, access.scope_of(actor, Action.RIGHT_READ), user_id, vehicle_id, role)
     if found is None:
-        raise NotFound(f"The {_NOUN[role]} has no such right on a vehicle with this id.")
+        raise NotFound("right_on_id", thing=_NOUN[role])
     return found
 
 
-def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window: listing.Window) -> Sequence[Right]:
+def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window: lists.Window) -> Sequence[Right]:
     """The person's rights of this role, by vehicle number; `require_holder` was asked before.
 
     Raises `listing.UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.RIGHT_READ)
     return rows.of_user(tx, scope, user_id, role, window)
+
+
+def _place(vehicle: Vehicle, user_id: UserId, ids: TimeIds, now_ms: int) -> history.Place:
+    """In whose history an entry stands, and when."""
+    return {
+        "company_id": vehicle.company_id,
+        "vehicle_id": vehicle.id,
+        "user_id": user_id,
+        "ids": ids,
+        "now_ms": now_ms,
+    }

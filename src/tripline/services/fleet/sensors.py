@@ -1,27 +1,33 @@
 """Registering, reading, modifying, mounting and unmounting sensors.
 
-Not here: deleting them (`sensor_removal.py`), their latest values (`sensor_latest.py`).
+Not here: deleting them (`sensor_removal.py`), their latest values (`latest_values.py`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from tripline.domain import access, sensors
+from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
+from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.services import hints
-from tripline.services.fleet import companies
+from tripline.services.fleet import companies, history
 from tripline.services.hints import Hint
-from tripline.services.rpc import cancelling
-from tripline.store import latest_values, listing, rpc_activations, sensor_counts
-from tripline.store import sensors as rows
-from tripline.store import vehicles as vehicle_rows
+from tripline.services.rpc import cancellations
+from tripline.store import lists
+from tripline.store.devices import latest_values
+from tripline.store.fleet import sensor_counts
+from tripline.store.fleet import sensors as rows
+from tripline.store.fleet import vehicles as vehicle_rows
+from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -35,6 +41,10 @@ class Mounting(Enum):
     """Its device must be activated before (`services/rpc/mounting.py`)."""
 
 
+SECRET: Final = ("credentials_id",)
+"""Fields of which the history tells only that they were changed."""
+
+
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Sensor:
     """The new sensor of the actor's company, DEACTIVATED and on no vehicle.
 
@@ -45,13 +55,15 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     sensor_id = SensorId(ids.next(now_ms=now_ms))
     new = of_registration(registration, company=company, sensor_id=sensor_id, now_ms=now_ms)
     rows.insert_new(tx, new)
+    said = entries.first_values(new, Registration.__struct_fields__, secret=SECRET)
+    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     return new
 
 
 def of_registration(registration: Registration, *, company: Company, sensor_id: SensorId, now_ms: int) -> Sensor:
     """What a registration makes: the company's sensor, on no vehicle."""
     return Sensor(
-        **{field.name: getattr(registration, field.name) for field in fields(Registration)},
+        **{name: getattr(registration, name) for name in Registration.__struct_fields__},
         id=sensor_id,
         created_ms=now_ms,
         company_id=company.id,
@@ -63,7 +75,7 @@ def of_registration(registration: Registration, *, company: Company, sensor_id: 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
     """The sensor. Raises `NotFound` or `Forbidden`."""
     scope, tokens = _reading(actor)
-    return access.admitted(rows.find(tx, scope, sensor_id, tokens=tokens), "sensor")
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=tokens), access.Thing.SENSOR)
 
 
 def read_by_serial(tx: ReadTx, *, actor: Actor, serial_no: str) -> Sensor:
@@ -72,8 +84,8 @@ def read_by_serial(tx: ReadTx, *, actor: Actor, serial_no: str) -> Sensor:
     service_type = companies.own(tx, actor=actor).service_type
     found = rows.find_by_serial(tx, scope, service_type=service_type, serial_no=serial_no, tokens=tokens)
     if found is None:
-        raise NotFound("There is no sensor with this serial number.")
-    return access.admitted(found, "sensor")
+        raise NotFound("serial")
+    return access.admitted(found, access.Thing.SENSOR)
 
 
 def read_by_mdn(tx: ReadTx, *, actor: Actor, mdn: str) -> Sensor:
@@ -81,8 +93,8 @@ def read_by_mdn(tx: ReadTx, *, actor: Actor, mdn: str) -> Sensor:
     scope, tokens = _reading(actor)
     found = rows.find_by_mdn(tx, scope, mdn, tokens=tokens)
     if found is None:
-        raise NotFound("There is no sensor whose line has this telephone number.")
-    return access.admitted(found, "sensor")
+        raise NotFound("sensor_line")
+    return access.admitted(found, access.Thing.SENSOR)
 
 
 def owned_by(
@@ -90,7 +102,7 @@ def owned_by(
     *,
     actor: Actor,
     company_id: CompanyId,
-    window: listing.Window,
+    window: lists.Window,
     mounted: bool | None = None,
     connected: bool | None = None,
 ) -> Sequence[Sensor]:
@@ -115,12 +127,32 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounte
     return sensor_counts.within(tx, scope, mounted=mounted)
 
 
+def read_with_token(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
+    """The sensor, for who may know its access token. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.SENSOR_CREDENTIAL_READ)
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
+
+
+def find_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
+    """The sensor, for who may modify it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.SENSOR_MODIFY)
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
+
+
+def find_to_delete(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
+    """The sensor, for who may delete it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.SENSOR_DELETE)
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
+
+
 def admit_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
     """Let pass who may modify the sensor. Raises `NotFound` or `Forbidden`."""
-    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_MODIFY), sensor_id), "sensor")
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_MODIFY), sensor_id), access.Thing.SENSOR)
 
 
-def modify(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[str, Any]) -> tuple[Sensor, Sensor]:
+def modify(
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[str, Any], ids: TimeIds, now_ms: int
+) -> tuple[Sensor, Sensor]:
     """The sensor before and after these fields of its registration changed.
 
     After the commit the caller ends the session of a token that is no more (`SIGNAL_CREDENTIAL_ENDED`) and tells the
@@ -128,14 +160,18 @@ def modify(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, changes: Mapping[s
     `sensors.SerialTaken` or `sensors.CredentialsTaken`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MODIFY)
-    before = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
+    before = find_to_modify(tx, actor=actor, sensor_id=sensor_id)
     after = sensors.modified(before, changes)
     if after != before:
         rows.modify(tx, scope, after)
+        told = entries.differences(before, after, Registration.__struct_fields__, secret=SECRET)
+        _note(tx, actor, Event.CHANGED, before, changes=told, ids=ids, now_ms=now_ms)
     return before, after
 
 
-def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Mounting]:
+def mount(
+    tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, ids: TimeIds, now_ms: int
+) -> tuple[Sensor, Mounting]:
     """The sensor on the vehicle, and whether that is new; one that needs activation is not put there.
 
     The caller tells the pipeline (`SIGNAL_SENSOR_CHANGED`) after the commit when it is. Raises `NotFound`, `Forbidden`
@@ -151,13 +187,20 @@ def mount(tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: Vehicle
     # An activation that was asked for when the sensor still needed one is superseded.
     rpc_activations.forget(tx, sensor_id)
     rows.mount(tx, scope, sensor_id, vehicle_id, status)
+    _note(tx, actor, Event.MOUNTED, sensor, vehicle_id=vehicle_id, ids=ids, now_ms=now_ms)
     return replace(sensor, status=status, vehicle_id=vehicle_id, vehicle_no=vehicle.vehicle_no), Mounting.DONE
+
+
+def to_mount(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
+    """The sensor, for somebody who may mount it and take it off. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
+    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
 def unmount(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId | None, ids: TimeIds, now_ms: int
 ) -> tuple[Sensor, tuple[Hint, ...]]:
-    """The sensor, taken off the vehicle (None: off whichever it is on), and what is to be told after the commit.
+    """The sensor, taken off the vehicle (None: off whichever it is on), and the hints for after the commit.
 
     What it reported of the vehicle's state is forgotten: its next vehicle may be another company's to see. An
     activation for the vehicle, whose result is awaited, is cancelled: the sensor is on no vehicle and stays so. Raises
@@ -165,14 +208,15 @@ def unmount(
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     if vehicle_id is None:
-        sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
+        sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
     else:
         sensor, _ = both(tx, scope, sensor_id, vehicle_id)
     pending = rpc_activations.of_sensor(tx, sensor_id)
     if sensor.vehicle_id is None and pending is not None and vehicle_id in (None, pending[1]):
-        return sensor, cancelling.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
+        return sensor, cancellations.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     status = sensors.unmounted_status(sensor, vehicle_id)
     rows.mount(tx, scope, sensor_id, None, status)
+    _note(tx, actor, Event.UNMOUNTED, sensor, vehicle_id=sensor.vehicle_id, ids=ids, now_ms=now_ms)
     latest_values.forget_of_vehicle(tx, sensor_id)
     return replace(sensor, status=status, vehicle_id=None, vehicle_no=None), hints.sensors_changed([sensor_id])
 
@@ -183,9 +227,34 @@ def _reading(actor: Actor) -> tuple[Scope, Scope]:
 
 
 def both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Vehicle]:
-    """Sensor and vehicle, both inside the scope. Unknown goes before foreign (client-surface 3.3)."""
+    """Sensor and vehicle, both inside the scope. Unknown goes before foreign (spec/rest 3.3)."""
     found_sensor = rows.find(tx, scope, sensor_id, tokens=scope)
     found_vehicle = vehicle_rows.find(tx, scope, vehicle_id)
     if found_sensor is not None and found_vehicle is None:
-        access.admit(None, "vehicle")
-    return access.admitted(found_sensor, "sensor"), access.admitted(found_vehicle, "vehicle")
+        access.admit(None, access.Thing.VEHICLE)
+    return access.admitted(found_sensor, access.Thing.SENSOR), access.admitted(found_vehicle, access.Thing.VEHICLE)
+
+
+def _note(
+    tx: WriteTx,
+    actor: Actor,
+    event: Event,
+    sensor: Sensor,
+    *,
+    vehicle_id: VehicleId | None = None,
+    changes: tuple[Change, ...] = (),
+    ids: TimeIds,
+    now_ms: int,
+) -> None:
+    """Keep an entry of the sensor's history."""
+    history.note(
+        tx,
+        actor,
+        event,
+        company_id=sensor.company_id,
+        sensor_id=sensor.id,
+        vehicle_id=vehicle_id,
+        changes=changes,
+        ids=ids,
+        now_ms=now_ms,
+    )

@@ -1,33 +1,39 @@
 """Registering, reading, changing, activating and deleting vehicles.
 
-Not here: who manages and who drives one (`assignments.py`), what a deleted one drove (`services/erasing.py`).
+Not here: who manages and who drives one (`assignments.py`), what a deleted one drove (`services/eraser.py`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from tripline.domain import access, vehicles
+from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RecordId, TimeIds, UserId, VehicleId
+from tripline.domain.history import Change, Event
+from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services import hints
-from tripline.services.fleet import companies
+from tripline.services.fleet import companies, history
 from tripline.services.hints import Hint
-from tripline.services.rpc import cancelling
-from tripline.store import erasures, listing, loans, rights, sensors, vehicle_counts
-from tripline.store import vehicles as rows
+from tripline.services.rpc import cancellations
+from tripline.store import lists, positions
+from tripline.store.erasure import erasures
+from tripline.store.fleet import delegations, rights, sensors, vehicle_counts
+from tripline.store.fleet import vehicles as rows
+from tripline.store.fleet.vehicle_counts import Which
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.store.vehicle_counts import Which
 
 
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Vehicle:
     """The new vehicle of the actor's company, DEACTIVATED.
 
-    A director becomes its managing director (rule 2); a partner's vehicle is lent to the operator at once (rule 3, H3).
-    Raises `vehicles.NumberTaken`.
+    A director becomes its managing director (rule 2); a partner's vehicle is delegated to the operator at once (rule 3,
+    H3). Raises `vehicles.NumberTaken`.
     """
     access.scope_of(actor, Action.VEHICLE_CREATE)
     company = companies.own(tx, actor=actor)
@@ -35,15 +41,17 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     new = of_registration(registration, actor=actor, company=company, vehicle_id=vehicle_id, now_ms=now_ms)
     rows.insert_new(tx, new)
     if not company.master:
-        loans.insert_new(
+        delegations.insert_new(
             tx,
-            loan_id=RecordId(ids.next(now_ms=now_ms)),
+            delegation_id=RecordId(ids.next(now_ms=now_ms)),
             vehicle_id=new.id,
             from_company_id=company.id,
             to_company_id=company.master_id,
             automatic=True,
             now_ms=now_ms,
         )
+    said = entries.first_values(new, Registration.__struct_fields__)
+    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     return new
 
 
@@ -52,7 +60,7 @@ def of_registration(
 ) -> Vehicle:
     """What a registration makes: the company's vehicle, managed by the actor when that is a director (rule 2)."""
     return Vehicle(
-        **{field.name: getattr(registration, field.name) for field in fields(Registration)},
+        **{name: getattr(registration, name) for name in Registration.__struct_fields__},
         id=vehicle_id,
         created_ms=now_ms,
         company_id=company.id,
@@ -65,7 +73,7 @@ def of_registration(
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    return access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+    return access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
 
 
 def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
@@ -74,56 +82,90 @@ def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
     service_type = companies.own(tx, actor=actor).service_type
     found = rows.find_by_number(tx, scope, service_type=service_type, vehicle_no=vehicle_no)
     if found is None:
-        raise NotFound("There is no vehicle with this number.")
-    return access.admitted(found, "vehicle")
+        raise NotFound("vehicle_number")
+    return access.admitted(found, access.Thing.VEHICLE)
 
 
 def admit_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
     """Let pass who may modify the vehicle. Raises `NotFound` or `Forbidden`."""
-    access.admit(rows.inside(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), "vehicle")
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE)
 
 
-def modify(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any]) -> Vehicle:
+def find_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, for who may modify it. Raises `NotFound` or `Forbidden`."""
+    return access.admitted(
+        rows.find(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE
+    )
+
+
+def find_to_delete(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, for who may delete it. Raises `NotFound` or `Forbidden`."""
+    return access.admitted(
+        rows.find(tx, access.scope_of(actor, Action.VEHICLE_DELETE), vehicle_id), access.Thing.VEHICLE
+    )
+
+
+def modify(
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any], ids: TimeIds, now_ms: int
+) -> Vehicle:
     """The vehicle after a partial update: `named` holds the fields that change, None clears one.
 
     Raises `NotFound`, `Forbidden`, `BadParameter` as at registration, `vehicles.NumberTaken`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_MODIFY)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
-    changed = asdict(vehicles.changed(vehicle, named))
+    vehicle = find_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
+    changed = msgspec.structs.asdict(vehicles.changed(vehicle, named))
+    after = replace(vehicle, **changed)
     if named:
         rows.change(tx, scope, vehicle_id, **changed)
-    return replace(vehicle, **changed)
+    changes = entries.differences(vehicle, after, Registration.__struct_fields__)
+    _note(tx, actor, Event.CHANGED, vehicle, changes=changes, ids=ids, now_ms=now_ms)
+    return after
 
 
-def move(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, event: vehicles.Event) -> Vehicle:
+def move(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    vehicle_id: VehicleId,
+    event: vehicles.VehicleEvent,
+    ids: TimeIds,
+    now_ms: int,
+) -> Vehicle:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), "vehicle")
+    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     after = vehicles.NEXT[vehicle.status, event]
     if after is not vehicle.status:
         rows.change(tx, scope, vehicle_id, status=after.value)
+        _note(tx, actor, _MOVED[event], vehicle, ids=ids, now_ms=now_ms)
     return replace(vehicle, status=after)
 
 
 def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Delete the vehicle; what is to be told after the commit. Raises `NotFound` or `Forbidden`.
+    """Delete the vehicle; return the hints for after the commit. Raises `NotFound` or `Forbidden`.
 
-    The sensors that were on it stay, DEACTIVATED and on no vehicle; activations for it are cancelled; loans and rights
-    end. What it drove is not there any more either; erasing it takes the eraser a while.
+    The sensors that were on it stay, DEACTIVATED and on no vehicle; activations for it are cancelled; delegations and
+    rights end. What it drove is not there any more either; erasing it takes the eraser a while.
     """
     scope = access.scope_of(actor, Action.VEHICLE_DELETE)
-    access.admit(rows.inside(tx, scope, vehicle_id), "vehicle")
-    cancelled = cancelling.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
+    vehicle = find_to_delete(tx, actor=actor, vehicle_id=vehicle_id)
+    cancelled = cancellations.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
+    positions.forget(tx, vehicle_id)
     unmounted = sensors.unmount_all(tx, vehicle_id)
-    loans.forget_vehicle(tx, vehicle_id)
-    rights.forget_vehicle(tx, vehicle_id)
+    ended = delegations.forget_vehicle(tx, vehicle_id)
+    taken = rights.forget_vehicle(tx, vehicle_id)
     rows.remove(tx, scope, vehicle_id)
     erasures.begin(tx, vehicle_id, now_ms=now_ms)
+    for sensor_id in unmounted:
+        _note(tx, actor, Event.UNMOUNTED, vehicle, sensor_id=sensor_id, ids=ids, now_ms=now_ms)
+    gone = entries.ended(sensors=len(unmounted), delegations=ended, rights=taken)
+    number = Change("vehicleNo", before=vehicle.vehicle_no)
+    _note(tx, actor, Event.DELETED, vehicle, changes=(number, *gone), ids=ids, now_ms=now_ms)
     return (*cancelled, *hints.deleted(unmounted))
 
 
-def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: listing.Window) -> Sequence[Vehicle]:
+def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
     """The vehicles that the director manages and the actor may see, by number; the actor may see the director.
 
     Raises `listing.UnknownOffset`.
@@ -131,7 +173,7 @@ def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: listing
     return rows.managed_by(tx, access.scope_of(actor, Action.VEHICLE_READ), director_id, window)
 
 
-def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: listing.Window) -> Sequence[Vehicle]:
+def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
     """The company's own vehicles that the actor may see, by number; `companies.require` was asked before.
 
     Raises `listing.UnknownOffset`.
@@ -150,3 +192,34 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which:
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
     return vehicle_counts.within(tx, scope, which)
+
+
+_MOVED: Final = {
+    vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED,
+    vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED,
+}
+
+
+def _note(
+    tx: WriteTx,
+    actor: Actor,
+    event: Event,
+    vehicle: Vehicle,
+    *,
+    sensor_id: SensorId | None = None,
+    changes: tuple[Change, ...] = (),
+    ids: TimeIds,
+    now_ms: int,
+) -> None:
+    """Keep an entry of the vehicle's history."""
+    history.note(
+        tx,
+        actor,
+        event,
+        company_id=vehicle.company_id,
+        vehicle_id=vehicle.id,
+        sensor_id=sensor_id,
+        changes=changes,
+        ids=ids,
+        now_ms=now_ms,
+    )

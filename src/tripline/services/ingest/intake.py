@@ -1,9 +1,9 @@
-"""The door of the pipeline: frames gather, batches go through one at a time, trips end by silence.
+"""The intake of the pipeline: frames gather, batches go through one at a time, trips end by silence.
 
 A batch starts `commit_ms` after its first frame, or when it is full; while one commits the next gathers. When the
-store is away nothing is acknowledged: every source is told, and the door opens again after a pause.
+store is away nothing is acknowledged: every source hears of it, and the intake opens again after a pause.
 
-Not here: what happens to a batch (`pipeline.py`), which trips are silent (`closing.py`).
+Not here: what happens to a batch (`pipeline.py`), which trips are silent (`silence.py`).
 """
 
 import asyncio
@@ -15,16 +15,17 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
-from tripline.services.ingest import closing, cutting, letting_go, watching
-from tripline.services.ingest.pipeline import Begin, Frame, Pipeline, Taken
-from tripline.services.ingest.rejecting import RejectedLog
+from tripline.services import batch_tries
+from tripline.services.device_frames import Frame
+from tripline.services.ingest import cuts, release, silence, traces
+from tripline.services.ingest.pipeline import Begin, Pipeline, Taken
+from tripline.services.ingest.rejected_log import RejectedLog
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
 _IDLE_MS: Final = 1_200_000
 """A sensor without an open trip is forgotten after 20 minutes: longer than anything of it still matters."""
-_PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""How long the door stays shut after the first, second, ... outage in a row."""
 BATCH_BYTES: Final = 2**20
 """Bodies of a batch, together, unless one alone is longer; ordinary messages have some hundred bytes."""
 DEVICES: Final = "devices"
@@ -44,7 +45,7 @@ async def _everything_is(now_ms: int) -> int:
     return now_ms
 
 
-class IngestDoor:
+class Intake:
     """Implements `ports.Intake`. Make it on the event loop; `run` must be running for anything to happen."""
 
     def __init__(
@@ -57,6 +58,7 @@ class IngestDoor:
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
+        positions: PositionKeeper,
         node_id: str | None = None,
         stored_until: StoredUntil | None = None,
     ) -> None:
@@ -75,6 +77,7 @@ class IngestDoor:
             ids=ids,
             signals=signals,
             log=self.rejected,
+            positions=positions,
             node_id=node_id,
         )
         self._loop = asyncio.get_running_loop()
@@ -97,7 +100,7 @@ class IngestDoor:
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
         """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
-        self._queue((source, topic, body, received_ms, token, None))
+        self._queue(Frame(source, topic, body, received_ms, token))
 
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
@@ -105,7 +108,7 @@ class IngestDoor:
         """Queue a publish that the gateway did not take: its first bytes go to the rejected-message log, and it is
         settled in its turn."""
         refused = Rejected(reason=reason, detail=f"{size} bytes", body=head)
-        self._queue((source, topic, head, received_ms, token, refused))
+        self._queue(Frame(source, topic, head, received_ms, token, refused))
 
     @property
     def crowded(self) -> bool:
@@ -123,7 +126,7 @@ class IngestDoor:
         async with self._passing:
             self._pipeline.tracks.forget_deleted(frozenset(deleted))
         if self._store.shared:
-            await letting_go.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
+            await release.everywhere(self._store, self._settings, deleted, now_ms=self._clock())
 
     @property
     def doing(self) -> str:
@@ -136,7 +139,7 @@ class IngestDoor:
         return self._pipeline.steps.worked_s
 
     async def take_in(self, frames: Sequence[Frame], *, begin: Begin, kind: str = BUS) -> Taken:
-        """Take a batch through that was cut elsewhere, between those of this door. Raises `Outage`: nothing is kept
+        """Take a batch through that was cut elsewhere, between those of this intake. Raises `Outage`: nothing is kept
         but what `begin` was asked for in transactions before. `kind`: where it comes from, for the log."""
         async with self._in_turn(kind, frames):
             return await self._pipeline.take_in(frames, now_ms=self._clock(), begin=begin)
@@ -147,7 +150,7 @@ class IngestDoor:
         offered_s = self._loop.time()
         async with self._passing:
             waited_s = self._loop.time() - offered_s
-            size = sum(len(frame[2]) for frame in frames)
+            size = sum(len(frame.body) for frame in frames)
             with self._pipeline.steps.batch(kind, messages=len(frames), size=size, waited_s=waited_s):
                 yield
 
@@ -180,7 +183,7 @@ class IngestDoor:
     def _queue(self, frame: Frame) -> None:
         waiting = self._waiting
         waiting.append(frame)
-        self._size += len(frame[2])
+        self._size += len(frame.body)
         count = len(waiting)
         if count == 1:
             self._loop.call_later(self._commit_s, self._wake.set)
@@ -192,14 +195,14 @@ class IngestDoor:
         if self._size <= BATCH_BYTES:
             frames, left = self._waiting[: self._batch], self._waiting[self._batch :]
         else:
-            frames, left = cutting.fairly(self._waiting, self._batch, BATCH_BYTES)
-        frames, later = cutting.behind_results(frames)
+            frames, left = cuts.fairly(self._waiting, self._batch, BATCH_BYTES)
+        frames, later = cuts.behind_results(frames)
         self._waiting = later + left
-        self._size -= sum(len(frame[2]) for frame in frames)
+        self._size -= sum(len(frame.body) for frame in frames)
         if self._waiting or self._stop.is_set():
             self._wake.set()
         again, self._changed = self._changed, set()
-        now_ms = frames[-1][3] if frames else self._clock()
+        now_ms = frames[-1].received_ms if frames else self._clock()
         try:
             async with self._in_turn(DEVICES, frames):
                 await self._pipeline.take_in(frames, now_ms=now_ms, silent=silent, again=again)
@@ -218,7 +221,7 @@ class IngestDoor:
         self._shut = True
         frames = frames + self._waiting
         self._waiting, self._size = [], 0
-        sources: dict[Source, None] = dict.fromkeys(frame[0] for frame in frames)
+        sources: dict[Source, None] = dict.fromkeys(frame.source for frame in frames)
         _log.warning("ingest.outage", reason=str(outage), frames=len(frames), sources=len(sources))
         observe.FRAMES.labels("abandoned").inc(len(frames))
         for source in sources:
@@ -226,7 +229,7 @@ class IngestDoor:
 
     async def _pause(self) -> None:
         """Wait before the store is tried again, longer with every outage in a row."""
-        pause_s = _PAUSES_S[min(self._outages, len(_PAUSES_S)) - 1]
+        pause_s = batch_tries.pause_s(self._outages)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await self._stop.wait()
@@ -238,14 +241,14 @@ class IngestDoor:
     async def _sweep(self) -> None:
         """End the trips that fell silent, and drop what is too old to matter."""
         self._sweep_due = False
-        pause_s = closing.SWEEP_S
+        pause_s = silence.SWEEP_S
         now_ms = self._clock()
         try:
             silent = await self._silent(now_ms)
             if silent:
                 await self._turn(silent)
             more = await self.rejected.tend(now_ms=now_ms)
-            if await watching.purge(self._store, now_ms=now_ms) or more:
+            if await traces.purge(self._store, now_ms=now_ms) or more:
                 pause_s = 0
         except Outage as outage:
             _log.warning("ingest.outage", reason=str(outage), frames=0, sources=0)
@@ -260,7 +263,7 @@ class IngestDoor:
         until_ms = await self._stored_until(now_ms)
         if until_ms is None:
             return []
-        return await closing.silent_sensors(
+        return await silence.silent_sensors(
             self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
         )
 

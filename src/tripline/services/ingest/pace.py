@@ -1,4 +1,4 @@
-"""How many frames of the bus are taken in together: as many as are looked up and placed in about a second.
+"""Sets how many bus frames make a batch: as many as take about a second to look up and place.
 
 A worker that loses a partition waits for the batch under way, and an attempt that the store gave up begins anew. So a
 batch is bounded in time: after a slow one the next are smaller, and there is progress however slow look-ups are. What

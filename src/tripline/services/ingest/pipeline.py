@@ -4,7 +4,8 @@ One batch at a time goes through; frames that arrive meanwhile wait raw (`intake
 what another process changed meanwhile goes through again. What fails without being the store's fault is narrowed down
 to the frame that causes it, which goes to the rejected-message log; the others go on.
 
-Not here: the queue and the timers (`intake.py`), the rules (`wire/device.py`, `checking.py`, `placing.py`).
+Not here: the queue and the timers (`intake.py`), the rules (`wire/device/publish.py`, `redeliveries.py`,
+`placement.py`).
 """
 
 import asyncio
@@ -13,53 +14,81 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
+
+import msgspec
 
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
-from tripline.ports import Fault, Outage, Signals, Source
-from tripline.services import hints
+from tripline.ports import Signals
+from tripline.services import batch_tries, hints
+from tripline.services.batch_tries import Stale
+from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.hints import Hint
-from tripline.services.ingest import checking, closing, pushing, steps, watching
-from tripline.services.ingest.placing import Checked, Item, Placer
-from tripline.services.ingest.pushing import Wishes
-from tripline.services.ingest.rejecting import Entry, Plan, RejectedLog
+from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
+from tripline.services.ingest import notices as ingest_notices
+from tripline.services.ingest import traces as ingest_traces
+from tripline.services.ingest.batch import Batch, Item
+from tripline.services.ingest.notices import Wishes
+from tripline.services.ingest.placement import Ending, Placer
+from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
-from tripline.services.ingest.tracks import SCOPE, Stale, Track, Tracks
+from tripline.services.ingest.tracks import SCOPE, Tracks
+from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.push import notices
 from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
-from tripline.services.rpc.answers import Answered
-from tripline.store import driving
-from tripline.store.deliveries import ENTRIES, Outlived
-from tripline.store.driving import Rows
+from tripline.store.devices.watches import Trace
+from tripline.store.ingest.deliveries import ENTRIES, Outlived
 from tripline.store.transactions import Store, WriteTx
-from tripline.wire import device, rpc, topics
-from tripline.wire.readings import Rejected
+from tripline.store.trips import batch_rows
+from tripline.store.trips.batch_rows import Rows
+from tripline.wire import rpc, topics
+from tripline.wire.device import publish as device_publish
+from tripline.wire.readings import Microtrip, Rejected
 
-Frame = tuple[Source, str, bytes, int, int, Rejected | None]
-"""Source, topic, body, receipt (epoch ms), token, and the gateway's own refusal."""
-Refusal = tuple[SensorId, str, int, Rejected]
-"""Sensor, topic, receipt (epoch ms), and what is wrong."""
 Begin = Callable[[WriteTx, Sequence[Frame]], None]
 """What a transaction that keeps these frames begins with. It may raise `Outage`: then they are not kept."""
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(msgspec.Struct):
     """What became of a batch."""
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """How many readings were kept, by kind; how many were `redelivered`; how many were an `answer`."""
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[Refusal] = msgspec.field(default_factory=list)
 
     def add(self, other: "Taken") -> None:
         """Both together."""
         self.counts += other.counts
         self.refusals += other.refusals
+
+
+class Portion(NamedTuple):
+    """What is to go through together."""
+
+    frames: Sequence[Frame]
+    now_ms: int
+    silent: Collection[SensorId]
+    """Sensors whose trip is over, unless they are heard of."""
+    again: Collection[SensorId]
+    """Sensors that changed."""
+    begin: Begin
+
+    @property
+    def concerned(self) -> set[SensorId]:
+        """Every sensor that it is about."""
+        return {*(frame.source.sensor_id for frame in self.frames), *self.silent, *self.again}
+
+
+class Writes(NamedTuple):
+    """What a batch that was placed writes, beside its answers and refusals."""
+
+    rows: Rows
+    pushes: Sequence[Message]
+    traces: Sequence[Trace]
 
 
 LONG_BYTES: Final = 2**15
@@ -71,6 +100,7 @@ TRIES: Final = 12
 ALONE_FROM: Final = 3
 """Times that it is, on a file of our own, before no other process may commit meanwhile."""
 _LONGEST_PAUSE_S: Final = 0.2
+_ALWAYS_STALE: Final = "Other processes take in data of the same sensors all the time."
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 3_600_000
 _log = observe.logger("ingest")
@@ -93,22 +123,24 @@ class Pipeline:
         ids: TimeIds,
         signals: Signals,
         log: RejectedLog,
+        positions: PositionKeeper,
         node_id: str | None = None,
     ) -> None:
-        """`log`: where messages go that cannot be used. `node_id`: under which sensors are claimed on a shared store,
-        of no other pipeline and none before; default: a new one."""
+        """`log`: where messages go that cannot be used. `positions`: told where vehicles are. `node_id`: under which
+        sensors are claimed on a shared store, of no other pipeline and none before; default: a new one."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
         self._max_items = max_items
         self.node_id = node_id or str(uuid.uuid4())
         self._rejected = log
+        self._positions = positions
         self._ids = ids
         self._signals = signals
         self.steps = Steps()
         """What the batch under way is at."""
         self._wishes = Wishes(store, signals)
-        self._watches = watching.Watches(store, max_items=max_items)
+        self._watches = ingest_traces.Watches(store)
         self._memory_ms = max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS
         self._outlived = Outlived()
         self.tracks = Tracks(store, memory_ms=self._memory_ms, node_id=self.node_id)
@@ -127,186 +159,169 @@ class Pipeline:
         Raises `Outage` when the store is away: then every frame that was not settled is not kept, and no track of its
         sensor is trusted.
         """
-        self.tracks.forget(again)
-        concerned = {frame[0].sensor_id for frame in frames}
-        concerned.update(silent, again)
+        portion = Portion(frames, now_ms, silent, again, begin)
+        return await batch_tries.narrowed_down(portion, self, store=self._store)
+
+    async def through(self, portion: Portion) -> Taken:
+        """All of it as one batch, again for as long as another process changes meanwhile what it is placed against."""
+        self.tracks.forget(portion.again)
+        concerned = portion.concerned
+
+        async def attempt(turn: int) -> Taken:
+            async with self._store.alone() if turn >= ALONE_FROM else contextlib.nullcontext():
+                return await self._through(portion, concerned)
+
+        async def again(turn: int) -> None:
+            self.steps.again()
+            if self._store.shared:
+                # Whom another process took a sensor from waits a while, or both would for ever.
+                self.tracks.forget(concerned)
+                await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
+            else:
+                self.tracks.forget_all()
+                self._wishes.forget()
+                self._watches.forget()
+
         try:
-            try:
-                return await self._as_it_is(frames, concerned, silent, now_ms, begin)
-            except Outage:
-                raise
-            except Exception:  # noqa: BLE001  a second try tells what the clock did
-                await self._skip_numbers(concerned, now_ms)
-                return await self._as_it_is(frames, concerned, silent, now_ms, begin)
-        except Outage:
+            return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=_ALWAYS_STALE)
+        except Exception:
             self.tracks.forget(concerned)
             raise
-        except Exception as error:
-            self.tracks.forget(concerned)
-            damage = self._store.troubles.present
-            if damage is not None and damage.fault is Fault.DAMAGED:
-                raise damage from error  # what was read may be no bug of ours: nothing is set aside while it may be so
-            if not frames:
-                raise
-            return await self._narrow_down(frames, now_ms, silent, again, begin)
 
-    async def _as_it_is(
-        self,
-        frames: Sequence[Frame],
-        concerned: Collection[SensorId],
-        silent: Collection[SensorId],
-        now_ms: int,
-        begin: Begin,
-    ) -> Taken:
-        """Through, again for as long as another process changes meanwhile what the batch is placed against."""
-        for turn in range(TRIES):
-            try:
-                async with self._store.alone() if turn >= ALONE_FROM else contextlib.nullcontext():
-                    return await self._through(frames, concerned, silent, now_ms, begin)
-            except Stale:
-                self.steps.again()
-                if self._store.shared:
-                    # Whom another process took a sensor from waits a while, or both would for ever.
-                    self.tracks.forget(concerned)
-                    await asyncio.sleep(random.uniform(0, min(0.002 * 2**turn, _LONGEST_PAUSE_S)))  # noqa: S311
-                else:
-                    self.tracks.forget_all()
-                    self._wishes.forget()
-                    self._watches.forget()
-        raise Outage("Other processes take in data of the same sensors all the time.")
+    def halves(self, portion: Portion) -> tuple[Portion, Portion] | None:
+        """What is no frame's goes with the first."""
+        halves = batch_tries.in_halves(portion.frames)
+        if halves is None:
+            return None
+        first, second = halves
+        return portion._replace(frames=first), Portion(second, portion.now_ms, (), (), portion.begin)
 
-    async def _skip_numbers(self, concerned: Collection[SensorId], now_ms: int) -> None:
-        """Forget what may be wrong, and skip row numbers that are taken: by another process, or by this installation
-        before its clock was set back. On a shared store others may have a clock that is far ahead."""
-        self.tracks.forget(concerned)
+    async def recover(self, portion: Portion) -> None:
+        """Skip row numbers that are taken: by another process, or by this installation before its clock was set back.
+        On a shared store others may have a clock that is far ahead."""
+        now_ms = portion.now_ms
         before_no = first_no(now_ms + _HOUR_MS) if self._store.shared else None
-        self._ids.skip_to(await self._store.read_short(lambda tx: driving.newest_no(tx, SCOPE, before_no=before_no)))
+        self._ids.skip_to(await self._store.read_short(lambda tx: batch_rows.newest_no(tx, SCOPE, before_no=before_no)))
 
-    async def _through(
-        self,
-        frames: Sequence[Frame],
-        concerned: Collection[SensorId],
-        silent: Collection[SensorId],
-        now_ms: int,
-        begin: Begin,
-    ) -> Taken:
+    async def _through(self, portion: Portion, concerned: Collection[SensorId]) -> Taken:
+        frames, now_ms = portion.frames, portion.now_ms
         at = self.steps.at
         at(steps.TRACKS)
-        over = await self._over(concerned, silent, now_ms)
+        over = await self._over(concerned, portion.silent, now_ms)
         at(steps.DECODE)
-        readings, answers, refusals = await self._decoded(frames)
+        batch = await self._decoded(frames, concerned, now_ms)
         at(steps.REDELIVERY)
-        new = await self._check(readings, now_ms)
-        items = new.items
+        batch.new = await self._check(batch)
         at(steps.PLACE)
-        wanted = await self._wishes.about(items, now_ms=now_ms)
-        traces = await self._watches.traces(frames, readings, items, self.tracks, now_ms=now_ms)
-        rows = self._place(new, over, now_ms)
-        messages = pushing.messages(items, wanted=wanted, told_vehicles=rows.messages)
-        await self._keep(lambda tx: begin(tx, frames), concerned, rows, messages, answers, refusals, traces, now_ms)
-        acknowledge(frames)
-        taken = Taken(_counts(rows, readings, items, answers), refusals)
+        wanted = await self._wishes.about(batch)
+        traces = await self._watches.traces(batch)
+        rows = self._place(batch, over)
+        await self._keep(batch, Writes(rows, ingest_notices.messages(batch, wanted), traces), portion.begin)
+        # From here on the batch is durable: whoever follows what was kept is handed it here.
+        self._note_positions(batch)
+        await acknowledgements.acknowledge(frames)
+        taken = Taken(_counts(rows, batch), batch.refusals)
         self._tell(rows, taken)
         return taken
 
-    async def _over(
-        self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int
-    ) -> list[tuple[Track, Cause]]:
+    async def _over(self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int) -> list[Ending]:
         """Read the tracks that are missing; which of the concerned trips ended without a message being needed."""
         read = await self.tracks.read(concerned, now_ms=now_ms)
-        over = [(track, Cause.REMOUNTED) for track in read if track.remounted]
-        for sensor_id in await closing.still_silent(self._store, self._settings, silent, now_ms=now_ms):
+        over = [Ending(track, Cause.REMOUNTED) for track in read if track.remounted]
+        for sensor_id in await silence.still_silent(self._store, self._settings, silent, now_ms=now_ms):
             track = self.tracks.get(sensor_id)
             if track is not None and track.trip is not None and not track.remounted:
-                over.append((track, Cause.SILENCE))
+                over.append(Ending(track, Cause.SILENCE))
         return over
 
-    async def _decoded(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Answered], list[Refusal]]:
+    async def _decoded(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
         """As `_decode`; long bodies are read on a thread: one of 256 KiB can hold a quarter of a million values, and
         whoever sends a few of them a second would have the event loop for itself."""
-        sizes = [len(frame[2]) for frame in frames]
+        sizes = [len(frame.body) for frame in frames]
         if sizes and (max(sizes) > LONG_BYTES or sum(sizes) > LONG_BATCH_BYTES):
-            return await asyncio.to_thread(self._decode, frames)
-        return self._decode(frames)
+            return await asyncio.to_thread(self._decode, frames, concerned, now_ms)
+        return self._decode(frames, concerned, now_ms)
 
-    def _decode(self, frames: Sequence[Frame]) -> tuple[list[Item], list[Answered], list[Refusal]]:
+    def _decode(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
         """Bytes into readings, every rule on a single message applied; answers to calls, and what cannot be used."""
-        readings: list[Item] = []
+        items: list[Item] = []
         answers: list[Answered] = []
         refusals: list[Refusal] = []
         track_of = self.tracks.get
-        read = device.read
+        read = device_publish.read
         max_items = self._max_items
-        for source, topic, body, received_ms, _, refused in frames:
-            sensor_id = source.sensor_id
-            track = track_of(sensor_id)
-            if refused is not None:
-                refusals.append((sensor_id, topic, received_ms, refused))
+        for frame in frames:
+            track = track_of(frame.source.sensor_id)
+            if frame.refused is not None:
+                refusals.append(Refusal(frame, frame.refused))
                 continue
+            topic, body = frame.topic, frame.body
             if track is None:
                 unknown = Rejected(reason="unknown_sensor", detail="The sensor was removed.", body=body)
-                refusals.append((sensor_id, topic, received_ms, unknown))
+                refusals.append(Refusal(frame, unknown))
                 continue
             if topic not in topics.DATA:
                 answer = rpc.answer(topic, body)
                 if answer is not None:
-                    answers.append((sensor_id, topic, answer, received_ms))
+                    answers.append(Answered(frame, answer))
                     continue
             for reading in read(
-                topic, body, received_ms=received_ms, sensor_type=track.sensor_type, max_items=max_items
+                topic, body, received_ms=frame.received_ms, sensor_type=track.sensor_type, max_items=max_items
             ):
                 if type(reading) is Rejected:
-                    refusals.append((sensor_id, topic, received_ms, reading))
+                    refusals.append(Refusal(frame, reading))
                 else:
-                    readings.append((track, reading, received_ms))  # type: ignore[arg-type]  # not Rejected
-        return readings, answers, refusals
+                    items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
+        return Batch(frames, concerned, now_ms, items, answers, refusals)
 
-    async def _check(self, readings: Sequence[Item], now_ms: int) -> Checked:
+    async def _check(self, batch: Batch) -> Sequence[Item]:
         """What was taken in before goes no further."""
-        return await checking.without_redelivered(readings, store=self._store, settings=self._settings, now_ms=now_ms)
+        return await redeliveries.without_redelivered(
+            batch.items, store=self._store, settings=self._settings, now_ms=batch.now_ms
+        )
 
-    def _place(self, new: Checked, over: Collection[tuple[Track, Cause]], now_ms: int) -> Rows:
+    def _note_positions(self, batch: Batch) -> None:
+        """Where vehicles are, by what is durable now."""
+        saw = self._positions.saw
+        for item in batch.new:
+            reading, vehicle_id = item.reading, item.vehicle_id
+            if type(reading) is Microtrip and vehicle_id is not None:
+                saw(item.track.sensor_id, vehicle_id, reading.samples, reading.last_ms)
+
+    def _place(self, batch: Batch, over: Collection[Ending]) -> Rows:
         """Into trips, after ending those that are over."""
-        placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=now_ms)
-        for track, cause in over:
-            placer.end(track, cause)
-        placer.place(new)
+        placer = Placer(ids=self._ids, settings=self._settings, scoring_grace_s=self._grace_s, now_ms=batch.now_ms)
+        for ending in over:
+            placer.end(ending)
+        placer.place(batch.new)
         return placer.rows
 
-    async def _keep(
-        self,
-        begin: Callable[[WriteTx], None],
-        concerned: Collection[SensorId],
-        rows: Rows,
-        messages: Sequence[Message],
-        answers: Sequence[Answered],
-        refusals: list[Refusal],
-        traces: Sequence[watching.Trace],
-        now_ms: int,
-    ) -> None:
-        """Everything of the batch, in one durable transaction. Answers to no call join the `refusals`."""
+    async def _keep(self, batch: Batch, writes: Writes, begin: Begin) -> None:
+        """Everything of the batch, in one durable transaction. Answers to no call join its refusals."""
+        now_ms, answers, refusals = batch.now_ms, batch.answers, batch.refusals
+        rows = writes.rows
         if refusals or answers:
             await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal], Plan]:
             self.steps.at(steps.LOCKS)
-            begin(tx)
-            self.tracks.check(tx, concerned)
+            begin(tx, batch.frames)
+            self.tracks.check(tx, batch.concerned)
             self.steps.at(steps.COMMIT)
             if self._wishes.stale:
                 raise Stale
-            driving.write(tx, SCOPE, rows)
+            batch_rows.write(tx, SCOPE, rows)
             if rows.entries and not tx.shared:
                 added = len(rows.entries) // ENTRIES.width
                 self._outlived.drop_some(tx, SCOPE, added=added, before_ms=int(now_ms - self._memory_ms))
             unusable.write(tx, self._ids)
-            told = [*notices.put(tx, messages, ids=self._ids, now_ms=now_ms)]
+            told = [*notices.put(tx, writes.pushes, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()
             uncalled = self._rejected.plan(self._entries(taken.refused), now_ms=now_ms)
             uncalled.write(tx, self._ids)
-            if traces:
-                watching.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
+            if writes.traces:
+                ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
             return told + taken.hints, taken.refused, uncalled
 
         self.steps.at(steps.COMMIT)
@@ -317,44 +332,37 @@ class Pipeline:
         refusals += unknown
         hints.tell(self._signals, told)
 
-    async def _narrow_down(
-        self,
-        frames: Sequence[Frame],
-        now_ms: int,
-        silent: Collection[SensorId],
-        again: Collection[SensorId],
-        begin: Begin,
-    ) -> Taken:
-        """Something is wrong with the batch: take its halves in, and set the one bad frame aside."""
-        if len(frames) > 1:
-            half = len(frames) // 2
-            taken = await self.take_in(frames[:half], now_ms=now_ms, silent=silent, again=again, begin=begin)
-            taken.add(await self.take_in(frames[half:], now_ms=now_ms, begin=begin))
-            return taken
-        source, topic, body, received_ms, _, _ = frames[0]
-        _log.exception("ingest.failed", sensor=source.sensor_id)
-        refusals = [(source.sensor_id, topic, received_ms, Rejected(reason="internal", detail="", body=body))]
+    async def set_aside(self, portion: Portion, error: Exception) -> Taken:
+        """Into the rejected-message log with the one frame."""
+        frames, now_ms = portion.frames, portion.now_ms
+        if not frames:
+            raise error
+        frame = frames[0]
+        _log.error("ingest.failed", sensor=frame.source.sensor_id, exc_info=error)
+        refusals = [Refusal(frame, Rejected(reason="internal", detail="", body=frame.body))]
         await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> None:
-            begin(tx, frames)
+            portion.begin(tx, frames)
             unusable.write(tx, self._ids)
 
         await self._store.write(write, locked=True)
         self._rejected.done(unusable)
-        acknowledge(frames)
+        await acknowledgements.acknowledge(frames)
         taken = Taken(refusals=refusals)
         self._tell(Rows(), taken)
         return taken
 
     def _entries(self, refusals: Sequence[Refusal]) -> list[Entry]:
-        """What the rejected-message log is told."""
+        """The row for the rejected-message log."""
         entries: list[Entry] = []
-        for sensor_id, topic, _, refused in refusals:
+        for refusal in refusals:
+            frame, why = refusal.frame, refusal.rejected
+            sensor_id = frame.source.sensor_id
             track = self.tracks.get(sensor_id)
             company_id = None if track is None else track.company_id
-            entries.append(Entry("device", sensor_id, company_id, topic, refused.reason, refused.detail, refused.body))
+            entries.append(Entry("device", sensor_id, company_id, frame.topic, why.reason, why.detail, why.body))
         return entries
 
     def _tell(self, rows: Rows, taken: Taken) -> None:
@@ -366,35 +374,18 @@ class Pipeline:
         refusals = taken.refusals
         if not refusals:
             return
-        sensor_of = {refused.reason: sensor_id for sensor_id, _, _, refused in refusals}
-        for reason, count in Counter(refused.reason for _, _, _, refused in refusals).items():
+        sensor_of = {refusal.rejected.reason: refusal.frame.source.sensor_id for refusal in refusals}
+        for reason, count in Counter(refusal.rejected.reason for refusal in refusals).items():
             observe.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
 
 
-def _counts(rows: Rows, readings: Sequence[Item], items: Sequence[Item], answers: Sequence[Answered]) -> Counter[str]:
-    """What is in the rows, by kind; `items` are those of the `readings` that are new."""
+def _counts(rows: Rows, batch: Batch) -> Counter[str]:
+    """How many of the batch's readings are in the rows, by kind."""
     kept = {
-        "microtrip": len(rows.microtrips) // driving.MICROTRIPS.width,
-        "event": len(rows.events) // driving.EVENTS.width,
-        "trip": len(rows.messages),
+        "microtrip": len(rows.microtrips) // batch_rows.MICROTRIPS.width,
+        "event": len(rows.events) // batch_rows.EVENTS.width,
+        "trip": rows.messages,
     }
-    kept["latest"] = len(items) - sum(kept.values())
-    return +Counter(kept | {"redelivered": len(readings) - len(items), "answer": len(answers)})
-
-
-def acknowledge(frames: Sequence[Frame]) -> None:
-    """Tell each source once which of its frames are durable; QoS 0 frames (token 0) wait for no answer."""
-    tokens: dict[Source, list[int]] = {}
-    for source, _, _, _, token, _ in frames:
-        if token:
-            mine = tokens.get(source)
-            if mine is None:
-                tokens[source] = [token]
-            else:
-                mine.append(token)
-    for source, mine in tokens.items():
-        try:
-            source.settled(mine)
-        except Exception:  # noqa: BLE001  one connection's bug must not stop the others' acknowledgements
-            _log.exception("ingest.failed", sensor=source.sensor_id)
+    kept["latest"] = len(batch.new) - sum(kept.values())
+    return +Counter(kept | {"redelivered": len(batch.items) - len(batch.new), "answer": len(batch.answers)})

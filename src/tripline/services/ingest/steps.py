@@ -1,4 +1,4 @@
-"""Which step a batch is at and how long each one took; a batch that takes long is logged with the step that did it.
+"""Times the steps of a batch, and logs a slow batch with the step that was slow.
 
 Not here: the steps themselves (`pipeline.py`, `services/bus/batches.py`).
 """

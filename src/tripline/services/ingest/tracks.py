@@ -1,11 +1,11 @@
-"""What the pipeline remembers of each sensor between messages; authoritative while the process runs.
+"""The pipeline's memory of each sensor between messages; authoritative while the process runs.
 
 One small object a sensor (about 1 KiB with its open trip), read from the store at the sensor's first message, forgotten
 when something outside the pipeline changes the sensor or a batch could not be kept. It is authoritative because every
 batch looks, inside its transaction, whether somebody else may have changed the rows: on a database of our own by what
-other processes committed, on a shared one by the sensors' claims (`store/claims.py`).
+other processes committed, on a shared one by the sensors' claims (`store/ingest/claims.py`).
 
-Not here: the queries (`store/tracks.py`), what placing does with it (`placing.py`).
+Not here: the queries (`store/ingest/tracks.py`), what placing does with it (`placement.py`).
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -15,10 +15,11 @@ from tripline.domain import deliveries
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip, State
-from tripline.store import claims, delivery_gaps
-from tripline.store import tracks as rows
-from tripline.store.claims import Facts
-from tripline.store.delivery_gaps import Gap
+from tripline.services.batch_tries import Stale
+from tripline.store.ingest import claims, delivery_gaps
+from tripline.store.ingest import tracks as rows
+from tripline.store.ingest.claims import Facts
+from tripline.store.ingest.delivery_gaps import Gap
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 SCOPE: Final = Scope.everything("take in what devices send")
@@ -28,36 +29,36 @@ message would else fill the memory."""
 _INLINE: Final = 4
 """Sensors read on the event loop itself; more are read in a thread."""
 _FUTURE_MS: Final = 300_000
-"""No sample time is further ahead of its receipt (device-messages T2)."""
-
-
-class Stale(Exception):  # noqa: N818  a state of the world: read again
-    """Another process changed what was remembered."""
+"""No sample time is further ahead of its receipt (spec/device-messages T2)."""
 
 
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("company_id", "driver_id", "ended", "key", "kind", "newest_ms", "newest_ts", "sensor_id",
-                 "sensor_type", "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("company_id", "driver_id", "ended", "key", "kind", "marked_ms", "new_ms", "newest_ms",
+                 "newest_ts", "sensor_id", "sensor_type", "service_type", "trip", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int) -> None:
         self.sensor_id = sensor_id
         self.key = deliveries.key_of(sensor_id)
-        """Mark of its microtrips that need none of their own."""
+        """Mark of its microtrips that have a header time, of each time the first one's."""
         self.company_id: CompanyId = known.company_id
         self.service_type = known.service_type
         self.sensor_type = known.sensor_type
         self.vehicle_id: VehicleId | None = known.vehicle_id
         self.driver_id: UserId | None = known.driver_id
         self.kind = known.last_trip_msg_type
-        """Last kind of trip message that was told to sensor and vehicle."""
+        """Last kind of trip message written to sensor and vehicle."""
         self.trip: LiveTrip | None = next((trip for trip in known.trips if trip.state is State.OPEN), None)
         """The open trip."""
         self.ended: Sequence[LiveTrip] = tuple(trip for trip in known.trips if trip.state is State.LAPSED)[-ENDED_KEPT:]
         """Trips that ended lately without a trip message, oldest first."""
         self.newest_ts = -1 if known.newest_ts is None else known.newest_ts
         """Largest header `ts` stored lately: a larger one is surely no redelivery (O3)."""
+        self.marked_ms = -1 if known.newest_ts is None else now_ms
+        """At least when the latest microtrip was stored that has a header time and a mark of its own."""
+        self.new_ms = -1
+        """Instant of the latest batch with a microtrip whose times alone say that it is new."""
         self.newest_ms = now_ms + _FUTURE_MS
         """At least the largest sample time stored lately; serves like `newest_ts` where that says nothing."""
         self.used_ms = now_ms

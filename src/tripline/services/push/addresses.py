@@ -1,4 +1,4 @@
-"""Where a receiver's messages go: the address of a company's registration as a URL (push.md 1, 4.3).
+"""The address of a receiver: a company's registration as a URL (spec/push 1, 4.3).
 
 Not here: whether it may be connected to (`adapters/webhook_addresses.py`).
 """
@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from tripline.domain.pushes import Channel
-from tripline.store.push_queue import Addresses
+from tripline.store.push.queue import Addresses
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _AUTHORITY: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#]*)(.*)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Which receivers this process sends to: all of them, or on a shared store those that it has claimed.
+"""The receivers of this process: all of them, or on a shared store those that it has claimed.
 
 A claim is renewed long before it runs out. When it cannot be, nothing more is begun early enough that the last request
 has ended before another process takes over: so a receiver has one sender at a time, and one order. One whose process
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from tripline.ports import Outage
-from tripline.store import push_claims
-from tripline.store.push_queue import Key
+from tripline.store.push import claims as push_claims
+from tripline.store.push.queue import Key
 from tripline.store.transactions import Store
 
 RENEW_S: Final = 3.0

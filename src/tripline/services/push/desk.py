@@ -1,21 +1,26 @@
-"""What a company's administrators see of the messages to its server, and do about those that were given up.
+"""Shows a company's administrators the messages to its server, and resends those that were given up.
 
 Not here: the sending (`pusher.py`), the same for the operator of the machine (`chores/pushes.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId, TimeIds
-from tripline.domain.pushes import Channel, Mute, Parked
+from tripline.domain.ids import CompanyId, RowNo, TimeIds
+from tripline.domain.pushes import Channel, Message, Mute, Parked, State
 from tripline.services.push import secrets
-from tripline.store import companies, push_parked, push_queue, push_receivers
-from tripline.store.journeys import Span
-from tripline.store.push_parked import Counts, Which
-from tripline.store.push_secrets import Secret
+from tripline.store.fleet import companies
+from tripline.store.lists import Span
+from tripline.store.push import messages as push_messages
+from tripline.store.push import parked as push_parked
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.parked import Counts, Which
+from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 
 RESENT_AT_ONCE: Final = 500
@@ -25,7 +30,7 @@ RESENT_AT_ONCE: Final = 500
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
     """Let pass who manages the company's messages. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.PUSH_MANAGE)
-    access.admit(companies.inside(tx, scope, company_id), "company")
+    access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
@@ -48,6 +53,14 @@ def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Se
     return push_parked.page(tx, company_id, span)
 
 
+def messages(
+    tx: ReadTx, *, actor: Actor, company_id: CompanyId, state: State, after: RowNo | None, limit: int
+) -> Sequence[Message]:
+    """A page of the company's messages in this state. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return push_messages.page(tx, company_id, state, after=after, limit=limit)
+
+
 def resend(tx: WriteTx, *, actor: Actor, which: Which, ids: TimeIds, now_ms: int) -> int:
     """Send some of what was given up again; how many, `RESENT_AT_ONCE` when there may be more.
 
@@ -64,6 +77,12 @@ def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
     keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
     push_receivers.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
     return push_parked.resend(tx, which, ids=ids, now_ms=now_ms, limit=RESENT_AT_ONCE)
+
+
+def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:
+    """Send what waits at once. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    push_receivers.asked(tx, [(company_id, channel) for channel in Channel], now_ms=now_ms)
 
 
 def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:

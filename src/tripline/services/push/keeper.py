@@ -14,7 +14,8 @@ from tripline.observe import (
 )
 from tripline.ports import Clock
 from tripline.services import rounds
-from tripline.store import push_parked, push_receivers
+from tripline.store.push import parked as push_parked
+from tripline.store.push import receivers as push_receivers
 from tripline.store.transactions import Store
 
 EVERY_S: Final = 30.0

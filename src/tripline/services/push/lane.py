@@ -1,18 +1,18 @@
 """One sensor's messages to one receiver, as far as they are in memory: one after the other, by their numbers."""
 
 from collections import deque
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tripline.domain.ids import RowNo, SensorId
-from tripline.store.push_queue import Row
+from tripline.store.push.queue import Row
 
 
-@dataclass(slots=True, eq=False)
-class Lane:
+class Lane(msgspec.Struct, eq=False):
     """What is in memory of a sensor's messages."""
 
     sensor_id: SensorId
-    rows: deque[Row] = field(default_factory=deque)
+    rows: deque[Row] = msgspec.field(default_factory=deque)
     failing: bool = False
     """Whether the first message failed before: nothing else of the lane is in memory."""
     cut_no: RowNo | None = None

@@ -6,14 +6,16 @@ A process that ends before that sends the messages of the last moment again, eac
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from tripline.domain.ids import RowNo
 from tripline.observe import logger
 from tripline.services import rounds
-from tripline.store import push_queue, push_receivers
-from tripline.store.push_queue import Key, Result
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.queue import Key, Result
 from tripline.store.transactions import Store, WriteTx
 
 GATHER_S: Final = 0.1
@@ -27,20 +29,19 @@ AGAIN_S: Final = 1.0
 log = logger("push")
 
 
-@dataclass(slots=True)
-class _Page:
-    delivered: list[RowNo] = field(default_factory=list)
-    postponed: list[Result] = field(default_factory=list)
-    parked: list[Result] = field(default_factory=list)
-    unconfirmed: list[Result] = field(default_factory=list)
-    mute: dict[Key, tuple[int, int]] = field(default_factory=dict)
+class _Page(msgspec.Struct):
+    delivered: list[RowNo] = msgspec.field(default_factory=list)
+    postponed: list[Result] = msgspec.field(default_factory=list)
+    parked: list[Result] = msgspec.field(default_factory=list)
+    unconfirmed: list[Result] = msgspec.field(default_factory=list)
+    mute: dict[Key, tuple[int, int]] = msgspec.field(default_factory=dict)
     """Receivers that never answer: since when, and when their address had changed last."""
-    waiters: list[asyncio.Future[None]] = field(default_factory=list)
-    receivers: dict[Key, list[RowNo]] = field(default_factory=dict)
+    waiters: list[asyncio.Future[None]] = msgspec.field(default_factory=list)
+    receivers: dict[Key, list[RowNo]] = msgspec.field(default_factory=dict)
     """What is done with, by receiver."""
-    failed: Counter[Key] = field(default_factory=Counter)
-    given_up: Counter[Key] = field(default_factory=Counter)
-    errors: dict[Key, str] = field(default_factory=dict)
+    failed: Counter[Key] = msgspec.field(default_factory=Counter)
+    given_up: Counter[Key] = msgspec.field(default_factory=Counter)
+    errors: dict[Key, str] = msgspec.field(default_factory=dict)
 
     def about(self, key: Key) -> dict[str, str]:
         """What the log says of a receiver: neither its address nor what was sent."""
@@ -110,7 +111,7 @@ class Ledger:
         self._page.mute[key] = (since_ms, readdressed_ms)
 
     async def flushed(self) -> None:
-        """Return when everything that was told so far is written down."""
+        """Return when everything reported so far is written down."""
         waiter = asyncio.get_running_loop().create_future()
         self._page.waiters.append(waiter)
         self._some.set()

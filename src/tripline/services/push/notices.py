@@ -1,11 +1,10 @@
 """Puts messages to customers' servers into the outbox, in the transaction of the change that they tell of.
 
-Each receiver has a row of its own, with its own `webhook-id`. Follows push 4. Not here: the sending.
+Each receiver has a row of its own, with its own `webhook-id`. Follows spec/push 4. Not here: the sending.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,16 +14,22 @@ from tripline.domain.lines import NwStatus
 from tripline.domain.pushes import Selector
 from tripline.services import hints
 from tripline.services.hints import Hint
-from tripline.store import outbox
+from tripline.store.push import outbox
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
 
-Message: TypeAlias = tuple[CompanyId, SensorId, int, bytes]
-"""Receiver, sensor, number of `notifyMsgType` that selected it, body."""
+
+class Message(NamedTuple):
+    """A message to a customer's server."""
+
+    receiver_id: CompanyId
+    sensor_id: SensorId
+    selected_by: int
+    """Number of `notifyMsgType`."""
+    body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """The sensor that a message is about, its owner, and the vehicle that it is on."""
 
     sensor_id: SensorId
@@ -32,8 +37,7 @@ class Subject:
     vehicle_id: VehicleId | None
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(msgspec.Struct, frozen=True):
     """A device is connected since the instant, or is not any more."""
 
     subject: Subject
@@ -42,7 +46,7 @@ class Connected:
 
 
 def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """Tell of each device in the order given (class 500); what is to be told after the commit."""
+    """Push the connection of each device in the order given (class 500); return the hints for after the commit."""
     operator_and_receivers: dict[CompanyId, tuple[CompanyId, list[pushes.Receiver]]] = {}
     for company_id in dict.fromkeys(each.subject.company_id for each in told):
         operator, owner = outbox.subscriptions(tx, company_id)
@@ -60,7 +64,7 @@ def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms:
 def network_status(
     tx: WriteTx, *, subject: Subject, status: NwStatus, at_ms: int, ids: TimeIds, now_ms: int
 ) -> tuple[Hint, ...]:
-    """Tell that the line of a sensor has another state since `at_ms` (class 600); what is to be told after the
+    """Push the new state of a sensor's line since `at_ms` (class 600); return the hints for after the
     commit."""
     operator, owner = outbox.subscriptions(tx, subject.company_id)
     receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
@@ -80,7 +84,7 @@ def send(
 def addressed(notice: push.Notice, receivers: Iterable[pushes.Receiver]) -> list[Message]:
     """The message, once for each receiver."""
     body = push.body(notice)
-    return [(receiver.company_id, notice.sensor_id, receiver.selector, body) for receiver in receivers]
+    return [Message(receiver.company_id, notice.sensor_id, receiver.selector, body) for receiver in receivers]
 
 
 def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:

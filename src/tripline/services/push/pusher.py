@@ -11,7 +11,7 @@ A receiver cannot harm another one: requests at the same time are shared out eve
 send, those that are down or mute have at most a quarter of them together, and each keeps a bounded number of rows in
 memory.
 
-Not here: one attempt and what comes of it (`deliveries.py`), writing down (`ledger.py`), old rows (`keeper.py`).
+Not here: one attempt and what comes of it (`attempts.py`), writing down (`ledger.py`), old rows (`keeper.py`).
 """
 
 import asyncio
@@ -24,14 +24,15 @@ from tripline.domain.ids import RowNo
 from tripline.observe import SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, SIGNAL_RESYNC, logger
 from tripline.ports import Clock, Signals, WebhookSender
 from tripline.services import rounds
-from tripline.services.push import reading
+from tripline.services.push import outbox
+from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries
 from tripline.services.push.claims import RENEW_S, Claims
-from tripline.services.push.deliveries import AGAIN_MS, PLACE_S, Deliveries
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import Queue
 from tripline.services.push.receivers import Receiver
-from tripline.store import push_queue, push_receivers
-from tripline.store.push_queue import Key, Row
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.queue import Key, Row
 from tripline.store.transactions import ReadTx, Store
 
 LOOK_S: Final = 5.0
@@ -179,11 +180,11 @@ class Pusher:
     async def _read(self, asking: list[Receiver], *, behind: int | None) -> None:
         """Read what waits for these, and for whom something was put there behind a number, on one view."""
         self._new = False
-        spans = [reading.span(each.key, each.queue) for each in asking]
+        spans = [outbox.span(each.key, each.queue) for each in asking]
 
         def work(tx: ReadTx) -> tuple[int, list[Key], list[tuple[list[Row], list[Row]]]]:
-            newest, fresh = (0, []) if behind is None else reading.newcomers(tx, behind)
-            return newest, fresh, [reading.rows(tx, span) for span in spans]
+            newest, fresh = (0, []) if behind is None else outbox.newcomers(tx, behind)
+            return newest, fresh, [outbox.rows(tx, span) for span in spans]
 
         try:
             newest, fresh, found = await self._store.read(work)

@@ -1,13 +1,13 @@
-"""What waits for one receiver, as far as it is in memory: which message is sent next, and what an attempt's end means.
+"""The messages that wait for one receiver, as far as they are in memory: which is next, and how an attempt ends.
 
 Messages of one sensor form a lane: one after the other, in the order of their numbers. Lanes go side by side. A message
 that fails holds up its lane alone; the rest of the lane is then dropped from memory and read again when it is its turn.
-A receiver that fails again and again, whatever the sensor, is down: it is asked one message at a time, with rests
+A receiver that fails again and again, whatever the sensor, is down: it gets one message at a time, with rests
 between, and nothing more is read for it; the first answer from it makes everything due. One sensor whose messages fail
 holds up no other.
 
-A receiver that takes a message twice and answers neither time is mute (push.md M1 to M3): from then on each message is
-sent once and counts as delivered, unconfirmed. While the second attempt decides, other messages that went unanswered
+A receiver that takes a message twice and answers neither time is mute (spec/push M1 to M3): from then on each message
+is sent once and counts as delivered, unconfirmed. While the second attempt decides, other messages that went unanswered
 wait for what it says. The first status line ends the state, and what nobody confirmed is put in line again before
 anything else is sent (`released`).
 
@@ -23,7 +23,7 @@ from tripline.domain.ids import RowNo, SensorId, ms_of_no
 from tripline.services.push import schedule
 from tripline.services.push.lane import Lane
 from tripline.services.push.schedule import Outcome
-from tripline.store.push_queue import Row
+from tripline.store.push.queue import Row
 
 WINDOW: Final = 500
 """Messages of one receiver in memory."""

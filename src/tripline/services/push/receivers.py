@@ -1,19 +1,19 @@
 """A receiver as the pusher sees it: its queue, where it is, what was written down of it, and its requests under way.
 
-Not here: what waits (`queue.py`), the rows (`store/push_receivers.py`).
+Not here: what waits (`queue.py`), the rows (`store/push/receivers.py`).
 """
 
 import asyncio
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tripline.services.push.queue import Queue
 from tripline.services.push.secrets import Sign
-from tripline.store.push_queue import Key
-from tripline.store.push_receivers import Facts
+from tripline.store.push.queue import Key
+from tripline.store.push.receivers import Facts
 
 
-@dataclass(slots=True, eq=False)
-class Receiver:
+class Receiver(msgspec.Struct, eq=False):
     """A receiver that something waits for, as far as it is in memory."""
 
     key: Key
@@ -30,7 +30,7 @@ class Receiver:
     """Which of `changes` they tell of."""
     dropped: bool = False
     """Whether nothing waits for it any more, or others send to it."""
-    attempts: set[asyncio.Timeout] = field(default_factory=set)
+    attempts: set[asyncio.Timeout] = msgspec.field(default_factory=set)
     """Requests under way, each of which can be broken off."""
     releasing: bool = False
     """Whether what nobody confirmed is being put in line again."""

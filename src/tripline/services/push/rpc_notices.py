@@ -1,11 +1,9 @@
-"""Puts results of calls into the outbox, in the transaction in which they came (push.md 4.2 to 4.4).
+"""Puts results of calls into the outbox, in the transaction in which they came (spec/push 4.2 to 4.4).
 
 Each result goes twice: in the envelope of class 300 to operator and owner, who ask for it with `notifyMsgType`, and as
 the device sent it to the owner's `rpcNotify*`. What the platform itself ended has no body of a device: it goes in the
 envelope alone.
 """
-
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -15,13 +13,13 @@ from tripline.domain.pushes import Channel, Receiver, Selector
 from tripline.domain.rpc import Call
 from tripline.services import hints
 from tripline.services.hints import Hint
-from tripline.store import outbox, rpc_calls
+from tripline.store.push import outbox
+from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import WriteTx
 from tripline.wire import push
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What came of a call."""
 
     call: Call
@@ -34,8 +32,7 @@ class Result:
     """The result as the device sent it; None: the platform ended the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wishes:
+class _Wishes(msgspec.Struct, frozen=True):
     """What a company and its operator want of results."""
 
     operator_id: CompanyId
@@ -43,13 +40,12 @@ class _Wishes:
     verbatim: bool
 
 
-@dataclass(slots=True)
-class Post:
+class Post(msgspec.Struct):
     """Gathers the results of a transaction; `send` puts all of them into the outbox."""
 
     tx: WriteTx
-    _wishes: dict[CompanyId, _Wishes] = field(default_factory=dict)
-    _waiting: list[tuple[Result, CompanyId, Channel, bytes]] = field(default_factory=list)
+    _wishes: dict[CompanyId, _Wishes] = msgspec.field(default_factory=dict)
+    _waiting: list[tuple[Result, CompanyId, Channel, bytes]] = msgspec.field(default_factory=list)
 
     def tell(self, result: Result) -> None:
         """A result for whoever wants it."""
@@ -76,7 +72,7 @@ class Post:
         self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
 
     def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-        """Put what was told into the outbox, behind all that is there; what is to be told after the commit."""
+        """Put the notices into the outbox, behind all that is there; return the hints for after the commit."""
         if not self._waiting:
             return ()
         made = ids.numbers(len(self._waiting), now_ms=now_ms)

@@ -1,7 +1,9 @@
-"""When a message is sent again, and when it is given up (push.md 3): decided on values alone.
+"""Decides on values alone when a message is sent again, and when it is given up (spec/push 3).
 
-The figures are the reference's: pauses of 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`;
+The figures are: pauses of 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`;
 410 gives up at once, another 4xx after three attempts, except 408 and 429, which say "later".
+
+Not here: what an outcome means for its receiver, which may be down or mute (`queue.py`).
 """
 
 from enum import Enum

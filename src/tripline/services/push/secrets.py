@@ -1,21 +1,21 @@
 """The secret that signs what is pushed to a company: made on first need, shown to and changed by its administrators."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from tripline.domain.ids import CompanyId
-from tripline.services.push.signing import SECRET_BYTES
-from tripline.store import push_secrets
-from tripline.store.push_secrets import Secret
+from tripline.services.push.signatures import SECRET_BYTES
+from tripline.store.push import secrets as push_secrets
+from tripline.store.push.secrets import Secret
 from tripline.store.transactions import WriteTx
 
 FORMER_MS: Final = 24 * 3_600_000
 """How long the former secret signs too, so that receivers can be given the new one without losing a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(msgspec.Struct, frozen=True):
     """What signs messages to a company."""
 
     secret: bytes

@@ -1,12 +1,13 @@
-"""What devices answer to calls, taken in within the transaction of their batch (rpc.md 4 and 8).
+"""Takes in devices' answers to calls, within the transaction of their batch (spec/rpc 4 and 8).
 
 Answers are decided in the order received, on calls that one look-up found, and written in a few statements. Not here:
 the rules (`domain/rpc.py`), what a body says (`wire/rpc.py`), what a result does to a mapping (`activation.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from tripline.domain import ids as time_ids
 from tripline.domain import rpc
@@ -14,13 +15,16 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call
 from tripline.services import hints
+from tripline.services.device_frames import Answered, Refusal
 from tripline.services.hints import Hint
 from tripline.services.push.rpc_notices import Post, Result
 from tripline.services.rpc import activation
-from tripline.store import driving, latest_values, rpc_calls
+from tripline.store.devices import latest_values
+from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import WriteTx
+from tripline.store.trips import batch_rows
 from tripline.wire import rpc as wire
-from tripline.wire.readings import Rejected, RpcAnswer
+from tripline.wire.readings import Rejected
 
 UNKNOWN_CALL = "unknown_call"
 """Reason under which an answer to no call of this sensor is kept in the rejected-message log (R1, R2)."""
@@ -28,19 +32,13 @@ LATER_RESULTS: Final = 16
 """Results of one call kept beside the one that counts; a box that repeats itself for ever fills nothing."""
 _SCOPE: Final = Scope.everything("take in what devices answer")
 
-Answered = tuple[SensorId, str, RpcAnswer, int]
-"""The sensor that answers, the topic, what it says, and its receipt, epoch ms."""
-Refused = tuple[SensorId, str, int, Rejected]
-"""Sensor, topic, receipt (epoch ms), and what is wrong, as the pipeline's."""
 
-
-@dataclass(slots=True)
-class Taken:
+class Taken(msgspec.Struct):
     """What follows from a batch's answers."""
 
-    hints: list[Hint] = field(default_factory=list)
-    """To be told after the commit."""
-    refused: list[Refused] = field(default_factory=list)
+    hints: list[Hint] = msgspec.field(default_factory=list)
+    """Hints for after the commit."""
+    refused: list[Refusal] = msgspec.field(default_factory=list)
     """Answers that belong to no call."""
 
 
@@ -48,12 +46,12 @@ def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: i
     """Keep every answer with its call, in the order received."""
     batch = _Batch(tx, answers, ids, now_ms)
     taken = Taken()
-    for sensor_id, topic, answer, received_ms in answers:
-        if not batch.take(sensor_id, answer, received_ms):
-            refusal = Rejected(
-                reason=UNKNOWN_CALL, detail="No call of this device has the Request-ID.", body=answer.body
+    for answered in answers:
+        if not batch.take(answered):
+            unknown = Rejected(
+                reason=UNKNOWN_CALL, detail="No call of this device has the Request-ID.", body=answered.said.body
             )
-            taken.refused.append((sensor_id, topic, received_ms, refusal))
+            taken.refused.append(Refusal(answered.frame, unknown))
     taken.hints = batch.write()
     return taken
 
@@ -65,7 +63,7 @@ class _Batch:
         self._tx = tx
         self._ids = ids
         self._now_ms = now_ms
-        known = {time_ids.canonical(answer.request_id) for _, _, answer, _ in answers}
+        known = {time_ids.canonical(answered.said.request_id) for answered in answers}
         found = rpc_calls.of_requests(tx, _SCOPE, {RequestId(each) for each in known if each is not None})
         self._calls: dict[RequestId, Call] = {request_id: call for request_id, (call, _) in found.items()}
         self._mounted_on: dict[SensorId, VehicleId | None] = {
@@ -73,31 +71,31 @@ class _Batch:
         }
         self._acknowledged: list[tuple[Call, bytes]] = []
         self._concluded: dict[RequestId, tuple[Call, bytes]] = {}
-        self._later = 0
         self._attributes: dict[SensorId, tuple[int, bytes]] = {}
         self._post = Post(tx)
         self._hints: list[Hint] = []
 
-    def take(self, sensor_id: SensorId, answer: RpcAnswer, received_ms: int) -> bool:
+    def take(self, answered: Answered) -> bool:
         """Take one answer; whether a call of the sensor has its Request-ID (R1, R2)."""
-        call = self._calls.get(RequestId(answer.request_id.lower()))
-        if call is None or call.sensor_id != sensor_id:
+        frame, said = answered.frame, answered.said
+        call = self._calls.get(RequestId(said.request_id.lower()))
+        if call is None or call.sensor_id != frame.source.sensor_id:
             return False
-        if answer.is_result:
-            self._result(call, answer.body, received_ms)
+        if said.is_result:
+            self._result(call, said.body, frame.received_ms)
         else:
-            self._acknowledgement(call, answer.body, received_ms)
+            self._acknowledgement(call, said.body, frame.received_ms)
         return True
 
     def write(self) -> list[Hint]:
-        """Write what was decided; what is to be told after the commit."""
+        """Write the decisions; return the hints for after the commit."""
         tx = self._tx
         rpc_calls.acknowledge(tx, self._acknowledged)
         rpc_calls.conclude(tx, self._concluded.values())
         values: list[Any] = []
         for sensor_id, (at_ms, text) in self._attributes.items():
             values += (sensor_id, latest_values.RPC_RESULT, at_ms, text)
-        driving.ATTRIBUTES.insert(tx, values)
+        batch_rows.ATTRIBUTES.insert(tx, values)
         return [*self._hints, *self._post.send(ids=self._ids, now_ms=self._now_ms)]
 
     def _acknowledgement(self, call: Call, body: bytes, at_ms: int) -> None:
@@ -127,7 +125,7 @@ class _Batch:
             self._keep_later(call, replaced[1], None)
         self._calls[call.id] = after
         self._concluded[call.id] = (after, body)
-        if after.activation and activation.concluded(self._tx, after):
+        if after.activation and activation.concluded(self._tx, after, ids=self._ids, now_ms=self._now_ms):
             self._mounted_on[after.sensor_id] = after.vehicle_id
             self._hints += hints.sensors_changed([after.sensor_id])
         self._tell(after, body, said, at_ms)
@@ -152,7 +150,7 @@ class _Batch:
         rpc_calls.add_later_result(self._tx, self._ids, no, call.no, code, body)
 
     def _tell(self, call: Call, body: bytes, said: wire.Said, at_ms: int) -> None:
-        """Every result is an update of the sensor's latest values (push.md 4.3), and pushed."""
+        """Every result is an update of the sensor's latest values (spec/push 4.3), and pushed."""
         mounted_on = self._mounted_on[call.sensor_id]
         if call.vehicle_id == mounted_on or call.activation:
             # What a box says of the vehicle it was on is not for those who see it on another one.

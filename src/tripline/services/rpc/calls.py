@@ -13,46 +13,43 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from tripline import config, observe
 from tripline.domain import rpc
 from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId
 from tripline.domain.refusals import Refusal
-from tripline.domain.rpc import Call, Event
+from tripline.domain.rpc import Call, CallEvent
 from tripline.ports import Clock, Delivery, Devices, Outage, Signals
 from tripline.services import hints
 from tripline.services.rpc import requests
-from tripline.services.rpc.gathering import Gathering
-from tripline.store import rpc_calls
-from tripline.store.rpc_calls import Standing
+from tripline.services.rpc.group_commit import Gathering
+from tripline.store.rpc import calls as rpc_calls
+from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import topics
 from tripline.wire.rpc import LONGEST_ACK_MS, Asked
 
 WAITING: Final = 10_000
-"""Calls that are waited for at a time; these three bounds are of one process, of several each has its own."""
+"""Most calls that wait at a time. These three bounds hold for one process; several have their own each."""
 WAITING_OF_COMPANY: Final = 2_500
-"""Of these, calls of one company's accounts: who has many silent devices leaves room for others."""
+"""Of these, calls of one company's accounts: a company with many silent devices leaves room for others."""
 WAITING_OF_SENSOR: Final = 32
 LOOK_S: Final = 1.0
 """How often whoever waits looks unasked."""
 _TRY_AGAIN_S: Final = 1
 
-_UNDELIVERED: Final[dict[Delivery, tuple[type[Refusal], str]]] = {
-    Delivery.NOT_CONNECTED: (rpc.NotConnected, "The device is not connected."),
-    Delivery.NOT_SUBSCRIBED: (
-        rpc.NotSubscribed,
-        "The device is connected, but does not listen for requests: it did not subscribe to their topic.",
-    ),
-    Delivery.CONGESTED: (rpc.Congested, "The device is connected, but does not take what was sent to it before."),
+_UNDELIVERED: Final[dict[Delivery, Callable[[], Refusal]]] = {
+    Delivery.NOT_CONNECTED: rpc.NotConnected,
+    Delivery.NOT_SUBSCRIBED: rpc.NotSubscribed,
+    Delivery.CONGESTED: rpc.Congested,
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """A call that the device acknowledged."""
 
     call: Call
@@ -87,7 +84,7 @@ class Calls:
         signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._look_at_all())
 
     def stop(self) -> None:
-        """Let nobody wait any longer: the server goes. Calls under way go on in their rows."""
+        """Stop callers waiting: the server stops. Calls under way go on in their rows."""
         self._stopping = True
         self._look_at_all()
 
@@ -122,7 +119,7 @@ class Calls:
     ) -> Answered | None:
         """As `call`, for a call that `begin` keeps, with what is to be sent; None when `begin` does not make it.
 
-        `begin` is told how long, in ms, the device may take to acknowledge it. Raises what `begin` raises too.
+        `begin` gets the time in ms that the device has to acknowledge the call. Also raises what `begin` raises.
         """
         ack_ms = min(ack_ms, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000
@@ -133,15 +130,35 @@ class Calls:
             call, message = begun
             event = self._waiting[call.id] = asyncio.Event()
             try:
-                delivery = await self._send(call, message, until)
-                if delivery is not Delivery.SENT:
-                    await self._end(call, Event.UNDELIVERABLE)
-                    refusal, sentence = _UNDELIVERED[delivery]
-                    raise refusal(sentence)
+                await self._sent(call, message, until)
                 standing = await self._acknowledged(call, event, until, admit)
             finally:
                 del self._waiting[call.id]
         return _answered(call, standing)
+
+    async def start(
+        self, actor: Actor, sensor_id: SensorId, begin: Callable[[WriteTx, int], tuple[Call, bytes] | None]
+    ) -> Call | None:
+        """As `through`, for who does not wait for the acknowledgement: the call, sent. What comes of it is in its row.
+
+        When none comes in time, `timeouts.py` ends the call. Raises as `through`, but neither `NoAck` nor `Cancelled`.
+        """
+        ack_ms = min(LONGEST_ACK_MS, round(self._settings.ack_s * 1000))
+        until = asyncio.get_running_loop().time() + ack_ms / 1000
+        with self._place(actor.company_id or actor.user_id, sensor_id):
+            begun = await self._gathering.write(lambda tx: begin(tx, ack_ms))
+            if begun is None:
+                return None
+            call, message = begun
+            await self._sent(call, message, until)
+        return call
+
+    async def _sent(self, call: Call, message: bytes, until: float) -> None:
+        """Send the call; one that does not get there is ended, and refused."""
+        delivery = await self._send(call, message, until)
+        if delivery is not Delivery.SENT:
+            await self._end(call, CallEvent.UNDELIVERABLE)
+            raise _UNDELIVERED[delivery]()
 
     async def _send(self, call: Call, message: bytes, until: float) -> Delivery:
         try:
@@ -156,7 +173,7 @@ class Calls:
         """How the call stands when something is to be seen, or the time is over; None: it is gone with its sensor."""
 
         def look(tx: ReadTx) -> Standing | None:
-            standing = rpc_calls.standing(tx, call.id)
+            standing = rpc_calls.standing(tx, call.no)
             if standing is not None and _is_said(standing):
                 admit(tx)
             return standing
@@ -169,15 +186,16 @@ class Calls:
             finally:
                 unasked.cancel()
             event.clear()
-            standing = await self._store.read_short(look)
+            # What the device says is read before whether it is still for who asked: one view of both is not needed.
+            standing = await self._store.read_short(look, consistent=False)
             if standing is None or _is_answered(standing):
                 return standing
             if self._stopping:
                 raise Outage("The server stops; the device's answer will be in the record of the call.")
-        await self._end(call, Event.NO_ACK)
+        await self._end(call, CallEvent.NO_ACK)
         return await self._store.read_short(look)
 
-    async def _end(self, call: Call, event: Event) -> None:
+    async def _end(self, call: Call, event: CallEvent) -> None:
         _, told = await self._gathering.write(
             lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
         )
@@ -202,7 +220,7 @@ class Calls:
             or self._of_company.get(company_id, 0) >= WAITING_OF_COMPANY
             or self._under_way >= WAITING
         ):
-            raise rpc.TooManyCalls("Too many calls wait for their device; try again.", after_s=_TRY_AGAIN_S)
+            raise rpc.TooManyCalls(after_s=_TRY_AGAIN_S)
         self._under_way += 1
         self._of_sensor[sensor_id] += 1
         self._of_company[company_id] += 1
@@ -234,6 +252,6 @@ def _answered(call: Call, standing: Standing | None) -> Answered:
         return Answered(call, standing.response, is_result=False)
     if standing is not None and standing.result is not None:
         return Answered(call, standing.result, is_result=True)
-    if standing is None or standing.result_code == rpc.PLATFORM_CODES[Event.CANCEL]:
-        raise rpc.Cancelled("The call was cancelled: the sensor was deleted, or taken off.")
-    raise rpc.NoAck(f"The device did not acknowledge the call in time; its Request-ID is {call.id}.")
+    if standing is None or standing.result_code == rpc.PLATFORM_CODES[CallEvent.CANCEL]:
+        raise rpc.Cancelled()
+    raise rpc.NoAck(request_id=call.id)

@@ -1,4 +1,4 @@
-"""Mounting a sensor, with the activation of its device when that is needed (rpc.md 6).
+"""Mounting a sensor, with the activation of its device when that is needed (spec/rpc 6).
 
     asked --sent--> awaits the result --2xxx--> mounted (in `answers.py`)
                                       --other, or refused, superseded, cancelled--> as it was
@@ -23,8 +23,8 @@ from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.fleet.sensors import Mounting
 from tripline.services.rpc import activation, requests
 from tripline.services.rpc.calls import Answered, Calls
-from tripline.store import rpc_activations
-from tripline.store import sensors as sensor_rows
+from tripline.store.fleet import sensors as sensor_rows
+from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import rpc as wire
 
@@ -52,11 +52,7 @@ class Mounter:
         Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted`, `rpc.VehicleIncomplete`, `rpc.ActivationRefused`, and
         as `Calls.call`.
         """
-        sensor, became = await self._store.write(
-            lambda tx: fleet_sensors.mount(tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
-        )
-        if became is Mounting.DONE:
-            hints.tell(self._signals, hints.sensors_changed([sensor_id]))
+        sensor, became = await self._mounted(actor, sensor_id, vehicle_id)
         if became is not Mounting.NEEDS_ACTIVATION:
             return sensor, None
         answered = await self._calls.through(
@@ -65,6 +61,31 @@ class Mounter:
         if answered is not None:
             _require_willing(answered)
         return await self._store.read_short(lambda tx: _read(tx, actor, sensor_id)), answered
+
+    async def start(self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Call | None]:
+        """As `mount`, for who does not wait for the acknowledgement: the call that was sent, if one is needed.
+
+        How far it is says `activation_progress.py`. Raises as `mount`, except for what the device answers.
+        """
+        sensor, became = await self._mounted(actor, sensor_id, vehicle_id)
+        if became is not Mounting.NEEDS_ACTIVATION:
+            return sensor, None
+        call = await self._calls.start(
+            actor, sensor_id, lambda tx, ack_ms: self._begin(tx, actor, sensor_id, vehicle_id, ack_ms)
+        )
+        return sensor, call
+
+    async def _mounted(self, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Mounting]:
+        """The sensor, on the vehicle when that needs no activation."""
+        now_ms = self._clock()
+        sensor, became = await self._store.write(
+            lambda tx: fleet_sensors.mount(
+                tx, actor=actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=self._ids, now_ms=now_ms
+            )
+        )
+        if became is Mounting.DONE:
+            hints.tell(self._signals, hints.sensors_changed([sensor_id]))
+        return sensor, became
 
     def _begin(
         self, tx: WriteTx, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, ack_ms: int
@@ -132,14 +153,15 @@ def _params(sensor: Sensor, vehicle: Vehicle, upload_period_s: int) -> bytes:
 
 
 def _require_willing(answered: Answered) -> None:
-    """Raise `rpc.ActivationRefused` when the device acknowledged that it will not, or that it failed (rpc.md 6.2)."""
+    """Raise `rpc.ActivationRefused` when the device acknowledged that it will not, or that it failed (spec/rpc 6.2)."""
     code = wire.said(answered.body).code
     failed = not rpc.is_success(code) if answered.is_result else activation.refuses(code)
     if failed:
-        said = "reported a failure without a usable code" if code is None else f"answered with the code {code}"
-        raise rpc.ActivationRefused(f"The device was not activated: it {said}.")
+        if code is None:
+            raise rpc.ActivationRefused("without_code")
+        raise rpc.ActivationRefused("code", device_code=code)
 
 
 def _read(tx: ReadTx, actor: Actor, sensor_id: SensorId) -> Sensor:
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    return access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), "sensor")
+    return access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)

@@ -1,4 +1,4 @@
-"""Reading what was asked of devices and what they answered (rpc.md 7)."""
+"""Reading what was asked of devices and what they answered (spec/rpc 7)."""
 
 from collections.abc import Sequence
 
@@ -7,27 +7,28 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.refusals import NotFound
 from tripline.domain.rpc import StoredCall
-from tripline.store import rpc_records, sensors
-from tripline.store.journeys import Span
+from tripline.store.fleet import sensors
+from tripline.store.lists import Span
+from tripline.store.rpc import records as rpc_records
 from tripline.store.transactions import ReadTx
 
 
 def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
     """Let pass who may read of calls to the sensor's device. Raises `NotFound` or `Forbidden`."""
-    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_READ), sensor_id), "sensor")
+    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_READ), sensor_id), access.Thing.SENSOR)
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> StoredCall:
     """The call; `admit` was asked before. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
     scope = access.scope_of(actor, Action.RPC_READ)
-    return access.admitted(rpc_records.find(tx, scope, sensor_id, request_id), "call")
+    return access.admitted(rpc_records.find(tx, scope, sensor_id, request_id), access.Thing.CALL)
 
 
 def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
     """The newest call made within the actor's reach; `admit` was asked before. Raises `NotFound` without any."""
     found = rpc_records.latest(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
     if found is None:
-        raise NotFound("The sensor's device was not called yet.")
+        raise NotFound("call")
     return found
 
 

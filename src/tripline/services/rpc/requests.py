@@ -6,31 +6,35 @@ here: sending and waiting (`calls.py`), what devices answer (`answers.py`), acti
 
 from tripline.domain import access, rpc
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import RequestId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
-from tripline.domain.rpc import Call, Event, State
+from tripline.domain.rpc import Call, CallEvent, State
 from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.push.rpc_notices import Post
-from tripline.store import rpc_activations, rpc_calls, sensors
-from tripline.store.rpc_calls import Standing
+from tripline.store.fleet import sensors
+from tripline.store.rpc import activations as rpc_activations
+from tripline.store.rpc import calls as rpc_calls
+from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rpc import Asked
 
 
 def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
     """Let pass who may call the sensor's device. Raises `NotFound` or `Forbidden`."""
-    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_CALL), sensor_id), "sensor")
+    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_CALL), sensor_id), access.Thing.SENSOR)
 
 
 def begin(
     tx: WriteTx, *, actor: Actor, sensor_id: SensorId, asked: Asked, ack_ms: int, ids: TimeIds, now_ms: int
 ) -> Call:
     """Keep a call that is about to be sent. Raises `NotFound` or `Forbidden`."""
-    admit(tx, actor=actor, sensor_id=sensor_id)
+    scope = access.scope_of(actor, Action.RPC_CALL)
+    placed = access.admitted(rpc_calls.owner_and_vehicle_inside(tx, scope, sensor_id), access.Thing.SENSOR)
     return insert(
         tx,
         sensor_id=sensor_id,
+        placed=placed,
         user_id=actor.user_id,
         method=asked.method,
         params=asked.params,
@@ -50,13 +54,17 @@ def insert(
     ack_ms: int,
     ids: TimeIds,
     now_ms: int,
+    placed: tuple[CompanyId, VehicleId | None] | None = None,
     activation_on: VehicleId | None = None,
 ) -> Call:
-    """Keep a call to a sensor that is there; of an activation, with the vehicle that it is for."""
-    found = rpc_calls.owner_and_vehicle(tx, sensor_id)
-    if found is None:
-        raise NotFound("There is no sensor with this id.")
-    company_id, mounted_on = found
+    """Keep a call to a sensor that is there; of an activation, with the vehicle that it is for.
+
+    `placed`: the sensor's owner and where it is, if known.
+    """
+    placed = placed or rpc_calls.owner_and_vehicle(tx, sensor_id)
+    if placed is None:
+        raise NotFound("id", thing=access.Thing.SENSOR)
+    company_id, mounted_on = placed
     if not tx.shared:
         # Another program on this file, or this one before its clock was set back, may be ahead of our numbers. On a
         # shared database every process has numbers of its own.
@@ -79,7 +87,7 @@ def insert(
 
 
 def end(
-    tx: WriteTx, *, request_id: RequestId, event: Event, ids: TimeIds, now_ms: int
+    tx: WriteTx, *, request_id: RequestId, event: CallEvent, ids: TimeIds, now_ms: int
 ) -> tuple[Standing | None, tuple[Hint, ...]]:
     """End a call that the device did not answer, and tell whoever wants to know; how it stands, and what to tell.
 
@@ -87,20 +95,20 @@ def end(
     """
     call = rpc_calls.find(tx, request_id)
     told = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
-    return rpc_calls.standing(tx, request_id), told
+    return (None if call is None else rpc_calls.standing(tx, call.no)), told
 
 
-def end_all(tx: WriteTx, calls: list[Call], *, event: Event, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
-    """End those of the calls that are not past it; what is to be told after the commit.
+def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
+    """End those of the calls that are not past it; return the hints for after the commit.
 
     An activation that could not be delivered, or is cancelled, is awaited no more; one that was not acknowledged is,
-    for its result may still come (rpc.md 6.3).
+    for its result may still come (spec/rpc 6.3).
     """
     post = Post(tx)
     ended = [after for call in calls if (after := rpc.ended(call, event)) is not None]
     rpc_calls.end(tx, ended)
     for call in ended:
-        if call.activation and event is not Event.NO_ACK:
+        if call.activation and event is not CallEvent.NO_ACK:
             rpc_activations.withdraw(tx, call)
         found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
         post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)

@@ -1,4 +1,4 @@
-"""Calls that nobody waits for: those whose process died before they ended, and those that ended long ago.
+"""Ends calls whose process died before they ended, and forgets those that ended long ago.
 
 Whoever makes a call ends it when its time is over (`calls.py`); this does it for those who cannot. Any number of
 processes may do it side by side: each takes calls that no other one has in hand.
@@ -8,13 +8,13 @@ from typing import Final
 
 from tripline import config
 from tripline.domain.ids import TimeIds, first_no
-from tripline.domain.rpc import Event
+from tripline.domain.rpc import CallEvent
 from tripline.observe import logger
 from tripline.ports import Clock, Signals
 from tripline.services import hints, rounds
 from tripline.services.hints import Hint
 from tripline.services.rpc import requests
-from tripline.store import rpc_calls
+from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 EVERY_S: Final = 2.0
@@ -49,7 +49,7 @@ class Overdue:
 
         def work(tx: WriteTx) -> tuple[int, tuple[Hint, ...]]:
             overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
-            told = requests.end_all(tx, overdue, event=Event.NO_ACK, ids=self._ids, now_ms=now_ms)
+            told = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
             gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
             return max(len(overdue), gone), told
 

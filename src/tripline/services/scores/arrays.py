@@ -1,13 +1,13 @@
 """From packed samples (`domain/samples.py`) to the kernel's arrays: only samples that may take part in scoring.
 
 A sample takes part when it has its own time (or is alone in its message), is not of a parking trip, and has a valid
-position (device-messages 10). A speed that no vehicle drives is no speed: it is then derived like a missing one.
+position (spec/device-messages 10). A speed that no vehicle drives is no speed: it is then derived like a missing one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,8 +31,7 @@ FASTEST_KMH: Final = 1_000.0
 """No road vehicle reaches it, and the arithmetic of everything behind stays finite below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(msgspec.Struct, frozen=True):
     """One trip as its rows say it."""
 
     packed: bytes
@@ -43,8 +42,7 @@ class Track:
     stated_m: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """The arrays of a few trips, and what is known of the samples with a time of their own, position or not."""
 
     drives: Drives

@@ -1,29 +1,36 @@
 """The scorer: takes due jobs, judges their trips, keeps the results; wakes when a trip was closed.
 
-A job's row goes with the commit of its result, so a scorer that is stopped anywhere begins again where it was. A job
-that fails is tried again after growing pauses and holds up no other.
+Three steps, on either store: take (a short transaction), judge (in none), keep (one transaction, which drops results
+whose jobs changed meanwhile). A job's row goes with the commit of its result, so a scorer that is stopped anywhere
+begins again where it was. A job that fails is tried again after growing pauses and holds up no other.
 
-On a shared store any number of scorers work side by side: a batch is one transaction, which holds the rows of its jobs
-and trips from the look to the commit. On the embedded one, whose one writer must not wait for the judging, jobs are
-read first and compared again when their results are kept.
+On a shared store any number of scorers work side by side. Whoever takes a job leases it: for the others it becomes due
+when the lease ends. The lease only saves work; that nothing is kept twice is up to the comparison (`results.py`).
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import Final
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
-from tripline import config
 from tripline.domain.ids import TimeIds
+from tripline.later import Later
 from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
-from tripline.scoring.rules import Rules
+from tripline.scoring.rules import Harsh, Rules, Scoring
 from tripline.services.rounds import Rounds
-from tripline.services.scores import arrays, judging, keeping
-from tripline.services.scores.judging import Result
-from tripline.services.scores.rules import rules
-from tripline.store import scores
-from tripline.store.scores import Job
+from tripline.store.scores import scores
+from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
+
+if TYPE_CHECKING:
+    from tripline.services.scores import judgement
+    from tripline.services.scores import results as scores_results
+    from tripline.services.scores.judgement import Result
+else:
+    # They bring numpy, which no process needs that has nothing to score. `_with_samples` loads it, off the event loop.
+    judgement = Later("tripline.services.scores.judgement")
+    scores_results = Later("tripline.services.scores.results")
 
 JOBS: Final = 32
 """Jobs in one batch at most: its transaction delays the commit of what devices send."""
@@ -31,12 +38,14 @@ SAMPLES: Final = 100_000
 """Samples after which a batch takes no further job: some 10 MB of rows and arrays."""
 INLINE_SAMPLES: Final = 4_000
 """Up to this many samples are judged on the event loop (under a millisecond); more go to a thread."""
+LEASE_MS: Final = 10_000
+"""How long a job taken on a shared store is left to the process that has it: after that it is taken for dead. Judging a
+batch takes milliseconds, a trip of a million samples less than a second."""
 LOOK_S: Final = 1.0
 """How often to look for jobs unasked: those that become due by the clock, and those of other processes."""
+LEAVE_S: Final = 2.0
 FIRST_PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 3_600_000
-
-Work = list[tuple[Job, bytes]]
 
 log = logger("scorer")
 
@@ -53,14 +62,14 @@ class Scorer:
         self,
         *,
         store: Store,
-        scoring: config.Scoring,
-        harsh: config.Harsh,
+        scoring: Scoring,
+        harsh: Harsh,
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._rules: Rules = rules(scoring, harsh)
+        self._rules = Rules(scoring=scoring, harsh=harsh)
         self._accumulate = scoring.accumulate
         self._ids = ids
         self._clock = clock
@@ -72,71 +81,75 @@ class Scorer:
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
-        if self._store.shared:
-            return await self._score_claimed()
-        work = await self._store.read(self._due)
-        if not work:
+        tasks = await self._take()
+        if not tasks:
             return 0
         try:
-            await self._score(work)
+            await self._score_all(tasks)
+        except asyncio.CancelledError:
+            await self._give_back(tasks)
+            raise
+        return len(tasks)
+
+    async def _score_all(self, tasks: Sequence[Task]) -> None:
+        try:
+            await self._score(tasks)
         except Outage:
             raise
         except Exception:  # noqa: BLE001  a job that cannot be judged must not hold up the others
-            for one in work:
-                await self._guarded(one[0], self._score([one]))
-        return len(work)
+            for task in tasks:
+                await self._score_alone(task)
 
-    def _due(self, tx: ReadTx) -> Work:
-        """Due jobs with their samples, as many as make one batch."""
-        return _with_samples(tx, scores.due(tx, now_ms=self._clock(), limit=JOBS))
+    async def _take(self) -> list[Task]:
+        """Due jobs with their samples, as many as make one batch; on a shared store leased."""
+        if not self._store.shared:
+            return await self._store.read(lambda tx: _with_samples(tx, self._due(tx, JOBS)))
+        if not await self._store.read(lambda tx: self._due(tx, 1)):
+            return []
+        return await self._store.write(self._lease, locked=True)
 
-    async def _score_claimed(self) -> int:
-        """Score one batch of jobs that no other process has in hand; how many were handled. Raises `Outage`."""
-        if not await self._store.read(lambda tx: scores.due(tx, now_ms=self._clock(), limit=1)):
-            return 0
-        try:
-            taken, kept = await self._store.write(self._in_hand, locked=True)
-        except Outage:
-            raise
-        except Exception:  # noqa: BLE001  a job that cannot be judged must not hold up the others
-            jobs = await self._store.read(lambda tx: scores.due(tx, now_ms=self._clock(), limit=JOBS))
-            for job in jobs:
-                await self._guarded(job, self._score_in_hand(job))
-            return len(jobs)
-        _report(kept)
-        return taken
+    def _due(self, tx: ReadTx, limit: int) -> list[Job]:
+        return scores.due(tx, now_ms=self._clock(), limit=limit)
 
-    def _in_hand(self, tx: WriteTx) -> tuple[int, list[Result]]:
-        work = _with_samples(tx, scores.claim(tx, now_ms=self._clock(), limit=JOBS))
-        return len(work), self._keep(tx, judging.judged(work, self._rules)) if work else []
+    def _lease(self, tx: WriteTx) -> list[Task]:
+        now_ms = self._clock()
+        tasks = _with_samples(tx, scores.claim(tx, now_ms=now_ms, limit=JOBS))
+        return [task._replace(job=scores.put_off(tx, task.job, due_ms=now_ms + LEASE_MS)) for task in tasks]
 
-    async def _score_in_hand(self, job: Job) -> None:
-        def work(tx: WriteTx) -> list[Result]:
-            claimed = scores.claim_one(tx, job.trip_no)
-            work = [] if claimed is None else _with_samples(tx, [claimed])
-            return self._keep(tx, judging.judged(work, self._rules)) if work else []
+    async def _give_back(self, tasks: Sequence[Task]) -> None:
+        """Let others have the jobs at once, at the end; when the store is away they find out by themselves."""
+        if not self._store.shared:
+            return
 
-        _report(await self._store.write(work, locked=True))
+        def put_off(tx: WriteTx) -> None:
+            for task in tasks:
+                scores.put_off(tx, task.job, due_ms=self._clock())
 
-    def _keep(self, tx: WriteTx, results: list[Result]) -> list[Result]:
-        return keeping.keep(tx, results, accumulate=self._accumulate, ids=self._ids, now_ms=self._clock())
+        with contextlib.suppress(Outage, TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await self._store.write(put_off, locked=True)
 
-    async def _score(self, work: Work) -> None:
-        results = await self._judged(work)
-        _report(await self._store.write(lambda tx: self._keep(tx, results)))
+    async def _score(self, tasks: Sequence[Task]) -> None:
+        results = await self._judged(tasks)
 
-    async def _judged(self, work: Work) -> list[Result]:
-        if sum(len(packed) for _, packed in work) <= INLINE_SAMPLES * arrays.PACKED.itemsize:
-            return judging.judged(work, self._rules)
-        return await asyncio.to_thread(judging.judged, work, self._rules)
+        def keep(tx: WriteTx) -> "list[Result]":
+            return scores_results.keep(tx, results, accumulate=self._accumulate, ids=self._ids, now_ms=self._clock())
 
-    async def _guarded(self, job: Job, scoring: Awaitable[None]) -> None:
+        _report(await self._store.write(keep, locked=True))
+
+    async def _judged(self, tasks: Sequence[Task]) -> "list[Result]":
+        if sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
+            return judgement.judged(tasks, self._rules)
+        return await asyncio.to_thread(judgement.judged, tasks, self._rules)
+
+    async def _score_alone(self, task: Task) -> None:
         """Score a job by itself; put it off when it fails."""
         try:
-            await scoring
+            await self._score([task])
         except Outage:
             raise
         except Exception as error:  # any bug or bad row; it is kept with the job and logged
+            job = task.job
             SCORED.labels("failed").inc()
             log.exception("score.failed", trip=job.trip_id, attempts=job.attempts + 1)
             text = f"{type(error).__name__}: {error}"
@@ -144,20 +157,20 @@ class Scorer:
             await self._store.write(lambda tx: scores.postpone(tx, job, error=text, due_ms=due_ms), locked=True)
 
 
-def _with_samples(tx: ReadTx, jobs: Sequence[Job]) -> Work:
+def _with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:
     """The jobs with their samples, as many as make one batch."""
-    work: Work = []
+    tasks: list[Task] = []
     size = 0
     for job in jobs:
-        packed = scores.samples(tx, job.trip_no)
-        work.append((job, packed))
-        size += len(packed)
-        if size >= SAMPLES * arrays.PACKED.itemsize:
+        task = scores.task(tx, job)
+        tasks.append(task)
+        size += len(task.packed)
+        if size >= SAMPLES * judgement.SAMPLE_BYTES:
             break
-    return work
+    return tasks
 
 
-def _report(kept: Sequence[Result]) -> None:
+def _report(kept: "Sequence[Result]") -> None:
     for result in kept:
         SCORED.labels(result.not_scored or "scored").inc()
     if kept:

@@ -1,4 +1,4 @@
-"""What Alembic runs for every command: our metadata on the connection that `store/migrate.py` hands over.
+"""The script that Alembic runs for every command: our metadata on the connection of `store/migrate.py`.
 
 Alembic executes this file; nothing imports it.
 """

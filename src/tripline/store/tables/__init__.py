@@ -6,9 +6,9 @@ Rows that arrive by the thousand (`microtrip`, `gps_event`, `device_event`, `rej
 The schema of a database in use is made by `migrations/`; `tests/integration/test_migrations.py` holds both equal.
 """
 
-from tripline.store.tables.accounts import account, password_link, refresh_session, secret, service_application
+from tripline.store.tables.accounts import account, account_link, account_session, secret, service_application
 from tripline.store.tables.base import metadata
-from tripline.store.tables.channel import (
+from tripline.store.tables.devices import (
     activation,
     device_connection,
     device_trace,
@@ -16,35 +16,44 @@ from tripline.store.tables.channel import (
     rpc_call,
     rpc_later_result,
 )
-from tripline.store.tables.driving import (
-    delivery,
-    device_event,
-    driving_score,
-    gps_event,
-    microtrip,
-    rejected_message,
-    scoring_job,
-    sensor_attribute,
-    trip,
-    vehicle_score,
-)
+from tripline.store.tables.exports import export, export_part
 from tripline.store.tables.fleet import (
     carrier_action,
     carrier_line,
     company,
     company_relation,
     erasure,
+    history,
+    line_change,
     sensor,
     simulated_line,
     vehicle,
     vehicle_company,
     vehicle_user,
 )
+from tripline.store.tables.imports import import_block, import_draft
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_secret
+from tripline.store.tables.trips import (
+    delivery,
+    device_event,
+    driving_score,
+    gps_event,
+    microtrip,
+    position_change,
+    position_reach,
+    rejected_message,
+    scoring_job,
+    sensor_attribute,
+    trip,
+    vehicle_position,
+    vehicle_score,
+)
 
 __all__ = [
     "account",
+    "account_link",
+    "account_session",
     "activation",
     "bus_position",
     "carrier_action",
@@ -59,17 +68,23 @@ __all__ = [
     "device_watch",
     "driving_score",
     "erasure",
+    "export",
+    "export_part",
     "gps_event",
+    "history",
+    "import_block",
+    "import_draft",
+    "line_change",
     "mail_outbox",
     "metadata",
     "microtrip",
     "node",
-    "password_link",
+    "position_change",
+    "position_reach",
     "push_claim",
     "push_outbox",
     "push_receiver",
     "push_secret",
-    "refresh_session",
     "rejected_message",
     "rpc_call",
     "rpc_later_result",
@@ -82,6 +97,7 @@ __all__ = [
     "trip",
     "vehicle",
     "vehicle_company",
+    "vehicle_position",
     "vehicle_score",
     "vehicle_user",
 ]

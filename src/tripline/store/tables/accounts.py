@@ -1,8 +1,8 @@
-"""What accounts are made of: log-ins, refresh tokens, applications, one-time links."""
+"""Tables of accounts: who logs in, account sessions, applications, one-time links."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, LargeBinary, String, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, LargeBinary, String, Table, Text
 
-from tripline.store.tables.base import Uuid, metadata
+from tripline.store.tables.base import Uuid, metadata, partial_index
 
 secret = Table(
     "secret",
@@ -35,37 +35,61 @@ account = Table(
     Column("additional_info", Text),
     Column("enabled", Boolean, nullable=False),
     Column("latest_trip_id", Uuid),
+    Column(
+        "sessions_ended_ms",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="when every session was ended last: tokens that name none and are older are good no more",
+    ),
+    Column("language", String(8), comment="of the portal; null: as the browser asks"),
+    Column("theme", String(8), comment="of the portal, light or dark; null: as the system is"),
 )
 Index("ix_account_list", account.c.company_id, account.c.authority, account.c.name, account.c.id)
+Index("ix_account_created", account.c.company_id, account.c.authority, account.c.created_ms, account.c.id)
+Index("ix_account_login", account.c.company_id, account.c.login, account.c.id)
+Index("ix_account_phone", account.c.company_id, account.c.phone)
 
 
-refresh_session = Table(
+# Named when only refresh tokens had sessions; programs of the version before still use the name.
+account_session = Table(
     "refresh_session",
     metadata,
     Column("id", Uuid, primary_key=True, comment="one for each log-in"),
     Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("expires_ms", BigInteger, nullable=False),
-    Column("current", String(36), nullable=False, comment="`jti` of the refresh token that is good"),
+    Column(
+        "current",
+        String(36),
+        nullable=False,
+        comment="`jti` of the refresh token that is good; of a browser: SHA-256 of the cookie's secret",
+    ),
     Column("previous", String(36), comment="the one before, still good for a moment"),
-    Column("rotated_ms", BigInteger, nullable=False),
-    comment="refresh tokens that may be used",
+    Column("rotated_ms", BigInteger, nullable=False, comment="when it was prolonged last"),
+    Column("kind", String(8), nullable=False, server_default="rest", comment="rest or browser"),
+    Column("agent", String(255), comment="what the client called itself"),
+    Column("address", String(64), comment="from where it was opened"),
+    comment="log-ins over REST and sign-ins with a browser, until they end",
 )
-Index("ix_refresh_session_user", refresh_session.c.user_id)
-Index("ix_refresh_session_expires", refresh_session.c.expires_ms)
+Index("ix_refresh_session_user", account_session.c.user_id)
+Index("ix_refresh_session_expires", account_session.c.expires_ms)
+Index("ix_refresh_session_list", account_session.c.user_id, account_session.c.created_ms, account_session.c.id)
 
 
-password_link = Table(
+# Named when links only set passwords; programs of the version before still use the name.
+account_link = Table(
     "password_link",
     metadata,
     Column("token_hash", String(64), primary_key=True, comment="SHA-256 of the one-time token in the mail"),
     Column("user_id", Uuid, ForeignKey("account.id"), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("expires_ms", BigInteger, nullable=False),
-    comment="one-time links to set a password",
+    Column("purpose", String(16), nullable=False, server_default="password", comment="password or sign_in"),
+    comment="one-time links to set a password, or to sign in",
 )
-Index("ix_password_link_user", password_link.c.user_id)
-Index("ix_password_link_expires", password_link.c.expires_ms)
+Index("ix_password_link_user", account_link.c.user_id)
+Index("ix_password_link_expires", account_link.c.expires_ms)
 
 
 service_application = Table(
@@ -88,6 +112,7 @@ service_application = Table(
     Column("decided_ms", BigInteger),
     Column("decided_by_id", Uuid),
     Column("reason", Text, comment="told to the applicant when rejected"),
+    Column("language", String(8), nullable=False, server_default="en", comment="of the request that sent it in"),
     comment="applications for a service account",
 )
 Index("ix_service_application_created", service_application.c.created_ms, service_application.c.id)
@@ -97,10 +122,9 @@ Index(
     service_application.c.created_ms,
     service_application.c.id,
 )
-Index(
+partial_index(
     "uq_service_application_open",
     service_application.c.login,
     unique=True,
-    sqlite_where=text("state = 'SUBMITTED'"),
-    postgresql_where=text("state = 'SUBMITTED'"),
+    where="state = 'SUBMITTED'",
 )

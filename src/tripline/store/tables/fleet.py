@@ -1,4 +1,4 @@
-"""What is registered: companies, vehicles, sensors, who may use which vehicle, and carriers' lines."""
+"""Tables of the fleet: companies, vehicles, sensors, rights on vehicles, and carriers' lines."""
 
 from sqlalchemy import (
     BigInteger,
@@ -12,10 +12,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    text,
 )
 
-from tripline.store.tables.base import Uuid, metadata
+from tripline.store.tables.base import RowNumber, Uuid, metadata, partial_index
 
 company = Table(
     "company",
@@ -37,7 +36,7 @@ company = Table(
     Column("cooperation_task", Text),
     Column("description", Text),
     Column("notify_host", String(255)),
-    Column("notify_msg_type", Text, comment="JSON of what was sent, so that answers echo it (push.md N2)"),
+    Column("notify_msg_type", Text, comment="JSON of what was sent, so that answers echo it (spec/push N2)"),
     Column("rpc_notify_host", String(255)),
     Column("rpc_notify_port", Integer),
     Column("rpc_notify_base_path", String(255)),
@@ -47,12 +46,11 @@ Index("ix_company_master_id", company.c.master_id)
 Index("ix_company_registered_by", company.c.registered_by_id)
 Index("ix_company_list", company.c.service_type, company.c.name, company.c.id)
 Index("ix_company_name", company.c.name, company.c.id)
-Index(
+partial_index(
     "uq_company_operator_service_type",
     company.c.service_type,
     unique=True,
-    sqlite_where=text("master"),
-    postgresql_where=text("master"),
+    where="master",
 )
 
 
@@ -83,12 +81,14 @@ vehicle = Table(
 )
 Index("uq_vehicle_number", vehicle.c.service_type, vehicle.c.vehicle_no, unique=True)
 Index("ix_vehicle_company", vehicle.c.company_id, vehicle.c.vehicle_no, vehicle.c.id)
+Index("ix_vehicle_company_created", vehicle.c.company_id, vehicle.c.created_ms, vehicle.c.id)
+Index("ix_vehicle_status", vehicle.c.company_id, vehicle.c.status)
+Index("ix_vehicle_created", vehicle.c.service_type, vehicle.c.created_ms, vehicle.c.id)
 Index("ix_vehicle_director_id", vehicle.c.director_id, vehicle.c.vehicle_no, vehicle.c.id)
-Index(
+partial_index(
     "ix_vehicle_driven",
     vehicle.c.current_driver_id,
-    sqlite_where=text("current_driver_id IS NOT NULL"),
-    postgresql_where=text("current_driver_id IS NOT NULL"),
+    where="current_driver_id IS NOT NULL",
 )
 
 
@@ -114,20 +114,21 @@ sensor = Table(
 )
 Index("uq_sensor_serial", sensor.c.service_type, sensor.c.serial_no, unique=True)
 Index("ix_sensor_company", sensor.c.company_id, sensor.c.serial_no, sensor.c.id)
+Index("ix_sensor_company_created", sensor.c.company_id, sensor.c.created_ms, sensor.c.id)
+Index("ix_sensor_type", sensor.c.company_id, sensor.c.type)
+Index("ix_sensor_created", sensor.c.service_type, sensor.c.created_ms, sensor.c.id)
 # Without those on no vehicle: they are found by their company, not among everybody's.
-Index(
+partial_index(
     "ix_sensor_vehicle_id",
     sensor.c.vehicle_id,
-    sqlite_where=text("vehicle_id IS NOT NULL"),
-    postgresql_where=text("vehicle_id IS NOT NULL"),
+    where="vehicle_id IS NOT NULL",
 )
-Index(
+partial_index(
     "ix_sensor_unmounted",
     sensor.c.company_id,
     sensor.c.serial_no,
     sensor.c.id,
-    sqlite_where=text("vehicle_id IS NULL"),
-    postgresql_where=text("vehicle_id IS NULL"),
+    where="vehicle_id IS NULL",
 )
 
 
@@ -153,7 +154,7 @@ vehicle_company = Table(
     Column("from_company_id", Uuid, ForeignKey("company.id"), nullable=False),
     Column("to_company_id", Uuid, ForeignKey("company.id"), nullable=False),
     Column("automatic", Boolean, nullable=False, comment="partner to operator, at creation; cannot be undone"),
-    comment="vehicles lent to companies",
+    comment="vehicles delegated to companies",
 )
 Index("uq_vehicle_company_pair", vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id, unique=True)
 Index(
@@ -201,6 +202,7 @@ carrier_line = Table(
     Column("claimed_until_ms", BigInteger, comment="when that call is given up as lost"),
     comment="lines of devices on a carrier's network",
 )
+Index("ix_carrier_line_iccid", carrier_line.c.iccid)
 
 
 carrier_action = Table(
@@ -212,6 +214,20 @@ carrier_action = Table(
     Column("content", String(64), nullable=False, comment="SHA-256 of what was asked"),
     Column("outcome", LargeBinary, nullable=False, comment="JSON of what was answered"),
     comment="actions that a carrier sent, so that one sent twice is done once",
+)
+
+
+line_change = Table(
+    "line_change",
+    metadata,
+    Column("sensor_id", Uuid, primary_key=True),
+    Column("no", BigInteger, primary_key=True, autoincrement=False, comment="carries when it was written down"),
+    Column("type", String(32), nullable=False, comment="the carrier's action, or UNPAUSE"),
+    Column("nw_status", String(2), nullable=False, comment="of the line afterwards"),
+    Column("occurred_ms", BigInteger, nullable=False, comment="when it happened, as the carrier says"),
+    Column("refused", String(255), comment="why the carrier did not lift the pause, in its words; empty: without any"),
+    comment="what became of the line of a device; no numbers, for those are gone with the line",
+    sqlite_with_rowid=False,
 )
 
 
@@ -232,4 +248,32 @@ erasure = Table(
     Column("kind", String(16), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     comment="deleted things whose driving data is still to be deleted, a little at a time",
+)
+
+
+history = Table(
+    "history",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("event", String(32), nullable=False, comment="domain/history.py"),
+    Column("company_id", Uuid, comment="whose vehicle, sensor or person it is, or the company itself"),
+    Column("master_id", Uuid, comment="the operator of that company then"),
+    Column("actor_id", Uuid, comment="account that asked for it; null: erased, or none"),
+    Column("actor_authority", String(16)),
+    Column("actor_company_id", Uuid),
+    Column("vehicle_id", Uuid),
+    Column("sensor_id", Uuid),
+    Column("user_id", Uuid, comment="person; erased from entries of vehicles when deleted"),
+    Column("to_company_id", Uuid, comment="the other company, of a delegation or candidate"),
+    Column("changes", Text, comment="JSON: fields before and after, without secrets; null: erased"),
+    comment="who changed what, and when; outlives what it tells of",
+)
+for _column in (history.c.vehicle_id, history.c.sensor_id, history.c.user_id, history.c.actor_id):
+    partial_index(f"ix_history_{_column.name}", _column, history.c.no, where=f"{_column.name} IS NOT NULL")
+partial_index(
+    "ix_history_company",
+    history.c.company_id,
+    history.c.no,
+    where="vehicle_id IS NULL AND sensor_id IS NULL AND user_id IS NULL",
 )

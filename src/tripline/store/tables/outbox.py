@@ -1,8 +1,8 @@
-"""What waits to be sent: mails, and messages to customers' servers."""
+"""Tables of what waits to be sent: mails, and messages to customers' servers."""
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, String, Table, text
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, String, Table
 
-from tripline.store.tables.base import RowNumber, Uuid, metadata
+from tripline.store.tables.base import RowNumber, Uuid, metadata, partial_index
 
 mail_outbox = Table(
     "mail_outbox",
@@ -16,6 +16,7 @@ mail_outbox = Table(
     Column("due_ms", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("last_error", String(255)),
+    Column("language", String(8), nullable=False, server_default="en", comment="of the letter"),
     comment="mails to send",
 )
 Index("ix_mail_outbox_due", mail_outbox.c.due_ms)
@@ -28,12 +29,14 @@ push_outbox = Table(
     Column("id", Uuid, nullable=False, comment="`webhook-id`: the same at every attempt"),
     Column("company_id", Uuid, nullable=False, comment="the receiver"),
     Column("sensor_id", Uuid, nullable=False),
-    Column("selector", SmallInteger, nullable=False, comment="number of notifyMsgType that selected it (push.md 2)"),
+    Column("selector", SmallInteger, nullable=False, comment="number of notifyMsgType that selected it (spec/push 2)"),
     Column("body", LargeBinary, nullable=False, comment="what is sent, byte for byte"),
     Column("due_ms", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("last_error", String(255)),
-    Column("channel", String(16), nullable=False, server_default="notify", comment="notify or rpc_notify (push.md 1)"),
+    Column(
+        "channel", String(16), nullable=False, server_default="notify", comment="notify or rpc_notify (spec/push 1)"
+    ),
     Column("request_id", Uuid, comment="of an RPC result"),
     Column("method", String(255), comment="of an RPC result"),
     Column("parked_ms", BigInteger, comment="when it was given up; it is sent again on demand only"),
@@ -45,28 +48,25 @@ push_outbox = Table(
     Column("since_ms", BigInteger, comment="of one that was unconfirmed: its time began anew here"),
     comment="messages to customers' servers",
 )
-Index(
+partial_index(
     "ix_push_outbox_waiting",
     push_outbox.c.company_id,
     push_outbox.c.channel,
     push_outbox.c.no,
-    sqlite_where=text("parked_ms IS NULL"),
-    postgresql_where=text("parked_ms IS NULL"),
+    where="parked_ms IS NULL",
 )
-Index(
+partial_index(
     "ix_push_outbox_parked",
     push_outbox.c.company_id,
     push_outbox.c.no,
-    sqlite_where=text("parked_ms IS NOT NULL AND unconfirmed_ms IS NULL"),
-    postgresql_where=text("parked_ms IS NOT NULL AND unconfirmed_ms IS NULL"),
+    where="parked_ms IS NOT NULL AND unconfirmed_ms IS NULL",
 )
-Index(
+partial_index(
     "ix_push_outbox_unconfirmed",
     push_outbox.c.company_id,
     push_outbox.c.channel,
     push_outbox.c.no,
-    sqlite_where=text("unconfirmed_ms IS NOT NULL"),
-    postgresql_where=text("unconfirmed_ms IS NOT NULL"),
+    where="unconfirmed_ms IS NOT NULL",
 )
 
 

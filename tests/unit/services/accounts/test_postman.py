@@ -15,13 +15,14 @@ from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain.access import Authority
 from tripline.domain.ids import TimeIds, UserId, first_no
+from tripline.language.catalogue import Language
 from tripline.ports import Letter, LetterRefusedError, Outage
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
 from tripline.services.accounts.sweeper import PARKED_MS, Sweeper
-from tripline.store import mail_outbox
-from tripline.store.mail_outbox import NEVER_MS
-from tripline.store.tables import account, password_link, refresh_session
+from tripline.store.accounts import mail_outbox
+from tripline.store.accounts.mail_outbox import NEVER_MS
+from tripline.store.tables import account, account_link, account_session
 from tripline.store.transactions import WriteTx
 
 EMAIL = "kim@fleet.example"
@@ -78,7 +79,7 @@ class World:
         return [(mail.attempts, mail.last_error, mail.due_ms - self.rest.now_ms) for mail in found]
 
     async def links(self) -> int:
-        return len(await self.rest.store.read(lambda tx: tx.all(select(password_link.c.token_hash))))
+        return len(await self.rest.store.read(lambda tx: tx.all(select(account_link.c.token_hash))))
 
 
 def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
@@ -115,7 +116,7 @@ def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Pa
     tried, letter, token, in_clear, rows, kept = play(tmp_path, scenario)
 
     link = f"https://fleet.example/account/set-password?token={token}"
-    assert letter == letters.reset(recipient=EMAIL, name=EMAIL, link=link, hours=24)
+    assert letter == letters.reset(recipient=EMAIL, name=EMAIL, link=link, hours=24, language=Language.ENGLISH)
     assert len(token) == 43
     assert (tried, in_clear, rows, kept) == (1, False, [], 1)
 
@@ -258,10 +259,10 @@ def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> No
         await rest.store.write(
             lambda tx: registry.grant_service_account(tx, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1)
         )
-        sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms)
+        sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms, history_days=1)
 
         async def counts() -> tuple[int, int, int]:
-            sessions = await rest.store.read(lambda tx: tx.all(select(refresh_session.c.id)))
+            sessions = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
             return len(sessions), await world.links(), len(await world.rows())
 
         await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": "pass"})
@@ -282,7 +283,7 @@ def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> No
 
 
 def test_letters_say_what_to_do_in_plain_words() -> None:
-    named = {"recipient": EMAIL, "name": "김하늘"}
+    named: Any = {"recipient": EMAIL, "name": "김하늘", "language": Language.ENGLISH}
 
     approved = letters.approved(**named, service="택시", link="https://x/1", hours=24)
     rejected = letters.rejected(**named, service="택시", reason="No\nanswer")
@@ -293,3 +294,36 @@ def test_letters_say_what_to_do_in_plain_words() -> None:
     assert "The reason:\n\nNo\nanswer\n\n" in rejected.text
     assert "\n\nhttps://x/2\n\nThe link works once, within 1 hour;" in reset.text
     assert "your password stays as it is" in reset.text
+
+
+def test_letters_say_the_same_in_korean() -> None:
+    named: Any = {"recipient": EMAIL, "name": "김하늘", "language": Language.KOREAN}
+
+    approved = letters.approved(**named, service="택시", link="https://x/1", hours=24)
+    rejected = letters.rejected(**named, service="택시", reason="No\nanswer")
+    reset = letters.reset(**named, link="https://x/2", hours=1)
+
+    assert [each.subject for each in (approved, rejected, reset)] == [
+        "서비스 계정이 준비되었습니다",
+        "서비스 신청이 승인되지 않았습니다",
+        "새 비밀번호 설정",
+    ]
+    assert approved.text.startswith("김하늘 님, 안녕하십니까?\n\n택시 서비스 신청이 승인되었습니다.")
+    assert "\n\nhttps://x/1\n\n링크는 24시간 안에 한 번만" in approved.text
+    assert "사유는 다음과 같습니다.\n\nNo\nanswer\n\n" in rejected.text
+    assert "\n\nhttps://x/2\n\n링크는 1시간 안에 한 번만" in reset.text
+    assert "비밀번호는 바뀌지 않습니다." in reset.text
+
+
+@pytest.mark.parametrize(("language", "subject"), [("ko,en;q=0.5", "새 비밀번호 설정"), (None, "Set a new password")])
+def test_mail_is_in_the_language_of_the_request_that_caused_it(
+    tmp_path: Path, language: str | None, subject: str
+) -> None:
+    async def scenario(world: World) -> list[str]:
+        await world.account()
+        headers = {} if language is None else {"accept-language": language}
+        await world.rest.http.post("/api/noauth/resetPasswordByEmail", json={"email": EMAIL}, headers=headers)
+        await world.postman.send_due()
+        return [letter.subject for letter in world.box.letters]
+
+    assert play(tmp_path, scenario) == [subject]

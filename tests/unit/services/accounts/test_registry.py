@@ -8,7 +8,8 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import TimeIds
 from tripline.domain.people import EmailTaken
 from tripline.services.accounts import registry
-from tripline.store import accounts, uniqueness
+from tripline.store.accounts import accounts
+from tripline.store.database import uniqueness
 from tripline.store.tables import account
 from tripline.store.transactions import WriteTx
 
@@ -41,6 +42,9 @@ def test_granted_account_is_a_company_administrator_without_company() -> None:
             "additional_info": None,
             "enabled": True,
             "latest_trip_id": None,
+            "sessions_ended_ms": 0,
+            "language": None,
+            "theme": None,
         }
 
 

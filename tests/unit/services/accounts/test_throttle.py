@@ -1,7 +1,7 @@
 """Waits after failed log-ins."""
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tripline import config
 from tripline.services.accounts import throttle
@@ -145,7 +145,7 @@ def test_one_account_guessed_from_many_addresses_is_tried_a_few_times_from_each(
 def test_trusted_address_is_not_held_up_by_many_accounts_but_each_account_is(
     trusted: str, address: str, held_up: bool
 ) -> None:
-    guard = Throttle(msgspec.structs.replace(SETTINGS, trusted_addresses=(trusted,)))
+    guard = Throttle(replace(SETTINGS, trusted_addresses=(trusted,)))
 
     assert any(fail(guard, f"user{n}", address, now_ms=0) for n in range(100)) is held_up
     if not held_up:

@@ -1,4 +1,4 @@
-"""A bus door's batches for each test, over a copy of one seeded store."""
+"""A bus consumer's batches for each test, over a copy of one seeded store."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +9,9 @@ from tests.support.bus_rig import BusRig
 from tests.support.stores import Content
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+    return ingest_rig.seeded_once(tmp_path_factory)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.ingest_rig import microtrip as of_device
 from tripline.config import Ingest
 from tripline.ports import Outage
 from tripline.services.bus.silence import Silence
-from tripline.services.ingest import ending
+from tripline.services.ingest import trip_ends
 from tripline.store import tables
 
 GRACE_MS = 60_000
@@ -23,7 +23,7 @@ GRACE_MS = 60_000
 @pytest.fixture
 def graced(rig: BusRig) -> BusRig:
     """The rig, with the grace of 60 s."""
-    rig.batches = rig.bus_door(grace_s=GRACE_MS / 1000)
+    rig.batches = rig.bus_consumer(grace_s=GRACE_MS / 1000)
     return rig
 
 
@@ -270,7 +270,7 @@ def test_trip_that_only_an_event_names_ends_by_silence_without_a_score(rig):
 def test_open_trips_end_when_their_sensor_is_deleted(rig, make):
     rig.deliver(make())
 
-    rig.run(rig.store.write(lambda tx: ending.end_open(tx, SENSOR, now_ms=rig.now_ms)))
+    rig.run(rig.store.write(lambda tx: trip_ends.end_open(tx, SENSOR, now_ms=rig.now_ms)))
 
     assert rig.rows(tables.trip, "state") == ["LAPSED"]
 
@@ -372,11 +372,11 @@ def test_batches_of_one_trip_at_the_same_time_store_everything_once(rig):
     batches = [drive()[at::3] for at in range(3)]
 
     async def work() -> None:
-        doors = [rig.bus_door() for _ in range(6)]
+        consumers = [rig.bus_consumer() for _ in range(6)]
         await asyncio.gather(
             *(
-                door.take_in([message(each) for each in batches[at % 3]], now_ms=rig.now_ms)
-                for at, door in enumerate(doors)
+                consumer.take_in([message(each) for each in batches[at % 3]], now_ms=rig.now_ms)
+                for at, consumer in enumerate(consumers)
             )
         )
 

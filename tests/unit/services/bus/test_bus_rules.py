@@ -1,4 +1,4 @@
-"""Every reading rule of bus-messages 4, through reading, placing and keeping; the number is in the test's name."""
+"""Every reading rule of spec/bus-messages 4, through reading, placing and keeping; the number is in the test's name."""
 
 import json
 from collections import Counter

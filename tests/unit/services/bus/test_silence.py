@@ -1,4 +1,4 @@
-"""What stands in the way of ending silent trips, as it is told; the trips themselves are in `test_bus_life.py`."""
+"""Obstacles to ending silent trips, and their log lines; the trips themselves are in `test_bus_life.py`."""
 
 import asyncio
 import io

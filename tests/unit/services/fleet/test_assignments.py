@@ -13,7 +13,16 @@ ADMIN = Actor(UserId("00000000-0000-11ef-8000-0000000000ff"), Authority.COMPANY_
 def change(rig, work):
     """Do it beside the running pipeline, and tell that of the sensors."""
     _, sensors = rig.run(
-        rig.store.write(lambda tx: work(tx, actor=ADMIN, vehicle_id=VehicleId(VEHICLE), driver_id=UserId(DRIVER)))
+        rig.store.write(
+            lambda tx: work(
+                tx,
+                actor=ADMIN,
+                vehicle_id=VehicleId(VEHICLE),
+                driver_id=UserId(DRIVER),
+                ids=rig.ids,
+                now_ms=NOW,
+            )
+        )
     )
     rig.take_in([], again=sensors)
     return sensors

@@ -1,25 +1,25 @@
 """Reads take a fixed number of queries, however many rows they find."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import insert
 from tests.support import journeys as stored
 from tests.support import rows
+from tests.support.refused import refused
 
 from tripline.domain import companies, sensors, vehicles
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import Forbidden
 from tripline.services.fleet import companies as company_service
-from tripline.services.fleet import journeys
 from tripline.services.fleet import sensors as sensor_service
+from tripline.services.fleet import trips
 from tripline.services.fleet import vehicles as vehicle_service
-from tripline.store import journeys as trip_rows
-from tripline.store.journeys import Span
-from tripline.store.listing import Window
+from tripline.store.lists import Span, Window
 from tripline.store.tables import account
 from tripline.store.transactions import WriteTx
+from tripline.store.trips import microtrips
+from tripline.store.trips import trips as trip_rows
 
 NOW_MS = 1_760_000_000_000
 
@@ -56,7 +56,7 @@ class Fleet:
         )
         sent = sensors.registration(serial_no=str(number), type="GPS", credentials_id=str(number) * 20)
         sensor = sensor_service.register(self.tx, registration=sent, **common)
-        sensor_service.mount(self.tx, actor=self.actor, sensor_id=SensorId(sensor.id), vehicle_id=vehicle.id)
+        sensor_service.mount(self.tx, sensor_id=SensorId(sensor.id), vehicle_id=vehicle.id, **common)
         return vehicle.id
 
     def _trip(self, at: int):
@@ -70,14 +70,14 @@ class Fleet:
 
 
 def _trips(fleet, span):
-    journeys.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+    trips.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
     return trip_rows.trips_of_vehicle(fleet.tx, fleet.vehicles[0], span)
 
 
 def _microtrips(fleet, span):
     trip_id = fleet.trips[0][1]
-    journeys.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
-    return trip_rows.microtrips_of_trip(fleet.tx, trip_id, span)
+    trips.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
+    return microtrips.of_trip(fleet.tx, trip_id, span)
 
 
 READS = {
@@ -122,7 +122,7 @@ def test_pages_of_trips_and_microtrips_are_read_in_index_order_without_sorting()
             with rows.statements(tx) as seen:
                 _trips(fleet, of_trips)
                 _microtrips(fleet, of_microtrips)
-                journeys.latest_microtrip(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+                trips.latest_microtrip(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
 
             plans = [row[3] for sql in seen for row in rows.plan(tx, sql)]
 
@@ -134,20 +134,22 @@ def test_mounting_twice_is_new_only_once():
         fleet = Fleet(tx, 1)
         sensor = sensor_service.read_by_serial(tx, actor=fleet.actor, serial_no="0")
 
-        again = sensor_service.mount(tx, actor=fleet.actor, sensor_id=sensor.id, vehicle_id=fleet.vehicles[0])
+        again = sensor_service.mount(
+            tx, actor=fleet.actor, sensor_id=sensor.id, vehicle_id=fleet.vehicles[0], ids=fleet.ids, now_ms=NOW_MS
+        )
 
         assert again == (sensor, sensor_service.Mounting.NOTHING)
 
 
 def test_account_that_lost_the_race_for_its_company_is_refused():
     with rows.memory() as tx:
-        Fleet(tx, 0)
+        fleet = Fleet(tx, 0)
         stale = Actor(UserId("u"), Authority.COMPANY_ADMIN, None)
         sent = companies.registration(name="B", pic_name="K", pic_email="b@b", pic_passwd="p", service_type="other")
 
-        with pytest.raises(companies.OneCompanyOnly, match="has registered its company already"):
+        with refused(companies.OneCompanyOnly, match="has registered its company already"):
             company_service.register(
-                tx, actor=stale, registration=sent, password_hash="hash", ids=TimeIds(node=3), now_ms=NOW_MS
+                tx, actor=stale, registration=sent, password_hash="hash", ids=fleet.ids, now_ms=NOW_MS
             )
 
 

@@ -1,28 +1,29 @@
-"""What goes with a person or company that is deleted, what stays, and that nothing names it any more."""
+"""Deleting a person or company: some things go with it, others stay, and nothing names it any more."""
 
 import asyncio
 from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import insert, select
-from tests.support import dangling, journeys, lending, rest, scoring_rows
+from tests.support import dangling, delegating, journeys, rest, scoring_rows
 from tests.support.rest import Login
 
-from tripline import config, observe
+from tripline import observe
 from tripline.domain import access
 from tripline.domain.ids import PLACEHOLDER, UserId
-from tripline.services.scores import keeping
-from tripline.services.scores.judging import judged
-from tripline.services.scores.rules import rules
-from tripline.store import drivers, tables
-from tripline.store import scores as score_rows
+from tripline.scoring.rules import Rules
+from tripline.services.scores import results as scores_results
+from tripline.services.scores.judgement import judged
+from tripline.store import tables
+from tripline.store.erasure import driver_remains
+from tripline.store.scores import scores as score_rows
 
 
 @dataclass(frozen=True)
 class World:
-    """A vehicle of the owner, lent to the borrower, whose director and driver have all that one can have."""
+    """A vehicle of the owner, delegated to the borrower, whose director and driver have all that one can have."""
 
-    of: lending.Companies
+    of: delegating.Companies
     vehicle: str
     sensor: str
     director: Login
@@ -31,21 +32,21 @@ class World:
 
 async def made(app):
     """The world, with rows of every kind that names the borrower or its people."""
-    of = await lending.companies(app)
-    vehicle = await lending.new_vehicle(app, of.owner)
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
     body = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
     sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
     await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-    await lending.register(app, of.owner, of.borrower)
-    await lending.lend(app, of.owner, of.borrower, vehicle)
-    await lending.register(app, of.borrower, of.below)
-    await lending.register(app, of.below, of.borrower)
-    director = await lending.director(app, of.borrower, "director")
-    driver = await lending.driver(app, of.borrower, "driver")
-    await lending.give(app, of.borrower, director, vehicle)
-    await lending.give(app, of.borrower, driver, vehicle, drive=True)
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    await delegating.register(app, of.borrower, of.below)
+    await delegating.register(app, of.below, of.borrower)
+    director = await delegating.director(app, of.borrower, "director")
+    driver = await delegating.driver(app, of.borrower, "driver")
+    await delegating.give(app, of.borrower, director, vehicle)
+    await delegating.give(app, of.borrower, driver, vehicle, drive=True)
     await app.store.write(lambda tx: lived(tx, app, of, vehicle, sensor, driver))
-    await app.store.write(lending.drives_now(vehicle, driver))
+    await app.store.write(delegating.drives_now(vehicle, driver))
     for email in ("director@people.example", "driver@people.example", "borrower@partners.example"):
         await app.http.post("/api/auth/login", json={"username": email, "password": "pass phrase"})
     return World(of, vehicle, sensor, director, driver)
@@ -53,7 +54,7 @@ async def made(app):
 
 def lived(tx, app, of, vehicle, sensor, driver):
     """What driving and mailing leave behind."""
-    lending.scored_trip(app, of.owner, vehicle, driver)(tx)
+    delegating.scored_trip(app, of.owner, vehicle, driver)(tx)
     trip = {"company_id": of.owner.company_id, "vehicle_id": vehicle, "sensor_id": sensor, "user_id": driver.user_id}
     journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, **trip)
     event = {"no": 1, "id": "event", "company_id": of.owner.company_id, "vehicle_id": vehicle, "device_type": "GPS"}
@@ -64,7 +65,7 @@ def lived(tx, app, of, vehicle, sensor, driver):
     tx.run(tables.vehicle_score.update().values(user_id=driver.user_id))
     for user in (driver, of.borrower):
         link = {"token_hash": f"{user.user_id:a<64}", "user_id": user.user_id, "created_ms": 1, "expires_ms": 2}
-        tx.run(insert(tables.password_link), link)
+        tx.run(insert(tables.account_link), link)
         mail = {"no": len(tx.all(select(tables.mail_outbox))) + 1, "created_ms": 1, "kind": "reset", "due_ms": 1}
         tx.run(insert(tables.mail_outbox), {**mail, "recipient": "x@x.example", "account_id": user.user_id})
     push = {"no": 1, "id": "push", "company_id": of.borrower.company_id, "sensor_id": "s", "selector": 600}
@@ -121,9 +122,9 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
 
 def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        director = await lending.director(app, of.owner, "director")
-        vehicle = await lending.new_vehicle(app, director)
+        of = await delegating.companies(app)
+        director = await delegating.director(app, of.owner, "director")
+        vehicle = await delegating.new_vehicle(app, director)
         await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
         left = await app.get(of.owner, f"/vehicle/{vehicle}")
         return left["directorId"]["id"], await dangling.left(app.store, director.user_id)
@@ -178,8 +179,8 @@ def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_
 
 def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(tmp_path):
     async def scenario(app):
-        of = await lending.companies(app)
-        vehicle = await lending.new_vehicle(app, of.below)
+        of = await delegating.companies(app)
+        vehicle = await delegating.new_vehicle(app, of.below)
         sensor = (await app.post(of.below, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}))[
             "id"
         ]
@@ -212,20 +213,20 @@ def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_
         await rig.add_vehicle()
         await rig.add_trip(calm, distance_m=10_000)
         work = await rig.store.read(
-            lambda tx: [
-                (job, score_rows.samples(tx, job.trip_no)) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)
-            ]
+            lambda tx: [score_rows.task(tx, job) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)]
         )
-        results = judged(work, rules(config.Scoring(), config.Harsh()))
-        await rig.write(lambda tx: drivers.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
+        results = judged(work, Rules())
+        await rig.write(lambda tx: driver_remains.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
         kept = await rig.write(
-            lambda tx: keeping.keep(tx, results, accumulate=config.Scoring().accumulate, ids=rig.ids, now_ms=rig.now_ms)
+            lambda tx: scores_results.keep(
+                tx, results, accumulate=Rules().scoring.accumulate, ids=rig.ids, now_ms=rig.now_ms
+            )
         )
         named = await rig.rows(tables.driving_score, "user_id")
         await rig.drain()
         left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")
         await rig.store.close()
-        return [job.user_id for job, _ in work], kept, named, left
+        return [task.job.user_id for task in work], kept, named, left
 
     judged_for, kept, named, left = asyncio.run(play())
 

@@ -8,9 +8,9 @@ from tests.support import ingest_rig
 from tests.support.stores import Content
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
+    return ingest_rig.seeded_once(tmp_path_factory)
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""What the pipeline remembers of a driver never brings a deleted one back into the rows."""
+"""The pipeline's memory never brings a deleted driver back into the rows."""
 
 import pytest
 from tests.support import dangling
 from tests.support.ingest_rig import DRIVER, NOW, SENSOR, VEHICLE, Rig, microtrip, trip_message
 
 from tripline.domain.ids import UserId
-from tripline.services.erasing import Eraser
+from tripline.services.eraser import Eraser
 from tripline.services.fleet import removal
 from tripline.store import tables
 
@@ -22,9 +22,9 @@ def erase(rig: Rig) -> dict[str, int]:
     """What still names the driver when the eraser, which lets go of the pipeline as the program does, is through."""
 
     async def work() -> dict[str, int]:
-        door = rig.door()
-        door._pipeline = rig.pipeline
-        eraser = Eraser(store=rig.store, signals=rig.signals, let_go=door.let_go_of, stopwatch=lambda: 0.0)
+        intake = rig.intake()
+        intake._pipeline = rig.pipeline
+        eraser = Eraser(store=rig.store, signals=rig.signals, let_go=intake.let_go_of, stopwatch=lambda: 0.0)
         while await eraser.erase_pending():
             pass
         return await rig.store.read_short(lambda tx: dangling.references(tx, DRIVER))

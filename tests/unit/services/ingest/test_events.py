@@ -1,4 +1,4 @@
-"""Device events, attributes and latest values (device-messages 3.4 K8, 4.2 T4, 6.18)."""
+"""Device events, attributes and latest values (spec/device-messages 3.4 K8, 4.2 T4, 6.18)."""
 
 from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, Rig, microtrip
 

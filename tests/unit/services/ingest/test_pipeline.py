@@ -1,4 +1,4 @@
-"""A batch from frames to settled sources: rejects, bugs, outages, other processes (device-messages C5, A3-A6)."""
+"""A batch from frames to settled sources: rejects, bugs, outages, other processes (spec/device-messages C5, A3-A6)."""
 
 import contextlib
 import json
@@ -28,10 +28,12 @@ from tests.support.ingest_rig import (
 
 from tripline import ports
 from tripline.domain.ids import SensorId
+from tripline.services.device_frames import Frame
 from tripline.services.ingest.pipeline import ALONE_FROM
 from tripline.store import tables
-from tripline.store.sqlite import SqliteStore
-from tripline.wire import device, device_reasons
+from tripline.store.database.sqlite import SqliteStore
+from tripline.wire.device import publish as device_publish
+from tripline.wire.device import reasons as device_reasons
 from tripline.wire.readings import Rejected
 
 LOG = ("source", "sensor_id", "topic", "reason", "body")
@@ -43,7 +45,7 @@ LOG = ("source", "sensor_id", "topic", "reason", "body")
 def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig: Rig, body: bytes) -> None:
     source = rig.send(body, microtrip(NOW))
 
-    reason = device.read(TOPIC, body, received_ms=NOW, sensor_type="GPS", max_items=1000)[0]
+    reason = device_publish.read(TOPIC, body, received_ms=NOW, sensor_type="GPS", max_items=1000)[0]
     assert isinstance(reason, Rejected)
     assert rig.rows(tables.rejected_message, *LOG) == [("device", SENSOR, TOPIC, reason.reason, body)]
     assert source.settlements == [[1, 2]]
@@ -104,7 +106,7 @@ def test_refused_publish_is_logged_with_its_size_and_settled_in_order(rig: Rig) 
     rig.take_in(
         [
             frame(source, microtrip(NOW), NOW, token=1),
-            (source, TOPIC, b"head", NOW, 2, refused),
+            Frame(source, TOPIC, b"head", NOW, 2, refused),
             frame(source, microtrip(NOW + 1), NOW, token=3),
         ]
     )
@@ -126,14 +128,14 @@ def test_message_of_a_removed_sensor_is_logged(rig: Rig) -> None:
 def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, count: int, position: str
 ) -> None:
-    read = device.read
+    read = device_publish.read
 
     def broken(topic: str, body: bytes, **more: Any) -> Any:
         if b"poison" in body:
             raise RuntimeError("a bug")
         return read(topic, body, **more)
 
-    monkeypatch.setattr(device, "read", broken)
+    monkeypatch.setattr(device_publish, "read", broken)
     good = [microtrip(NOW + at) for at in range(count)]
     poison = {"ty": 2, "pld": {"poison": 1}}
     source = rig.send(*([poison, *good] if position == "first" else [*good, poison]))

@@ -1,4 +1,4 @@
-"""A second delivery changes nothing (device-messages 4.5 O3), and what is no redelivery is kept."""
+"""A second delivery changes nothing (spec/device-messages 4.5 O3), and what is no redelivery is kept."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from tests.support.ingest_rig import MINUTE, NOW, UNMAPPED, Rig, aggregate, item, microtrip, trip_message
 
 from tripline.store import tables
-from tripline.store.tracks import MOST_LATELY
+from tripline.store.ingest.tracks import MOST_LATELY
 
 NEAR = ["same batch", "next batch", "restarted"]
 
@@ -93,6 +93,53 @@ def test_o3_older_backlog_is_kept_once_each(rig: Rig) -> None:
     rig.send(*backlog)
 
     assert sorted(rig.rows(tables.microtrip, "ts")) == [NOW + second * 1000 for second in range(10)]
+
+
+def one_time(count: int) -> list[Any]:
+    """Microtrips that differ and have one header time, older than the newest."""
+    return [{"ty": 2, "ts": NOW, "pld": item(NOW, sp=number)} for number in range(count)]
+
+
+@pytest.mark.parametrize("later", ["same batch", "one by one", "restarted"])
+@pytest.mark.parametrize("first", ["one by one", "same batch"])
+def test_o3_late_microtrips_of_one_header_time_are_stored_once_each(rig: Rig, first: str, later: str) -> None:
+    rig.send(microtrip(NOW + 9000), at=NOW + 9000)
+    sent = one_time(4)
+    for bodies in [sent] if first == "same batch" else [[body] for body in sent]:
+        rig.send(*bodies)
+    if later == "restarted":
+        rig.restart()
+
+    for bodies in [[body] for body in reversed(sent)] if later == "one by one" else [[*reversed(sent), *sent]]:
+        rig.send(*bodies)
+
+    assert sorted(rig.rows(tables.microtrip, "ts")) == [NOW] * 4 + [NOW + 9000]
+    assert len(set(rig.rows(tables.delivery, "instant", "mark"))) == 5
+
+
+def test_o3_microtrips_of_one_header_time_that_sample_times_tell_to_be_new_are_stored_once_each(rig: Rig) -> None:
+    sent = {at: {"ty": 2, "ts": NOW, "pld": item(at)} for at in (NOW, NOW + 7 * MINUTE, NOW + 8 * MINUTE)}
+    for at, body in sent.items():
+        rig.send(body, at=at + 500)
+
+    rig.send(*sent.values(), at=NOW + 9 * MINUTE)
+
+    assert len(rig.rows(tables.microtrip)) == len(sent)
+
+
+def test_o3_second_microtrip_of_a_header_time_is_found_when_the_first_is_too_old(rig: Rig) -> None:
+    rig.send(microtrip(NOW + 9000), at=NOW + 9000)
+    first, second = one_time(2)
+    rig.send(first, at=NOW + 9000)
+    rig.send(second, at=NOW + 9 * MINUTE)
+
+    rig.send(second, at=NOW + 15 * MINUTE)
+    rig.send(second, at=NOW + 19 * MINUTE)
+    stored = rig.rows(tables.microtrip, "ts")
+    rig.send(second, at=NOW + 19 * MINUTE + 1)
+
+    assert stored == [NOW + 9000, NOW, NOW]
+    assert len(rig.rows(tables.microtrip)) == 4
 
 
 def test_o2_microtrips_are_stored_in_the_order_sent(rig: Rig) -> None:

@@ -11,7 +11,9 @@ from tests.support.ingest_rig import COMPANY, NOW, OTHER_VEHICLE, SENSOR, TOPIC,
 from tripline.domain import rpc
 from tripline.domain.ids import CompanyId, RequestId, VehicleId
 from tripline.domain.rpc import Call
-from tripline.store import rpc_activations, rpc_calls, tables
+from tripline.store import tables
+from tripline.store.rpc import activations as rpc_activations
+from tripline.store.rpc import calls as rpc_calls
 from tripline.wire import topics
 
 DONE = b'{"result":2000}'
@@ -42,15 +44,15 @@ def activation(rig: Rig) -> RequestId:
 
 
 def offered(rig: Rig, *sent: tuple[FakeSource, str, bytes]) -> None:
-    """Offer messages to a door in one go, and wait until all are taken in."""
+    """Offer messages to an intake in one go, and wait until all are taken in."""
 
     async def work() -> None:
-        door = rig.door()
+        intake = rig.intake()
         for token, (source, topic, body) in enumerate(sent, 1):
-            door.offer(source, topic, body, NOW, token)
-        door.stop()
+            intake.offer(source, topic, body, NOW, token)
+        intake.stop()
         async with asyncio.timeout(20):
-            await door.run()
+            await intake.run()
 
     rig.run(work())
 

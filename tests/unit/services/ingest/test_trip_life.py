@@ -1,4 +1,4 @@
-"""Trips open, grow, end and come back (device-messages 4.2 T3-T5, 4.4 I1-I6; gaps H8, H9, H16)."""
+"""Trips open, grow, end and come back (spec/device-messages 4.2 T3-T5, 4.4 I1-I6; spec/gaps H8, H9, H16)."""
 
 from typing import Any
 
@@ -20,10 +20,8 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain import ids
-from tripline.services.ingest import closing
+from tripline.services.ingest import silence
 from tripline.store import tables
-
-FOLLOWS = ("vehicle", "sensor")
 
 LATER_THERE = pytest.mark.sqlite("on PostgreSQL another process waits 15 s for the one that knew")
 KNOWS = [pytest.param(True, id="running"), pytest.param(False, id="restarted", marks=LATER_THERE)]
@@ -45,7 +43,7 @@ def samples_by_trip(rig: Rig) -> list[int]:
 
 def sweep(rig: Rig, at: int) -> None:
     rig.now_ms = at
-    silent = rig.run(closing.silent_sensors(rig.store, rig.settings, node_id=rig.pipeline.node_id, now_ms=at))
+    silent = rig.run(silence.silent_sensors(rig.store, rig.settings, node_id=rig.pipeline.node_id, now_ms=at))
     rig.take_in([], silent=silent)
 
 

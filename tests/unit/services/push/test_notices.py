@@ -11,7 +11,7 @@ from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.services.push import notices
 from tripline.services.push.notices import Subject
-from tripline.store import outbox
+from tripline.store.push import outbox
 from tripline.store.tables import company, push_outbox
 
 SENSOR = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")

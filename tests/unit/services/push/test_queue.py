@@ -1,68 +1,11 @@
-"""What waits for one receiver: order within sensors, rests, and how little of it is in memory."""
+"""The queue of one receiver: order within sensors, rests, and its little memory."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.support.push_rows import DAY_MS, DELIVERED, FAILED, FIRST, GONE, NOW_MS, REFUSED, Outbox, row
 
-from tripline.domain.ids import RowNo, SensorId, first_no
-from tripline.services.push.queue import BATCH, DOWN_AFTER, LOST_HOPE, UNPROVEN, WINDOW, Queue
+from tripline.domain.ids import RowNo, SensorId
+from tripline.services.push.queue import DOWN_AFTER, LOST_HOPE, UNPROVEN, WINDOW, Queue
 from tripline.services.push.schedule import Outcome
-from tripline.store.push_queue import Row
-
-NOW_MS = 1_760_000_000_000
-FIRST = first_no(NOW_MS)
-DAY_MS = 86_400_000
-DELIVERED, GONE, REFUSED, FAILED = Outcome.DELIVERED, Outcome.GONE, Outcome.REFUSED, Outcome.FAILED
-
-
-def row(place, sensor="a", *, attempts=0, due_ms=NOW_MS):
-    return Row(RowNo(FIRST + place), f"id {place}", SensorId(sensor), attempts, due_ms)
-
-
-class Outbox:
-    """The rows that wait, and a queue that reads them like the pusher."""
-
-    def __init__(self, *rows):
-        self.rows = {each.no: each for each in rows}
-        self.queue = Queue(patience_ms=DAY_MS)
-        self.now_ms = NOW_MS
-        self.read_rows = 0
-        self.sent = []
-
-    def read(self):
-        while self.queue.wants_more:
-            after = self.queue.reading()
-            found = [
-                Row(each.no, each.id, each.sensor_id, each.attempts, each.due_ms)
-                for no, each in sorted(self.rows.items())
-                if no > after
-            ]
-            self.read_rows += len(found[:BATCH])
-            self.queue.admit(found[:BATCH], now_ms=self.now_ms)
-
-    def attempt(self, outcome_of=lambda _: DELIVERED):
-        """One attempt at whatever is due; its place, or None when nothing is."""
-        self.read()
-        taken = self.queue.take(self.now_ms)
-        if taken is None:
-            return None
-        outcome = outcome_of(taken)
-        due_ms = self.queue.settle(taken, outcome, now_ms=self.now_ms)
-        place = taken.no - FIRST
-        if due_ms is None:
-            del self.rows[taken.no]
-            self.queue.forget([taken.no])
-            self.sent.append((place, outcome))
-        else:
-            self.rows[taken.no].attempts = taken.attempts
-            self.rows[taken.no].due_ms = due_ms
-        return place
-
-    def drain(self, outcome_of=lambda _: DELIVERED):
-        """Attempts until nothing is due; their places."""
-        places = []
-        while (place := self.attempt(outcome_of)) is not None:
-            places.append(place)
-        return places
+from tripline.store.push.queue import Row
 
 
 def test_message_of_a_sensor_waits_for_the_one_before_it():
@@ -255,30 +198,7 @@ def test_message_that_could_not_be_tried_is_due_again_and_one_that_vanished_is_n
     assert queue.take(NOW_MS + 1_000).no == FIRST + 2
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    sensors=st.lists(st.integers(0, 5), min_size=1, max_size=60),
-    outcomes=st.lists(st.sampled_from([DELIVERED, DELIVERED, REFUSED, FAILED, GONE]), max_size=200),
-    late=st.integers(0, 30),
-)
-def test_whatever_comes_of_attempts_each_sensor_is_in_order_and_nothing_is_left(sensors, outcomes, late):
-    rows = [row(place, f"s{sensor}") for place, sensor in enumerate(sensors)]
-    box = Outbox(*rows[late:]) if late < len(rows) else Outbox(*rows)
-    pending = list(outcomes)
-    for _ in range(2_000):
-        if box.attempt(lambda _: pending.pop() if pending else DELIVERED) is None:
-            due_ms = box.queue.due_ms(box.now_ms)
-            if due_ms is None:
-                break
-            box.now_ms = max(box.now_ms, due_ms)
-
-    assert box.rows == {}
-    for sensor in set(sensors):
-        places = [place for place, _ in box.sent if sensors[place] == sensor]
-        assert places == sorted(places)
-
-
-# Mute receivers (push.md M1 to M3)
+# Mute receivers (spec/push M1 to M3)
 
 
 class Silent:

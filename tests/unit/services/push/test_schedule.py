@@ -1,4 +1,4 @@
-"""When a message is tried again: the figures of push.md 3."""
+"""Times of further attempts: the figures of spec/push 3."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What devices answer, through the pipeline into rows, latest values and the outbox: rules R1 to R8 of rpc.md."""
+"""Devices' answers, through the pipeline into rows, latest values and the outbox: rules R1 to R8 of spec/rpc."""
 
 import json
 import tracemalloc
@@ -10,9 +10,11 @@ from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE
 
 from tripline import observe
 from tripline.domain.ids import UserId, VehicleId
-from tripline.domain.rpc import Event
-from tripline.services.rpc import cancelling, requests
-from tripline.store import latest_values, rpc_activations, tables
+from tripline.domain.rpc import CallEvent
+from tripline.services.rpc import cancellations, requests
+from tripline.store import tables
+from tripline.store.devices import latest_values
+from tripline.store.rpc import activations as rpc_activations
 
 RESPONSE = "v1/sensors/me/rpc/response/"
 RESULT = "v1/sensors/me/rpc/result/"
@@ -242,7 +244,7 @@ def test_acknowledgement_after_the_time_out_is_kept_r5(rig):
     rig.want([300])
     call = ask(rig)
 
-    end(rig, call, Event.NO_ACK)
+    end(rig, call, CallEvent.NO_ACK)
     ack(rig, call, at=NOW + MINUTE)
     timed_out = state(rig)
     result(rig, call)
@@ -353,7 +355,7 @@ def test_activation_that_was_cancelled_maps_nothing(rig):
     rig.want([300])
     call = ask(rig, sensor=UNMAPPED, onto=VEHICLE)
 
-    rig.run(rig.store.write(lambda tx: cancelling.activation(tx, UNMAPPED, ids=rig.ids, now_ms=NOW)))
+    rig.run(rig.store.write(lambda tx: cancellations.activation(tx, UNMAPPED, ids=rig.ids, now_ms=NOW)))
     result(rig, call, sensor=UNMAPPED)
 
     assert mounted_on(rig) is None
@@ -363,7 +365,7 @@ def test_activation_that_was_cancelled_maps_nothing(rig):
 def test_activation_that_timed_out_is_still_awaited(rig):
     call = ask(rig, sensor=UNMAPPED, onto=VEHICLE)
 
-    end(rig, call, Event.NO_ACK)
+    end(rig, call, CallEvent.NO_ACK)
     result(rig, call, sensor=UNMAPPED)
 
     assert mounted_on(rig) == VEHICLE
@@ -372,7 +374,7 @@ def test_activation_that_timed_out_is_still_awaited(rig):
 def test_activation_that_was_not_delivered_is_awaited_no_more(rig):
     call = ask(rig, sensor=UNMAPPED, onto=VEHICLE)
 
-    end(rig, call, Event.UNDELIVERABLE)
+    end(rig, call, CallEvent.UNDELIVERABLE)
 
     assert (waiting(rig), state(rig, "state", "result_code")) == ([], [("FAILED", 5002)])
 

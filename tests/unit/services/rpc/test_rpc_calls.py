@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from sqlalchemy import insert, update
+from tests.support import ingest_rig
 from tests.support.ingest_rig import COMPANY, DRIVER, NOW, SENSOR, UNMAPPED, VEHICLE, LocalSignals, seeded
 from tests.support.stores import filled
 
@@ -16,13 +17,13 @@ from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId,
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports import Delivery, Outage
 from tripline.services import hints
-from tripline.services.rpc import answers, calls, gathering, records, requests
+from tripline.services.rpc import answers, calls, group_commit, records, requests
 from tripline.services.rpc.calls import Calls
-from tripline.services.rpc.gathering import Gathering
+from tripline.services.rpc.group_commit import Gathering
 from tripline.services.rpc.timeouts import BATCH, MARGIN_MS, Overdue
-from tripline.store import rpc_calls, tables
-from tripline.store.journeys import Span
-from tripline.store.listing import UnknownOffset
+from tripline.store import tables
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.rpc import calls as rpc_calls
 from tripline.wire.readings import RpcAnswer
 from tripline.wire.rpc import Asked
 
@@ -70,7 +71,9 @@ class Bench:
         """What the pipeline does with a device's answer; without the hint, as another process would."""
         said = RpcAnswer(is_result=is_result, request_id=request_id, body=body)
         taken = await self.store.write(
-            lambda tx: answers.take_in(tx, [(SENSOR, "t", said, self.now_ms)], ids=self.ids, now_ms=self.now_ms)
+            lambda tx: answers.take_in(
+                tx, [ingest_rig.answered(SENSOR, said, self.now_ms)], ids=self.ids, now_ms=self.now_ms
+            )
         )
         if hint:
             hints.tell(self.signals, taken.hints)
@@ -179,7 +182,7 @@ def test_call_that_is_ended_by_a_deletion_is_refused(play):
         async def cancel(request_id):
             call = await bench.store.read(lambda tx: rpc_calls.find(tx, request_id))
             told = await bench.store.write(
-                lambda tx: requests.end_all(tx, [call], event=rpc.Event.CANCEL, ids=bench.ids, now_ms=NOW)
+                lambda tx: requests.end_all(tx, [call], event=rpc.CallEvent.CANCEL, ids=bench.ids, now_ms=NOW)
             )
             hints.tell(bench.signals, told)
 
@@ -418,7 +421,7 @@ def test_work_that_breaks_a_gathered_write_spoils_no_other(play):
 
 
 def test_more_writes_than_fit_go_in_several_transactions(play, monkeypatch):
-    monkeypatch.setattr(gathering, "MOST", 2)
+    monkeypatch.setattr(group_commit, "MOST", 2)
 
     async def scenario(bench):
         gathering_ = Gathering(bench.store)

@@ -20,7 +20,8 @@ from tripline.domain import ids, samples
 from tripline.observe import SIGNAL_SCORING_DUE
 from tripline.ports import Outage
 from tripline.services.scores import scorer
-from tripline.store import scores, tables
+from tripline.store import tables
+from tripline.store.scores import scores
 
 CALM = drive(*[50.0] * 20)
 START = drive(0, 0, 0, 0, 12, 24, 30, 30)
@@ -41,17 +42,17 @@ async def left(rig):
     )
 
 
-def after(store, name):
-    """An event that is set whenever this operation of the store is done."""
+def after(what, name):
+    """An event that is set whenever this operation of the store or scorer is done."""
     done = asyncio.Event()
-    operation = getattr(store, name)
+    operation = getattr(what, name)
 
     async def observed(work, **how):
         result = await operation(work, **how)
         done.set()
         return result
 
-    setattr(store, name, observed)
+    setattr(what, name, observed)
     return done
 
 
@@ -217,16 +218,18 @@ def test_rescoring_that_takes_the_score_away_takes_all_of_it(tmp_path):
 def test_result_of_samples_that_changed_meanwhile_is_dropped(tmp_path):
     async def play(rig):
         no = await rig.add_trip(CALM, distance_m=10_000)
-        work = await rig.store.read(rig.scorer._due)
+        work = await rig.scorer._take()
         await rig.write(lambda tx: add_microtrip(tx, rig.ids, no, sample(20, 80)))
         await rig.scorer._score(work)
         between = await left(rig)
         await rig.drain()
         return no, between, await left(rig)
 
-    no, between, after = played(tmp_path, play)
+    no, (*between, [job]), after = played(tmp_path, play)
 
-    assert between == ([], [], [], [(no, None)], [(no, 0, 0, None)])
+    due_ms = job[1]
+    assert between == [[], [], [], [(no, None)]]
+    assert (job, due_ms <= NOW_MS) == ((no, due_ms, 0, None), True)
     assert [(row[0], row[5]) for row in after[0]] == [(no, 1)]
     assert after[4] == []
 
@@ -234,7 +237,7 @@ def test_result_of_samples_that_changed_meanwhile_is_dropped(tmp_path):
 def test_trip_whose_job_is_gone_is_not_written(tmp_path):
     async def play(rig):
         no = await rig.add_trip(CALM, distance_m=10_000)
-        work = await rig.store.read(rig.scorer._due)
+        work = await rig.scorer._take()
         await rig.write(lambda tx: tx.run(delete(tables.scoring_job)))
         await rig.scorer._score(work)
         return no, await left(rig)
@@ -316,12 +319,14 @@ def test_scorer_interrupted_at_any_step_resumes(tmp_path, monkeypatch, step):
             with pytest.raises(KilledError):
                 await rig.scorer.score_due()
         between = await left(rig)
+        rig.now_ms += scorer.LEASE_MS
         await rig.drain()
         return no, before, between, await left(rig)
 
-    no, before, between, (score, events, total, trips, jobs) = played(tmp_path, play)
+    no, (*before, waiting), (*between, [job]), (score, events, total, trips, jobs) = played(tmp_path, play)
 
     assert between == before
+    assert [(no, 0, *job[2:])] == waiting
     assert ([row[0] for row in score], [row[0] for row in events], [row[3] for row in total]) == ([no], [no], [1])
     assert (trips, jobs) == ([(no, None)], [])
 
@@ -405,9 +410,9 @@ def test_running_scorer_wakes_when_told(tmp_path, monkeypatch):
             running = tasks.create_task(rig.scorer.run())
             await looked.wait()
             await rig.add_trip(CALM, distance_m=9_000)
-            wrote = after(rig.store, "write")
+            scored = after(rig.scorer, "_score")
             rig.hints.notify(SIGNAL_SCORING_DUE)
-            await wrote.wait()
+            await scored.wait()
             running.cancel()
         return await rig.rows(tables.driving_score, "score")
 
@@ -423,9 +428,9 @@ def test_running_scorer_looks_by_itself(tmp_path, monkeypatch):
             running = tasks.create_task(rig.scorer.run())
             await rig.add_trip(CALM, distance_m=9_000, due_ms=NOW_MS + 5)
             await looked.wait()
-            wrote = after(rig.store, "write")
+            scored = after(rig.scorer, "_score")
             rig.now_ms += 5
-            await wrote.wait()
+            await scored.wait()
             running.cancel()
         return await rig.rows(tables.driving_score, "score")
 
@@ -448,9 +453,9 @@ def test_running_scorer_survives_trouble_with_the_store(tmp_path, monkeypatch, t
             running = tasks.create_task(rig.scorer.run())
             await failed.wait()
             await rig.add_trip(CALM, distance_m=9_000)
-            wrote = after(rig.store, "write")
+            scored = after(rig.scorer, "_score")
             rig.store.read = read
-            await wrote.wait()
+            await scored.wait()
             running.cancel()
         return await rig.rows(tables.driving_score, "score")
 

@@ -36,7 +36,7 @@ def upgrade() -> None:
             "notify_msg_type",
             sa.Text(),
             nullable=True,
-            comment="JSON of what was sent, so that answers echo it (push.md N2)",
+            comment="JSON of what was sent, so that answers echo it (spec/push N2)",
         ),
         sa.Column("rpc_notify_host", sa.String(length=255), nullable=True),
         sa.Column("rpc_notify_port", sa.Integer(), nullable=True),
@@ -65,7 +65,7 @@ def upgrade() -> None:
         sa.Column("trip_id", sa.String(length=36), nullable=True),
         sa.Column("device_type", sa.String(length=32), nullable=False),
         sa.Column(
-            "ty", sa.Integer(), nullable=False, comment="event number after classification (device-messages.md 3.4)"
+            "ty", sa.Integer(), nullable=False, comment="event number after classification (spec/device-messages 3.4)"
         ),
         sa.Column("sent_ty", sa.Integer(), nullable=True, comment="number as sent; null: headerless"),
         sa.Column("ts", sa.BigInteger(), nullable=True, comment="header ts, as sent"),
@@ -331,7 +331,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["to_company_id"], ["company.id"], name=op.f("fk_vehicle_company_to_company_id")),
         sa.ForeignKeyConstraint(["vehicle_id"], ["vehicle.id"], name=op.f("fk_vehicle_company_vehicle_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_vehicle_company")),
-        comment="vehicles lent to companies",
+        comment="vehicles delegated to companies",
     )
     op.create_index("ix_vehicle_company_to", "vehicle_company", ["to_company_id", "vehicle_id"], unique=False)
     op.create_index("uq_vehicle_company_pair", "vehicle_company", ["vehicle_id", "to_company_id"], unique=True)

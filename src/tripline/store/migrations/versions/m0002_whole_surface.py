@@ -57,7 +57,7 @@ def upgrade() -> None:
             "selector",
             sa.SmallInteger(),
             nullable=False,
-            comment="number of notifyMsgType that selected it (push.md 2)",
+            comment="number of notifyMsgType that selected it (spec/push 2)",
         ),
         sa.Column("body", sa.LargeBinary(), nullable=False, comment="JSON to send"),
         sa.Column("due_ms", sa.BigInteger(), nullable=False),

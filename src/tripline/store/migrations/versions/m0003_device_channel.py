@@ -104,9 +104,7 @@ def upgrade() -> None:
         sa.Column("method", sa.String(length=255), nullable=False),
         sa.Column("params", sa.LargeBinary(), nullable=False, comment="JSON, as forwarded"),
         sa.Column("state", sa.String(length=16), nullable=False, comment="domain/rpc.py"),
-        sa.Column(
-            "deadline_ms", sa.BigInteger(), nullable=False, comment="until when the acknowledgement is waited for"
-        ),
+        sa.Column("deadline_ms", sa.BigInteger(), nullable=False, comment="deadline of the acknowledgement"),
         sa.Column("response", sa.LargeBinary(), nullable=True, comment="acknowledgement, as sent"),
         sa.Column("response_ms", sa.BigInteger(), nullable=True),
         sa.Column("response_code", sa.Integer(), nullable=True),
@@ -135,7 +133,7 @@ def upgrade() -> None:
         sa.Column("code", sa.Integer(), nullable=True),
         sa.Column("body", sa.LargeBinary(), nullable=False, comment="as sent"),
         sa.PrimaryKeyConstraint("no", name=op.f("pk_rpc_later_result")),
-        comment="results that came after the one that counts (rpc.md R4)",
+        comment="results that came after the one that counts (spec/rpc R4)",
     )
     op.create_index("ix_rpc_later_result_call", "rpc_later_result", ["call_no"], unique=False)
     op.add_column(
@@ -145,7 +143,7 @@ def upgrade() -> None:
             sa.String(length=16),
             server_default="notify",
             nullable=False,
-            comment="notify or rpc_notify (push.md 1)",
+            comment="notify or rpc_notify (spec/push 1)",
         ),
     )
     op.add_column(

@@ -1,6 +1,7 @@
 """A table of what devices delivered lately, so that a second delivery is found by its key.
 
-Nothing moves here: messages of the version before get their entries when their sensor is read (`store/delivery_gaps`).
+Nothing moves here: messages of the version before get their entries when their sensor is read
+(`store/ingest/delivery_gaps`).
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Whose a rejected message is, how much room it takes, and for how many messages its row stands.
+"""Adds to rejected messages their owner, their size, and the number of messages a row stands for.
 
 Old rows are given to the companies that have their sensors now.
 """

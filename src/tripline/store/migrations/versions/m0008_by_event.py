@@ -1,7 +1,7 @@
 """Indexes of scores and GPS events by when they happened; nothing else changes.
 
-On a shared database they are built beforehand, while others write (`AHEAD`, `store/indexes_ahead.py`): then this step
-finds them and takes no time.
+On a shared database they are built beforehand, while others write (`AHEAD`, `store/database/early_indexes.py`): then
+this step finds them and takes no time.
 """
 
 import sqlalchemy as sa

@@ -1,0 +1,149 @@
+"""Delegating vehicles to companies, taking them back, and who has which (spec/rest 7.1, 7.3, 7.6, 7.7).
+
+A vehicle can be delegated on either of two paths (G13, X2): the company's, here, and the director's with the header
+`toCompanyId`, which `rights.py` serves with `delegate_to`.
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain import delegations
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services import hints
+from tripline.services.fleet import candidates, companies
+from tripline.services.fleet import delegations as service
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest import delegations as rest_delegations
+from tripline.wire.rest import read_only as rest_read_only
+from tripline.wire.rest import vehicles as rest_vehicles
+from tripline.wire.rest.base import Page
+
+REFUSALS: Final = (delegations.AlreadyDelegated, delegations.NotCandidate)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1/company/{toCompanyId}/relation/vehicle",
+    access=Action.VEHICLE_DELEGATE,
+    request=rest_delegations.VehicleChoice,
+    required=("vehicleId",),
+    answer=rest_delegations.DelegationRecord,
+    refuses=REFUSALS,
+)
+async def delegate(request: Call) -> ASGIApp:
+    """Delegate a vehicle of the caller's company to a company that is its delegation candidate."""
+    actor = await permission.permitted(request)
+    return await delegate_to(request, actor, CompanyId(parameters.path_id(request, "toCompanyId")))
+
+
+@operation(
+    "DELETE",
+    "/api/tre/v1/company/{toCompanyId}/relation/vehicle/{vehicleId}",
+    access=Action.VEHICLE_DELEGATE,
+    answer=None,
+    refuses=(delegations.Irrevocable,),
+)
+async def take_back(request: Call) -> ASGIApp:
+    """Take a vehicle back from a company; whatever its people may do with the vehicle ends at once."""
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
+    to_company_id = CompanyId(parameters.path_id(request, "toCompanyId"))
+    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    now_ms = rim.clock()
+    sensors = await rim.store.write(
+        lambda tx: service.take_back(
+            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+        )
+    )
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    return answers.ok({})
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/vehicles/delegated",
+    access=Action.VEHICLE_READ,
+    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_received(request: Call) -> ASGIApp:
+    """The vehicles that were delegated to the company, by number."""
+    return await _vehicles(request, received=True)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/vehicles/delegating",
+    access=Action.VEHICLE_READ,
+    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_delegating(request: Call) -> ASGIApp:
+    """The vehicles that the company delegated, by number; a partner's are all delegated to its operator."""
+    return await _vehicles(request, received=False)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/companies",
+    access=Action.VEHICLE_DELEGATIONS_READ,
+    answer=PageOf(record=rest_delegations.DelegationRecord, timed=False),
+    query=pages.TEXT_PAGE,
+)
+async def list_companies(request: Call) -> ASGIApp:
+    """The companies that the vehicle is delegated to, by name."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        service.require_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        return reads.by_name(
+            request,
+            lambda window: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=window),
+            record=rest_delegations.delegation_record,
+            name=lambda delegation: delegation.to_company_name,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+async def delegate_to(request: Call, actor: Actor, to_company_id: CompanyId) -> ASGIApp:
+    """Delegate the vehicle that the body names to the company, for an actor whose role may."""
+    rim = rim_of(request)
+    await rim.store.read_short(lambda tx: candidates.counterpart(tx, to_company_id))
+    body = await parameters.json_object(request)
+    sent = rest_bodies.read(body, rest_delegations.VehicleChoice)
+    vehicle_id = VehicleId(rest_delegations.id_of(sent.vehicle_id, "vehicleId"))
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> rest_delegations.DelegationRecord:
+        new = service.delegate(
+            tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id, ids=rim.ids, now_ms=now_ms
+        )
+        return rest_read_only.registered(body, rest_delegations.VehicleChoice, rest_delegations.delegation_record(new))
+
+    return answers.ok(await rim.store.write(work))
+
+
+async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        companies.require(tx, actor=actor, company_id=company_id)
+        return reads.by_name(
+            request,
+            lambda window: service.delegated(tx, actor=actor, company_id=company_id, received=received, window=window),
+            record=rest_vehicles.vehicle_record,
+            name=lambda vehicle: vehicle.vehicle_no,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+handlers: Final[list[Any]] = [delegate, take_back, list_received, list_delegating, list_companies]

@@ -1,0 +1,1 @@
+"""The published documents, OpenAPI and AsyncAPI, made from the declarations."""

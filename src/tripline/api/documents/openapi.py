@@ -1,0 +1,267 @@
+"""The OpenAPI 3.1 document of the whole surface, made from the declarations of the operations.
+
+Nothing is written twice: descriptions are docstrings, who may call comes from `domain/access.py`, schemas from the
+structs (`openapi_schemas.py`), errors from the refusals (`openapi_errors.py`).
+
+Not here: where the document is served (`api/docs.py`).
+"""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib import metadata
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+from litestar.handlers import HTTPRouteHandler
+
+from tripline.api.documents import openapi_errors
+from tripline.api.documents.openapi_errors import first_sentence, published
+from tripline.api.documents.openapi_schemas import Schema, Schemas
+from tripline.domain import access, ids
+from tripline.domain.access import Action, Gate
+from tripline.http import errors, operations, static_files
+from tripline.http.operations import JSON, Operation, PageOf, Value
+from tripline.wire.rest.base import ErrorBody
+
+TOKEN: Final = "token"  # noqa: S105  the name of the security scheme
+IDS: Final = {
+    "driverId": "the driver, or of a director who drives",
+    "toCompanyId": "the company that gets, or got, the delegation",
+    "userId": "the account",
+}
+"""Whose id stands under a name in a path, where the name does not say enough."""
+HEADINGS: Final = {
+    "Accounts": (
+        "Logging in, sessions, passwords, applications for a service account.",
+        ("auth", "sessions", "passwords", "password_page", "applications"),
+    ),
+    "Companies": ("Operators, partners and their administrators.", ("companies", "administrators")),
+    "People": ("Directors and drivers.", ("users", "user_lists", "driven")),
+    "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
+    "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
+    "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
+    "Positions": ("Where vehicles are now.", ("positions",)),
+    "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
+    "Analytics": ("Driving scores and GPS events.", ("analytics",)),
+    "Delegation": (
+        "Vehicles delegated to companies, rights of people on vehicles.",
+        ("candidates", "delegations", "rights"),
+    ),
+    "History": ("Who changed what, and when.", ("history",)),
+    "Pushes": ("Messages to a company's own server: what waits, what was given up, what signs them.", ("pushes",)),
+    "Bulk registration": ("Many vehicles or sensors from one CSV file.", ("imports",)),
+    "Carrier lines": ("Telephone lines of devices.", ("carrier", "lines")),
+    "Documentation": ("This document.", ("docs",)),
+    "Machine": ("For the operator of this machine, from the machine itself.", ("health",)),
+}
+"""Headings of the documentation in their order, what each is about, and the modules whose operations stand under it."""
+EXAMPLE_ID: Final = "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
+INTRODUCTION: Final = f"""\
+Companies register vehicles, sensors and people, delegate vehicles to each other, and read what was driven.
+
+The channel of devices and the messages to customers' servers are in [asyncapi.json](asyncapi.json) (AsyncAPI 3.0).
+
+**Logging in.** `POST /api/auth/login` gives a token; send it as `X-Authorization: Bearer <token>`.
+
+**Bodies** are JSON objects whatever their Content-Type; unknown fields are ignored. A partial update (PUT) changes
+the fields that the body names, and null clears an optional one. Fields that only the record has may be sent back as
+they are; another value is refused by its name. A change ignores `latestTripId` and `lastTripMsgType`, which move
+while vehicles drive. Every GET also answers HEAD.
+
+**Queries**: a value that is empty, `null` or `undefined` is not given. So every value of a `nextPageLink` may be sent
+back as text. Unknown values are ignored.
+
+**Ids** are objects around a UUID, `{{"id": "..."}}`, in bodies and records, and bare UUIDs in paths and queries, in
+either letter case. An id that is not set is `{ids.PLACEHOLDER}`, never null.
+
+**Times** are milliseconds since 1970 (UTC); the text times `startDt`, `endDt` and `eventDt` are in the zone of the
+service.
+
+**Errors** have one body, with the HTTP `status`, an `errorCode` and a `message` that says what to mend. It is in
+English, or in Korean where `Accept-Language` asks for it; the answer names the language in `Content-Language`.
+Checked in this order: token (401), role (403), ids in the path (400, then 404), ownership (403), the rest of the
+request (400). What belongs to somebody else is refused with 403, not called unknown. A path that does not exist is
+answered 404 with errorCode {errors.NOT_FOUND}, a method that it does not have 405 with errorCode
+{errors.BAD_PARAMETER} and the header `Allow`.
+"""
+
+
+class Document:
+    """The document of these families of operations, made when it is first asked for."""
+
+    def __init__(self, families: Iterable[ModuleType]) -> None:
+        self._families = tuple(families)
+
+    @cached_property
+    def file(self) -> static_files.File:
+        """The document as JSON."""
+        return static_files.made(msgspec.json.encode(document(self._families)), f"{JSON};charset=UTF-8")
+
+
+def document(families: Iterable[ModuleType]) -> dict[str, Any]:
+    """The OpenAPI document of these modules, each of which lists its `handlers`."""
+    routed = [_Routed(family, handler) for family in families for handler in family.handlers]
+    schemas = Schemas()
+    whole = {each.declared.request for each in routed if each.declared.required}
+    paths: dict[str, dict[str, Any]] = {}
+    for each in routed:
+        described = _operation(each, schemas, partial=each.declared.request in whole and not each.declared.required)
+        for number, path in enumerate(each.paths):
+            alias = {"operationId": f"{each.declared.name}.{number}"} if number else {}
+            own = {"parameters": _within(path, described["parameters"]), **alias}
+            paths.setdefault(path, {})[each.declared.method.lower()] = {**described, **own}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tripline",
+            "version": metadata.version("tripline"),
+            "summary": "A self-hosted connected-fleet platform.",
+            "description": INTRODUCTION,
+        },
+        "servers": [{"url": "/", "description": "this server; every path is served on both HTTP ports"}],
+        "tags": [{"name": heading, "description": about} for heading, (about, _) in HEADINGS.items()],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "schemas": dict(sorted(schemas.components.items())),
+            "securitySchemes": {
+                TOKEN: {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-Authorization",
+                    "description": "`Bearer`, a blank, and the token of a log-in.",
+                }
+            },
+        },
+    }
+
+
+def who(needed: Action | Gate) -> str:
+    """Who may call an operation that needs this, and on which rows, as a list in Markdown."""
+    if isinstance(needed, Gate):
+        return f"- {needed.value}"
+    return "\n".join(
+        f"- `{role}`: {'; '.join(reach.value for reach in access.Reach if reach in reaches)}"
+        for role, reaches in access.RULES[needed].items()
+    )
+
+
+class _Routed:
+    """An operation with the family it belongs to and all its paths, the published one first."""
+
+    def __init__(self, family: ModuleType, handler: HTTPRouteHandler) -> None:
+        self.family = family
+        self.declared: Operation = operations.of_handler(handler)
+        others = {path.replace(":str}", "}") for path in handler.paths} - {self.declared.path}
+        self.paths = [self.declared.path, *sorted(others)]
+
+    @property
+    def tag(self) -> str:
+        """The heading that the operation stands under."""
+        module = self.family.__name__.rpartition(".")[2]
+        return next((heading for heading, (_, modules) in HEADINGS.items() if module in modules), module)
+
+
+def _operation(each: _Routed, schemas: Schemas, *, partial: bool) -> dict[str, Any]:
+    declared = each.declared
+    described: dict[str, Any] = {
+        "operationId": declared.name,
+        "tags": [each.tag],
+        "summary": first_sentence(declared.text).removesuffix("."),
+        "description": _text(each),
+        "parameters": [*_parameters(declared, schemas)],
+        "responses": {
+            "200": _answer(declared, schemas),
+            **{str(status): _also(declared, status, body, schemas) for status, body in declared.also.items()},
+            **openapi_errors.responses(declared, schemas.of_answer(ErrorBody)),
+        },
+        "security": [] if declared.access in (Gate.ANYONE, Gate.MACHINE) else [{TOKEN: []}],
+    }
+    if declared.request is not None:
+        described["requestBody"] = _body(declared, schemas, partial=partial)
+    if declared.access is Gate.MACHINE:
+        described["x-machine-local"] = True
+    return described
+
+
+def _text(each: _Routed) -> str:
+    parts = [published(each.declared.text), f"**Who may call it**\n\n{who(each.declared.access)}"]
+    if len(each.paths) > 1:
+        parts.append("**Paths**: " + ", ".join(f"`{path}`" for path in each.paths))
+    return "\n\n".join(parts)
+
+
+def _within(path: str, parameters: list[Schema]) -> list[Schema]:
+    """The parameters of an operation on this path: an alias may do without some of the published path's."""
+    return [each for each in parameters if each["in"] != "path" or f"{{{each['name']}}}" in path]
+
+
+def _parameters(declared: Operation, schemas: Schemas) -> Iterator[Schema]:
+    for name in declared.path_ids:
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": f"Id of {IDS.get(name) or _named(name)}.",
+            "schema": {"type": "string", "format": "uuid"},
+            "example": EXAMPLE_ID,
+        }
+    for place, values in (("path", declared.in_path), ("query", declared.query), ("header", declared.headers)):
+        for value in values:
+            yield _value(place, value, schemas)
+
+
+def _named(name: str) -> str:
+    """`the application` for `applicationId`."""
+    return "the " + re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Id")).lower()
+
+
+def _value(place: str, value: Value, schemas: Schemas) -> Schema:
+    return {
+        "name": value.name,
+        "in": place,
+        "required": value.required,
+        "description": value.meaning[:1].upper() + value.meaning[1:] + ".",
+        "schema": schemas.of_value(value.type),
+        "example": value.example,
+    }
+
+
+def _body(declared: Operation, schemas: Schemas, *, partial: bool) -> Schema:
+    if not (inspect.isclass(declared.request) and issubclass(declared.request, msgspec.Struct)):
+        return {"required": True, "content": {kind: {"schema": _raw(kind)} for kind in declared.request_types}}
+    schema = schemas.of_request(declared.request, declared.required, partial=partial)
+    content = {"schema": schema, "example": schemas.example(schema)}
+    return {"required": True, "content": dict.fromkeys(declared.request_types, content)}
+
+
+def _raw(kind: str) -> Schema:
+    """The schema of a body that is no JSON object."""
+    if kind == "multipart/form-data":
+        part = {"type": "string", "contentMediaType": "text/csv", "description": "the file"}
+        return {"type": "object", "properties": {"file": part}, "required": ["file"]}
+    return {"type": "object"} if kind == JSON else {"type": "string"}
+
+
+def _answer(declared: Operation, schemas: Schemas) -> Schema:
+    if declared.answer is bytes:
+        return {
+            "description": first_sentence(declared.text),
+            "content": {declared.answer_type: {"schema": _raw(declared.answer_type)}},
+        }
+    schema = schemas.of_answer(declared.answer)
+    noun = "One page" if isinstance(declared.answer, PageOf) else "Done"
+    content = {"schema": schema, "example": schemas.example(schema)}
+    return {"description": f"{noun}.", "content": {declared.answer_type: content}}
+
+
+def _also(declared: Operation, status: int, body: Any, schemas: Schemas) -> Schema:
+    if body is None:
+        return {"description": "Nothing has changed." if status == 304 else "Done; no body."}
+    if body is bytes:
+        content = {declared.answer_type: {"schema": _raw(declared.answer_type)}}
+        return {"description": f"The same, telling the trouble. {openapi_errors.TITLES[status]}", "content": content}
+    schema = schemas.of_answer(body)
+    return {"description": first_sentence(body.__doc__), "content": {JSON: {"schema": schema}}}

@@ -1,0 +1,71 @@
+"""The families of REST operations, and what their documentation is served from.
+
+Each family is a module beside this one that exports `handlers`. Not here: the application that serves them
+(`http/application.py`).
+"""
+
+from typing import Any, Final
+
+from tripline.api import (
+    administrators,
+    analytics,
+    applications,
+    assignments,
+    auth,
+    candidates,
+    carrier,
+    companies,
+    delegations,
+    docs,
+    driven,
+    health,
+    history,
+    imports,
+    mounting,
+    password_page,
+    passwords,
+    positions,
+    pushes,
+    rights,
+    rpc,
+    sensors,
+    sessions,
+    trips,
+    user_lists,
+    users,
+    vehicles,
+)
+from tripline.api.documents.openapi import Document
+
+FAMILIES: Final = (
+    docs,
+    health,
+    auth,
+    sessions,
+    passwords,
+    password_page,
+    applications,
+    companies,
+    administrators,
+    vehicles,
+    assignments,
+    sensors,
+    mounting,
+    rpc,
+    users,
+    user_lists,
+    driven,
+    trips,
+    positions,
+    analytics,
+    candidates,
+    delegations,
+    rights,
+    history,
+    carrier,
+    pushes,
+    imports,
+)
+
+STATE: Final[dict[str, Any]] = {"document": Document(FAMILIES)}
+"""What handlers of these families find in the state of their application, beside the rim."""

@@ -1,0 +1,115 @@
+"""The history of vehicles, sensors, people and companies: who changed what and when (spec/rest 7.8)."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action, Actor
+from tripline.domain.history import Entry
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call
+from tripline.services.fleet import history as service
+from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest import history as rest_history
+from tripline.wire.rest.base import Page
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/vehicle/{vehicleId}/history",
+    access=Action.VEHICLE_HISTORY_READ,
+    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def of_vehicle(request: Call) -> ASGIApp:
+    """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first unless asked
+    otherwise; of a deleted one too."""
+
+    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
+        vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+        service.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        return lambda span: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, span=span)
+
+    return await _page(request, admitted)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/sensor/{sensorId}/history",
+    access=Action.SENSOR_HISTORY_READ,
+    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def of_sensor(request: Call) -> ASGIApp:
+    """Who changed and mounted the sensor, newest first unless asked otherwise; of a deleted one too.
+
+    Of an access token it is told when it was changed, and nothing else.
+    """
+
+    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
+        sensor_id = SensorId(parameters.path_id(request, "sensorId"))
+        service.admit_to_sensor(tx, actor=actor, sensor_id=sensor_id)
+        return lambda span: service.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
+
+    return await _page(request, admitted)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/user/{userId}/history",
+    access=Action.USER_HISTORY_READ,
+    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def of_user(request: Call) -> ASGIApp:
+    """Who changed the director, driver or administrator, and what the person was given, newest first unless asked
+    otherwise. Of a deleted one it is told what was done and by whom; the person's own data is erased."""
+
+    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
+        user_id = UserId(parameters.path_id(request, "userId"))
+        service.admit_to_user(tx, actor=actor, user_id=user_id)
+        return lambda span: service.of_user(tx, actor=actor, user_id=user_id, span=span)
+
+    return await _page(request, admitted)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/history",
+    access=Action.COMPANY_HISTORY_READ,
+    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def of_company(request: Call) -> ASGIApp:
+    """Who changed the company's record and candidates, and imported what, newest first unless asked otherwise.
+
+    What happened to its vehicles, sensors and people is told in their own history.
+    """
+
+    def admitted(tx: ReadTx, actor: Actor) -> Callable[[Span], list[Entry]]:
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        service.admit_to_company(tx, actor=actor, company_id=company_id)
+        return lambda span: service.of_company(tx, actor=actor, company_id=company_id, span=span)
+
+    return await _page(request, admitted)
+
+
+async def _page(request: Call, admitted: Callable[[ReadTx, Actor], Callable[[Span], list[Entry]]]) -> ASGIApp:
+    """The page that the query asks for, when the caller may read this history."""
+
+    def work(tx: ReadTx) -> Page:
+        return reads.by_time(
+            request,
+            admitted(tx, permission.permitted_in(tx, request)),
+            record=rest_history.history_record,
+            id_of=lambda entry: entry.id,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+handlers: Final[list[Any]] = [of_vehicle, of_sensor, of_user, of_company]

@@ -1,0 +1,66 @@
+"""Live positions of a company's vehicles (spec/positions L8, L9)."""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId
+from tripline.http import answers, pages, parameters, permission
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services.live import positions as service
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest import positions as rest_positions
+from tripline.wire.rest.base import Id
+
+_SINCE: Final = Value(
+    name="since",
+    type=str,
+    meaning="`since` of an earlier answer: only what changed after it; absent: every position",
+    example="WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0",
+)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/company/{companyId}/positions",
+    access=Action.DRIVING_READ,
+    answer=rest_positions.Positions,
+    query=(pages.LIMIT, _SINCE),
+    refuses=(service.UnknownCursor,),
+)
+async def read(request: Call) -> ASGIApp:
+    """Where the company's own vehicles are, and those delegated to it, as far as the caller may read what they drive.
+
+    Go on with `since`: while `hasNext` at once, else as often as new positions are wanted.
+    """
+    rim = rim_of(request)
+    now_ms = rim.clock()
+
+    def work(tx: ReadTx) -> service.Answer:
+        actor = permission.permitted_in(tx, request)
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        service.admit(tx, actor=actor, company_id=company_id)
+        query = request.query_params
+        return service.read(
+            tx,
+            actor=actor,
+            company_id=company_id,
+            since=parameters.query_text(query, _SINCE.name),
+            limit=pages.limit_asked(query),
+            now_ms=now_ms,
+        )
+
+    found = await rim.store.read(work)
+    return answers.ok(
+        rest_positions.Positions(
+            data=[rest_positions.position_record(each, now_ms=now_ms) for each in found.positions],
+            left=[Id(each) for each in found.left],
+            since=found.since,
+            has_next=found.has_next,
+        )
+    )
+
+
+handlers: Final[list[Any]] = [read]

@@ -1,0 +1,83 @@
+"""The caller's own account sessions: who is logged in where, and ending that (spec/rest 2.1).
+
+Not here: opening one over REST (`auth.py`), signing in with a browser (`portal/`).
+"""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Gate
+from tripline.domain.refusals import NotFound
+from tripline.http import answers, authentication, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services.accounts import sessions as service
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest import sessions as rest_sessions
+from tripline.wire.rest.base import Page
+
+_KEEP: Final = Value(name="keepCurrent", type=bool, meaning="true: the session of this request goes on", example=True)
+
+
+@operation("POST", "/api/auth/logout", access=Gate.ACCOUNT, answer=None)
+async def log_out(request: Call) -> ASGIApp:
+    """End the session of this request: its access tokens and its refresh token are good no more, at once.
+
+    A token of a version that knew no sessions ends every session of the account.
+    """
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
+    current, now_ms = authentication.session_of(request), rim.clock()
+    if current is None:
+        await rim.store.write(lambda tx: service.end_all(tx, actor=actor, kept=None, now_ms=now_ms))
+    else:
+        await rim.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
+    return answers.ok({})
+
+
+@operation(
+    "GET",
+    "/api/tre/v1/sessions",
+    access=Gate.ACCOUNT,
+    answer=PageOf(record=rest_sessions.SessionRecord, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_own(request: Call) -> ASGIApp:
+    """The caller's own sessions, by when they were opened."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        current, now_ms = authentication.session_of(request), rim_of(request).clock()
+        return reads.by_time(
+            request,
+            lambda span: service.listed(tx, actor=actor, now_ms=now_ms, span=span),
+            record=lambda session: rest_sessions.session_record(session, current=current),
+            id_of=lambda session: session.id,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+@operation("DELETE", "/api/tre/v1/session/{sessionId}", access=Gate.ACCOUNT, answer=None, refuses=(NotFound,))
+async def end(request: Call) -> ASGIApp:
+    """End one of the caller's own sessions: its tokens, or its browser's cookie, are good no more, at once."""
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
+    session_id = parameters.path_id(request, "sessionId")
+    await rim.store.write(lambda tx: service.end(tx, actor=actor, session_id=session_id))
+    return answers.ok({})
+
+
+@operation("DELETE", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=None, query=(_KEEP,))
+async def end_all(request: Call) -> ASGIApp:
+    """End all of the caller's own sessions, that of this request too unless it is to be kept."""
+    rim = rim_of(request)
+    actor = await permission.permitted(request)
+    keeps = parameters.query_flag(request.query_params, _KEEP.name)
+    kept, now_ms = authentication.session_of(request) if keeps else None, rim.clock()
+    await rim.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept, now_ms=now_ms))
+    return answers.ok({})
+
+
+handlers: Final[list[Any]] = [log_out, list_own, end, end_all]

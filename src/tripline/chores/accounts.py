@@ -1,0 +1,105 @@
+"""The accounts that commands make, list, disable, enable and let in, beside a running server as well as without one.
+
+Not here: what commands print (`cli/accounts.py`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from tripline import clock, config_files
+from tripline.adapters import listeners
+from tripline.chores import stores
+from tripline.config import Config
+from tripline.domain import fields, ids
+from tripline.services.accounts import directory, passwords, registry
+from tripline.store.accounts import directory as rows
+from tripline.store.accounts.directory import Entry, Which
+from tripline.store.transactions import WriteTx
+
+_AT_ONCE: Final = 500
+"""Accounts that are read in one transaction."""
+
+
+async def administrator_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a platform administrator; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.create_platform_admin, email, password)
+
+
+async def grant_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a granted service account; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.grant_service_account, email, password)
+
+
+async def carrier_made(config: Config, *, email: str, password: str) -> ids.UserId:
+    """Make a carrier's account; its id. Raises `people.EmailTaken`."""
+    return await _account_made(config, registry.create_carrier, email, password)
+
+
+async def listed(config: Config, which: Which, *, show: Callable[[Entry], None]) -> int:
+    """Show each of these accounts, by e-mail address; how many."""
+    shown, after = 0, None
+    async with stores.store_of(config) as store:
+        while page := await store.read(partial(rows.page, which=which, after=after, limit=_AT_ONCE)):
+            for entry in page:
+                show(entry)
+            shown += len(page)
+            after = page[-1].login
+    return shown
+
+
+async def disabled(config: Config, *, email: str) -> bool:
+    """Disable the account and end its sessions; whether it was enabled. Raises `NotFound`."""
+
+    def work(tx: WriteTx) -> bool:
+        found = directory.of_email(tx, email=email)
+        directory.disable(tx, user_id=found.id, now_ms=clock.now_ms())
+        return found.enabled
+
+    async with stores.store_of(config) as store:
+        return await store.write(work)
+
+
+async def enabled(config: Config, *, email: str) -> bool:
+    """Enable the account; whether it was disabled. Raises `NotFound`."""
+
+    def work(tx: WriteTx) -> bool:
+        found = directory.of_email(tx, email=email)
+        directory.enable(tx, user_id=found.id)
+        return not found.enabled
+
+    async with stores.store_of(config) as store:
+        return await store.write(work)
+
+
+async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
+    """A link that signs the account in once, below this address of the server or the one in the settings.
+
+    Raises `NotFound`.
+    """
+    base = url or config.accounts.public_url or _address(config)
+    async with stores.store_of(config) as store:
+        return await store.write(lambda tx: directory.sign_in_link(tx, email=email, base=base, now_ms=clock.now_ms()))
+
+
+def _address(config: Config) -> str:
+    """The API port's address, one that can be connected to. Raises `WrongSettingError` when the port is any."""
+    if not config.api_port:
+        raise config_files.WrongSettingError("The server picks its port by itself: name its address with --url.")
+    host = "127.0.0.1" if config.host in listeners.EVERY_ADDRESS else config.host
+    scheme = "https" if config_files.uses_https(config) else "http"
+    return f"{scheme}://{listeners.address_text(host, config.api_port)}"
+
+
+async def _account_made(config: Config, make: Callable[..., ids.UserId], email: str, password: str) -> ids.UserId:
+    fields.email("email", email)
+    fields.required("password", password)
+    hasher = passwords.Passwords(config.passwords)
+    try:
+        password_hash = hasher.hash_now(password)
+    finally:
+        hasher.close()
+    async with stores.store_of(config) as store, stores.numbering(store) as maker:
+        return await store.write(
+            lambda tx: make(tx, email=email, password_hash=password_hash, ids=maker, now_ms=clock.now_ms())
+        )

@@ -1,0 +1,33 @@
+"""The store that a command works on, and who numbers the rows that it adds."""
+
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+
+from tripline import numbering as numbers
+from tripline import wiring_adapters
+from tripline.adapters import data_folder
+from tripline.config import Config
+from tripline.domain import ids
+from tripline.services.doctor import shared_store
+from tripline.store.transactions import Store
+
+
+@contextlib.asynccontextmanager
+async def numbering(store: Store) -> AsyncIterator[ids.TimeIds]:
+    """An id maker beside those of running servers: in a slot of its own, or with a clock sequence of its own."""
+    maker = await numbers.ids_of(store, clock_sequence=1 + secrets.randbelow(0x3FFF))
+    node = numbers.node_of(store, maker, roles=shared_store.COMMAND)
+    async with node.present():
+        yield maker
+
+
+@contextlib.asynccontextmanager
+async def store_of(config: Config) -> AsyncIterator[Store]:
+    """The store at the present schema; beside a running server as well as without one."""
+    # What is in a shared store needs no folder on the machine where a command is typed.
+    store = wiring_adapters.store(config, config.data if config.store.url else data_folder.prepare(config.data))
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,70 @@
+"""`tripline import`: bulk registration from CSV files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, validators
+from rich.console import Console
+
+from tripline.cli import base
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import imports as chores
+    from tripline.language import catalogue
+    from tripline.services.fleet import import_kinds, imports
+else:
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.imports")
+    catalogue = Later("tripline.language.catalogue")
+    import_kinds = Later("tripline.services.fleet.import_kinds")
+    imports = Later("tripline.services.fleet.imports")
+
+
+def import_csv(
+    what: Annotated[Literal["vehicles", "sensors"], Parameter(help="what the rows register")],
+    file: Annotated[Path, Parameter(validator=validators.Path(exists=True, dir_okay=False), help="CSV file")],
+    *,
+    email: Annotated[str, Parameter(help="account of the company that gets them, as which they are registered")],
+    dry_run: Annotated[bool, Parameter(negative=(), help="check every row, register none")] = False,
+    skip_bad_rows: Annotated[
+        bool, Parameter(negative=(), help="register the good rows (default: all rows, or none when any is bad)")
+    ] = False,
+    place: base.Place | None = None,
+) -> int:
+    """Register vehicles or sensors from a CSV file, beside a running server or without one. Exits 1 on a bad row."""
+    config = base.settings(place, {})
+    order = imports.Order(dry_run=dry_run, skip_bad_rows=skip_bad_rows, most_rows=config.rest.import_rows)
+    kind = import_kinds.KINDS[what]
+    with _counting(Console(highlight=False)) as progress:
+        work = chores.imported(config, file, kind=kind, email=email, order=order, progress=progress)
+        report = uvloop.run(work)
+    for bad in report.errors:
+        base.line(base.printable(f"row {bad.number}: {catalogue.sentence(bad.refusal)}"))
+    if report.bad > len(report.errors):
+        base.line(f"and {report.bad - len(report.errors)} more bad rows")
+    if report.unknown_columns:
+        base.line(base.printable(f"columns that were ignored: {', '.join(report.unknown_columns)}"))
+    base.line(f"rows {report.rows}, bad {report.bad}, created {report.created}{' (dry run)' if dry_run else ''}")
+    return base.FAILED if report.bad else base.OK
+
+
+@contextmanager
+def _counting(console: Console) -> "Iterator[imports.Progress]":
+    """Shows how many rows are done: in place on a terminal, elsewhere a line for each 10,000."""
+    if console.is_terminal:
+        with console.status("") as status:
+            yield lambda doing, rows: status.update(f"{doing} {rows:,} rows")
+        return
+    shown = dict.fromkeys(("checked", "kept"), 0)
+
+    def told(doing: str, rows: int) -> None:
+        if rows // 10_000 > shown[doing]:
+            shown[doing] = rows // 10_000
+            base.line(f"{doing} {rows} rows")
+
+    yield told

@@ -1,0 +1,54 @@
+"""The steps of an activation: read from its call, and from whether it still counts.
+
+Follows spec/rpc 6. Not here: calls and their states (`rpc.py`), what an answer does to the mounting
+(`services/rpc/activation.py`).
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from tripline.domain import rpc
+from tripline.domain.rpc import CallEvent, State
+
+
+class Step(StrEnum):
+    """How far an activation is."""
+
+    REQUESTED = "requested"
+    """Sent; the device has not answered yet."""
+    SILENT = "silent"
+    """The device did not acknowledge it in time; its result counts all the same when it comes."""
+    ACKNOWLEDGED = "acknowledged"
+    """The device set about it."""
+    DONE = "done"
+    """The device reported success."""
+    REFUSED = "refused"
+    """The device will not, or could not."""
+    UNDELIVERED = "undelivered"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+    """Another request took its place."""
+
+
+UNDER_WAY: Final = frozenset({Step.REQUESTED, Step.SILENT, Step.ACKNOWLEDGED})
+"""Steps that another one may follow."""
+_OF_PLATFORM: Final = {
+    rpc.PLATFORM_CODES[CallEvent.UNDELIVERABLE]: Step.UNDELIVERED,
+    rpc.PLATFORM_CODES[CallEvent.CANCEL]: Step.CANCELLED,
+}
+_AWAITED: Final = {
+    State.REQUESTED: Step.REQUESTED,
+    State.TIMEOUT: Step.SILENT,
+    State.ACKED: Step.ACKNOWLEDGED,
+}
+
+
+def step(state: State, *, acknowledged: int | None, result: int | None, counts: bool) -> Step:
+    """How far it is, from the call's state, the codes of acknowledgement and result, and whether it is awaited."""
+    if state is State.DONE:
+        return Step.DONE
+    if state is State.FAILED:
+        return _OF_PLATFORM.get(result or 0, Step.REFUSED)
+    if acknowledged is not None and not rpc.is_success(acknowledged):
+        return Step.REFUSED
+    return _AWAITED[state] if counts else Step.SUPERSEDED

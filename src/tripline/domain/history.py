@@ -1,0 +1,147 @@
+"""History: who changed what and when, of vehicles, sensors, people and companies.
+
+An entry is one event. It stands in the history of everything that it names: a mounting in the sensor's and in the
+vehicle's, a right in the vehicle's and in the person's. An entry that names no vehicle, sensor or person is of its
+company. What goes with a deletion is counted in the entry of the deletion.
+
+Not here: rows (`store/fleet/history.py`), who writes and reads them (`services/fleet/history.py`).
+"""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from tripline.domain import ids
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
+
+Scalar: TypeAlias = str | int | float | bool | None
+_IDS: Final = TimeIds(node=0)
+"""Entries are kept by their number; their id is the same number in another form."""
+
+
+class Event(StrEnum):
+    """What happened."""
+
+    REGISTERED = "REGISTERED"
+    VEHICLES_IMPORTED = "VEHICLES_IMPORTED"
+    """One entry for a whole file."""
+    SENSORS_IMPORTED = "SENSORS_IMPORTED"
+    CHANGED = "CHANGED"
+    DELETED = "DELETED"
+    ACTIVATED = "ACTIVATED"
+    DEACTIVATED = "DEACTIVATED"
+    MOUNTED = "MOUNTED"
+    UNMOUNTED = "UNMOUNTED"
+    DIRECTOR_SET = "DIRECTOR_SET"
+    DIRECTOR_UNSET = "DIRECTOR_UNSET"
+    DRIVER_SET = "DRIVER_SET"
+    DRIVER_UNSET = "DRIVER_UNSET"
+    DELEGATED = "DELEGATED"
+    TAKEN_BACK = "TAKEN_BACK"
+    RIGHT_GIVEN = "RIGHT_GIVEN"
+    RIGHT_TAKEN_BACK = "RIGHT_TAKEN_BACK"
+    CANDIDATE_REGISTERED = "CANDIDATE_REGISTERED"
+    CANDIDATE_REMOVED = "CANDIDATE_REMOVED"
+
+
+class Change(msgspec.Struct, frozen=True, array_like=True):
+    """One field, by its published name: what it was and what it is now. Of a secret neither is kept."""
+
+    field: str
+    before: Scalar = None
+    after: Scalar = None
+    secret: bool = False
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be kept of an event."""
+
+    event: Event
+    actor_id: UserId | None
+    """Whoever asked for it; None: nobody who is known."""
+    company_id: CompanyId | None
+    """Whose vehicle, sensor or person it is, or the company itself; None: an account of no company."""
+    vehicle_id: VehicleId | None = None
+    sensor_id: SensorId | None = None
+    user_id: UserId | None = None
+    to_company_id: CompanyId | None = None
+    """The other company, of a delegation or candidate."""
+    changes: tuple[Change, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """An event as a reader sees it; names outside of the reader's reach, and of what is deleted, are None."""
+
+    no: RowNo
+    at_ms: int
+    event: Event
+    actor_id: UserId | None
+    actor_name: str | None
+    actor_authority: Authority | None
+    """The role of whoever asked for it, at that time."""
+    actor_company_id: CompanyId | None
+    actor_company_name: str | None
+    company_id: CompanyId | None
+    vehicle_id: VehicleId | None
+    vehicle_no: str | None
+    sensor_id: SensorId | None
+    serial_no: str | None
+    user_id: UserId | None
+    user_name: str | None
+    to_company_id: CompanyId | None
+    to_company_name: str | None
+    changes: tuple[Change, ...] | None
+    """None: erased, because they told of a person or company that was deleted."""
+
+    @property
+    def id(self) -> str:
+        """The entry, as readers know it."""
+        return _IDS.text(self.no)
+
+
+def number_of(entry_id: str) -> RowNo | None:
+    """The number of the entry with this canonical id; None: no entry has it."""
+    no = ids.no_of(entry_id)
+    return no if _IDS.text(no) == entry_id else None
+
+
+def differences(
+    before: msgspec.Struct, after: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()
+) -> tuple[Change, ...]:
+    """The fields among `names` that differ; those of `secret` are named without their values."""
+    pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
+    return tuple(
+        Change(published(name), secret=True)
+        if name in secret
+        else Change(published(name), before=_scalar(was), after=_scalar(now))
+        for name, was, now in pairs
+        if was != now
+    )
+
+
+def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()) -> tuple[Change, ...]:
+    """The fields among `names` that something was registered with."""
+    return tuple(
+        Change(published(name), secret=True) if name in secret else Change(published(name), after=_scalar(value))
+        for name in names
+        if (value := getattr(new, name)) not in (None, "")
+    )
+
+
+def ended(**counts: int) -> tuple[Change, ...]:
+    """How many of what went with a deletion; what there was none of is left out."""
+    return tuple(Change(name, before=count) for name, count in counts.items() if count)
+
+
+def published(name: str) -> str:
+    """The name that a field has over REST: `vehicle_no` is `vehicleNo`."""
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
+def _scalar(value: Any) -> Scalar:
+    """A list of message types is kept as text."""
+    return ",".join(str(each) for each in value) if isinstance(value, list) else value

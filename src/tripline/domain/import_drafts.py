@@ -1,0 +1,216 @@
+"""A draft: a file that somebody uploaded for an import, from its arrival until it is registered, thrown away or a
+day old.
+
+A draft belongs to one account. Its columns are matched, its rows checked and mended, and then all good rows are
+registered at once, or none.
+
+Not here: its rows in the store (`store/fleet/import_drafts.py`), how rows are checked (`services/fleet/draft_rows.py`).
+"""
+
+from collections.abc import Mapping
+from enum import Enum, IntEnum, StrEnum, auto
+from typing import ClassVar, Final, NewType
+
+import msgspec
+
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.refusals import BadParameter, Kind, Refusal, Value, class_of
+
+DraftId = NewType("DraftId", str)
+
+KEPT_MS: Final = 86_400_000
+"""How long a draft is kept."""
+ARRIVING_MS: Final = 3_600_000
+"""How long one is kept whose file never came to its end: the process that read it is gone."""
+OF_ACCOUNT: Final = 10
+OF_COMPANY: Final = 50
+"""Drafts at the same time."""
+CELL_MAX: Final = 8_192
+"""Characters of a cell: twice the longest field, so that a text that is too long can still be mended."""
+NAME_MAX: Final = 255
+"""Characters of a file's name that are kept."""
+
+
+class State(StrEnum):
+    """Where a draft stands."""
+
+    ARRIVING = "arriving"
+    """Its rows are being read from the file."""
+    MATCHING = "matching"
+    """It waits for its owner to say which column is which."""
+    CHECKING = "checking"
+    CHECKED = "checked"
+    """Every row has its verdict; rows can be mended."""
+    COMMITTING = "committing"
+    DONE = "done"
+    """Its good rows are registered."""
+
+
+class DraftEvent(Enum):
+    """What moves a draft from state to state."""
+
+    ARRIVE = auto()
+    """The whole file was read."""
+    CHECK = auto()
+    """Columns were matched, or the owner wants all rows checked anew."""
+    FINISH_CHECK = auto()
+    COMMIT = auto()
+    CANCEL = auto()
+    FAIL = auto()
+    """It cannot be registered: names were taken meanwhile, or its owner may not register them any more."""
+    REGISTER = auto()
+
+
+NEXT: Final = {
+    (State.ARRIVING, DraftEvent.ARRIVE): State.MATCHING,
+    (State.MATCHING, DraftEvent.CHECK): State.CHECKING,
+    (State.CHECKED, DraftEvent.CHECK): State.CHECKING,
+    (State.COMMITTING, DraftEvent.CHECK): State.CHECKING,
+    (State.CHECKING, DraftEvent.FINISH_CHECK): State.CHECKED,
+    (State.CHECKING, DraftEvent.CANCEL): State.MATCHING,
+    (State.CHECKING, DraftEvent.FAIL): State.MATCHING,
+    (State.CHECKED, DraftEvent.COMMIT): State.COMMITTING,
+    (State.COMMITTING, DraftEvent.CANCEL): State.CHECKED,
+    (State.COMMITTING, DraftEvent.FAIL): State.CHECKED,
+    (State.COMMITTING, DraftEvent.REGISTER): State.DONE,
+}
+"""Every transition; a pair that is not here is refused."""
+WORKED_ON: Final = (State.CHECKING, State.COMMITTING)
+"""States in which a process works on a draft."""
+
+
+class Note(StrEnum):
+    """Why the latest work on a draft did not register anything."""
+
+    CANCELLED = "cancelled"
+    TAKEN = "taken"
+    """Somebody registered names of it after it had been checked."""
+    FORBIDDEN = "forbidden"
+    """Its owner may not register these things any more."""
+    FAILED = "failed"
+    """A bug; the log has the rest."""
+
+
+class RowState(IntEnum):
+    """The verdict on a row."""
+
+    GOOD = 0
+    BAD = 1
+    DUPLICATE = 2
+    """Its name stands in an earlier row, or is registered already."""
+    SKIPPED = 3
+    """Its owner leaves it out."""
+
+
+class TooManyDrafts(Refusal):
+    """An account or company has as many drafts as it may have."""
+
+    code: ClassVar[str] = "import.too_many_drafts"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class NotNow(Refusal):
+    """A draft cannot do this in its present state."""
+
+    code: ClassVar[str] = "import.not_now"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class BadMatch(BadParameter):
+    """Columns of a draft are matched in a way that cannot be checked."""
+
+    code = "import.bad_match"
+
+
+class NothingGood(Refusal):
+    """A draft has no row that can be registered."""
+
+    code: ClassVar[str] = "import.nothing_good"
+    kind: ClassVar[Kind] = Kind.CONFLICT
+
+
+class Trouble(msgspec.Struct, frozen=True, array_like=True):
+    """A refusal in the form in which it is kept."""
+
+    code: str
+    case: str
+    field: str | None
+    """The column at fault, by our name; None: the row as a whole."""
+    values: Mapping[str, str | int | float]
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft without its rows."""
+
+    id: DraftId
+    account_id: UserId
+    company_id: CompanyId
+    kind: str
+    """What its rows register: `vehicles` or `sensors`."""
+    name: str
+    """Of the file, as it was sent."""
+    created_ms: int
+    expires_ms: int
+    state: State = State.ARRIVING
+    version: int = 0
+    """Grows whenever columns, cells or verdicts change: who decided on an older version looks again."""
+    header: tuple[str, ...]
+    columns: tuple[str | None, ...]
+    """For each column of the file the field it is matched with, by our name."""
+    rows: int = 0
+    blocks: int = 0
+    good: int = 0
+    bad: int = 0
+    duplicate: int = 0
+    skipped: int = 0
+    done: int = 0
+    """Rows that the work under way is through with."""
+    created: int = 0
+    note: Note | None = None
+    holder: str = ""
+    """Who works on it: a process."""
+    held_until_ms: int = 0
+    """When others may take the work over."""
+
+    def after(self, event: DraftEvent) -> State:
+        """The state after the event. Raises `NotNow`."""
+        state = NEXT.get((self.state, event))
+        if state is not None:
+            return state
+        if event is DraftEvent.CANCEL and self.state in (State.MATCHING, State.CHECKED):
+            raise NotNow("idle")
+        raise self.not_now()
+
+    def not_now(self) -> NotNow:
+        """The refusal of what the draft cannot do in its state."""
+        if self.state is State.DONE:
+            return NotNow("done")
+        return NotNow("unchecked") if self.state is State.MATCHING else NotNow("busy")
+
+    def require_verdicts(self) -> None:
+        """Raise `NotNow` unless every row has its verdict."""
+        if self.state not in (State.CHECKED, State.COMMITTING, State.DONE):
+            raise self.not_now()
+
+    def require_checked(self) -> None:
+        """Raise `NotNow` unless every row has its verdict and may be mended."""
+        if self.state is not State.CHECKED:
+            raise self.not_now()
+
+
+def trouble_of(refusal: Refusal) -> Trouble:
+    """The refusal to be kept."""
+    return Trouble(
+        refusal.code, refusal.case, refusal.field, {name: _plain(value) for name, value in refusal.values.items()}
+    )
+
+
+def refusal_of(trouble: Trouble) -> Refusal:
+    """The refusal that was kept."""
+    known = class_of(trouble.code) or BadParameter
+    return known(trouble.case, field=trouble.field, **trouble.values)
+
+
+def _plain(value: Value) -> str | int | float:
+    assert not isinstance(value, tuple), "no rule of a registration names alternatives"
+    return value

@@ -1,0 +1,64 @@
+"""Answers with a JSON body: HTTP 200, as an ASGI application small enough for the hot pages, and errors."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+import msgspec
+from litestar.response import Response
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from tripline.http import languages
+from tripline.http.errors import Trouble
+from tripline.http.rim import Call, vitals_of
+from tripline.language.catalogue import Language
+from tripline.wire.rest.base import ErrorBody
+
+_MEDIA_TYPE: Final = "application/json;charset=UTF-8"
+_TYPE: Final = (b"content-type", _MEDIA_TYPE.encode())
+_JSON: Final = msgspec.json.Encoder()
+_LONG_BYTES: Final = 2**15
+
+T = TypeVar("T")
+
+
+class _Answer:
+    """Sends one body."""
+
+    __slots__ = ("_body", "_language")
+
+    def __init__(self, body: bytes, language: Language | None = None) -> None:
+        self._body = body
+        self._language = language
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        length = b"%d" % len(self._body)
+        headers = [_TYPE, (b"content-length", length)]
+        if self._language is not None:
+            told = languages.headers(self._language)
+            headers += [(name.encode(), value.encode()) for name, value in told.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self._body, "more_body": False})
+
+
+def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
+    """200 with the record (a struct, dict or page) as JSON; `language`: that of the sentences in it, if it has any."""
+    return _Answer(_JSON.encode(record), language)
+
+
+def error(request: Call, trouble: Trouble) -> Response[bytes]:
+    """The body that every error has."""
+    body = ErrorBody(trouble.status, trouble.message, trouble.code, vitals_of(request).clock())
+    return Response(
+        _JSON.encode(body),
+        status_code=trouble.status,
+        media_type=_MEDIA_TYPE,
+        headers={**languages.headers(trouble.language), **trouble.headers},
+    )
+
+
+async def made(make: Callable[[], T], *, of: Iterable[bytes | None]) -> T:
+    """What is made of bodies that devices sent; of long ones on a thread, for they may hold very many values."""
+    if sum(len(body) for body in of if body is not None) > _LONG_BYTES:
+        return await asyncio.to_thread(make)
+    return make()

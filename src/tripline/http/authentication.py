@@ -1,0 +1,241 @@
+"""Authentication: finds the account behind a request by the credential that comes with it.
+
+A credential is an access token in `X-Authorization`, or the cookie of a browser's session. The account and the session
+are read at each request: a disabled or deleted account, and a session that was ended, are refused although token or
+cookie look good, and a company gained since the log-in counts at once.
+
+**Changes.** Browsers send a cookie unasked, for a page of another site too. So a cookie counts for a change only
+together with the token of its session (`csrf_of`), in a field of the form or in the header `X-CSRF-Token`, and from a
+page of our own. All of that is decided here. A token in `X-Authorization` needs none of it: no browser adds it by
+itself.
+
+Not here: what the account may do (`permission.py`), the token's form (`services/accounts/tokens.py`), the cookie's
+(`cookies.py`).
+"""
+
+import hmac
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tripline.domain.access import Actor
+from tripline.domain.refusals import Kind, Refusal
+from tripline.http import cookies
+from tripline.http.rim import Call, rim_of
+from tripline.services.accounts.browser_sessions import Cookie
+from tripline.services.accounts.tokens import Bearer, TokenUnreadable
+from tripline.store.accounts import accounts, sessions
+from tripline.store.accounts.accounts import Known
+from tripline.store.transactions import ReadTx
+
+CSRF_HEADER: Final = "x-csrf-token"
+_ASKING: Final = "tripline.asking"
+_OWN_PAGE: Final = "tripline.own_page"
+_KNOWN_MAX: Final = 10_000
+_HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES: Final = frozenset({"same-origin", "none"})
+"""What `Sec-Fetch-Site` says of a request from a page of ours, or of one that no page asked for."""
+
+
+class ForeignForm(Refusal):
+    """A change that no page of ours asks for, or one that was opened before its user signed in again."""
+
+    code = "form.foreign"
+    kind = Kind.PERMISSION
+
+
+class _Asking(msgspec.Struct, frozen=True):
+    """Who was found, by which credential."""
+
+    actor: Actor
+    credential: Bearer | Cookie
+
+
+def actor_in(tx: ReadTx, request: Call) -> Actor:
+    """The account that asks, looked up in this transaction; the request is counted.
+
+    Raises refusals of errorCode 10 and 11, `ForeignForm`, and `TooManyRequests`.
+    """
+    rim = rim_of(request)
+    now_ms = rim.clock()
+    credential = _credential(request, now_ms)
+    actor = _found(tx, request, credential, now_ms)
+    rim.limits.count_request(actor.user_id, now_ms=now_ms)
+    if actor.user_id not in rim.actors and len(rim.actors) >= _KNOWN_MAX:
+        rim.actors.clear()
+    rim.actors[actor.user_id] = actor
+    request.scope[_ASKING] = _Asking(actor, credential)  # type: ignore[typeddict-unknown-key]
+    return actor
+
+
+def known_actor(request: Call) -> Known | None:
+    """The account that asks as it was at an earlier request, if there was one: what is read for it has to prove that it
+    still is, and that its session lasts (`accounts.unchanged`), and the request is to be counted.
+
+    None for what asks without a token, or with one that names no session. Raises refusals of errorCode 10 and 11.
+    """
+    rim = rim_of(request)
+    text = _token(request)
+    if text is None:
+        return None
+    bearer = rim.tokens.bearer_of_access(text, now_ms=rim.clock())
+    actor = rim.actors.get(bearer.user_id)
+    return None if actor is None or bearer.session_id is None else Known(actor, bearer.session_id)
+
+
+def count(request: Call, actor: Actor) -> None:
+    """Count the request of a `known_actor`. Raises `TooManyRequests`."""
+    rim = rim_of(request)
+    rim.limits.count_request(actor.user_id, now_ms=rim.clock())
+
+
+async def require_still(request: Call) -> None:
+    """As `require_still_in`, in a transaction of its own: a body may take a minute to come."""
+    if _ASKING in request.scope:
+        await rim_of(request).store.read_short(lambda tx: require_still_in(tx, request))
+
+
+def require_still_in(tx: ReadTx, request: Call) -> None:
+    """Let pass when the account that asked, if one was asked for, is still there and its session lasts.
+
+    Raises `TokenUnreadable` for one that was disabled or deleted, or signed out, meanwhile.
+    """
+    asking: _Asking | None = request.scope.get(_ASKING)  # type: ignore[assignment]
+    if asking is not None:
+        _found(tx, request, asking.credential, rim_of(request).clock())
+
+
+async def sender(request: Call) -> Actor:
+    """The account that sends a body in which the proof of `require_own_page` is still to come, and that may change
+    nothing before. Raises refusals of errorCode 10 and 11."""
+    rim = rim_of(request)
+    now_ms = rim.clock()
+    credential = _shown(request, now_ms)
+    return await rim.store.read_short(lambda tx: _found(tx, request, credential, now_ms))
+
+
+def session_of(request: Call) -> str | None:
+    """The session in which the account that was found asks; None for a token that names none."""
+    asking: _Asking = request.scope[_ASKING]  # type: ignore[typeddict-item]
+    return asking.credential.session_id
+
+
+def csrf_of(request: Call) -> str:
+    """The token for the forms of this request's session; empty for what comes without a cookie."""
+    cookie = cookies.found(request)
+    return "" if cookie is None or _header(request) is not None else cookie.csrf
+
+
+async def require_own_page(request: Call, sent: str | None) -> None:
+    """Let pass a change that a form of ours asks for: `sent` is the token in it, else that of the header counts.
+
+    What comes with a token in `X-Authorization` passes.
+
+    Raises `TokenUnreadable` or `TokenExpired` when nobody asks, and `ForeignForm`.
+    """
+    shown = _shown(request, rim_of(request).clock())
+    if isinstance(shown, Cookie):
+        _require_csrf(request, shown, sent)
+        request.scope[_OWN_PAGE] = True  # type: ignore[typeddict-unknown-key]
+
+
+def require_own_origin(request: Call) -> None:
+    """Let pass what no browser says that another site asks for: by `Sec-Fetch-Site`, else by `Origin`.
+
+    For forms that anybody may send, too: a foreign site must not sign a visitor in under a name of its own. Raises
+    `ForeignForm`.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        if site.lower() not in _OWN_SITES:
+            raise ForeignForm("origin")
+        return
+    origin = request.headers.get("origin")
+    if origin is not None and not _is_own(request, origin):
+        raise ForeignForm("origin")
+
+
+def _credential(request: Call, now_ms: int) -> Bearer | Cookie:
+    """What shows who asks, with the proof that a change needs. Raises as `actor_in`."""
+    shown = _shown(request, now_ms)
+    if isinstance(shown, Cookie) and request.method not in _READING and _OWN_PAGE not in request.scope:
+        _require_csrf(request, shown, None)
+    return shown
+
+
+def _shown(request: Call, now_ms: int) -> Bearer | Cookie:
+    """What came with the request: the only place that knows what a credential is."""
+    text = _token(request)
+    if text is not None:
+        return rim_of(request).tokens.bearer_of_access(text, now_ms=now_ms)
+    cookie = cookies.found(request)
+    if cookie is None:
+        raise TokenUnreadable("header_missing")
+    return cookie
+
+
+def _require_csrf(request: Call, cookie: Cookie, sent: str | None) -> None:
+    """Let pass what carries the token of the cookie's session and comes from a page of ours. Raises `ForeignForm`."""
+    require_own_origin(request)
+    shown = sent or request.headers.get(CSRF_HEADER) or ""
+    if not hmac.compare_digest(shown.encode(), cookie.csrf.encode()):
+        raise ForeignForm("token")
+
+
+def _found(tx: ReadTx, request: Call, credential: Bearer | Cookie, now_ms: int) -> Actor:
+    """The account of the credential, while both are good. Raises `TokenUnreadable`."""
+    if isinstance(credential, Cookie):
+        return _visiting(tx, request, credential, now_ms)
+    if credential.session_id is not None:
+        actor = accounts.actor_in_session(tx, credential.user_id, credential.session_id)
+    else:
+        actor = accounts.actor_without_session(tx, credential.user_id, credential.issued_ms)
+    if actor is None:
+        raise TokenUnreadable("account_gone")
+    return actor
+
+
+def _visiting(tx: ReadTx, request: Call, cookie: Cookie, now_ms: int) -> Actor:
+    """The account of a browser's session, which this request prolongs. Raises `TokenUnreadable`."""
+    visit = sessions.visit(tx, cookie.session_id, cookie.hash, now_ms=now_ms)
+    if visit is None:
+        raise TokenUnreadable("session_ended")
+    rim_of(request).browsers.used(cookie.session_id, visit, now_ms=now_ms)
+    return visit.actor
+
+
+def _is_own(request: Call, origin: str) -> bool:
+    """Whether the origin is where this request went, as far as we are told; a proxy may have changed what we see."""
+    rim = rim_of(request)
+    try:
+        scheme, host, *_ = urlsplit(origin)
+    except ValueError:
+        return False
+    if cookies.is_secure(request) and scheme != "https":
+        return False
+    hosts = {request.headers.get("host", ""), urlsplit(rim.public_url).netloc}
+    if rim.behind_proxy:
+        hosts.add(request.headers.get("x-forwarded-host", ""))
+    return bool(host) and host.lower() in {each.lower() for each in hosts}
+
+
+def _header(request: Call) -> bytes | None:
+    """`X-Authorization` as it came: to make Litestar's map of all headers costs as much as finding the account."""
+    return next((value for name, value in request.scope["headers"] if name == b"x-authorization"), None)
+
+
+def _token(request: Call) -> str | None:
+    """The token in `X-Authorization`; the scheme word in any letter case, then any number of blanks (spec/rest 1).
+
+    None without the header. Raises `TokenUnreadable`.
+    """
+    header = _header(request)
+    if header is None:
+        return None
+    found = _HEADER.fullmatch(header.decode("latin-1"))
+    if found is None:
+        raise TokenUnreadable("header_form")
+    return found.group(1)

@@ -1,0 +1,38 @@
+"""The language of an answer that holds a sentence: the one asked for, and the headers that say so."""
+
+from typing import Final
+
+from litestar.datastructures import Cookie
+
+from tripline.http.rim import Call
+from tripline.language.asked import asked
+from tripline.language.catalogue import Language
+
+CHOSEN: Final = "tripline.language"
+"""Where a request's scope keeps the language that its account chose, once the account is known."""
+
+COOKIE: Final = "language"
+"""Where a browser keeps the language that its user chose without signing in."""
+
+_KEPT_S: Final = 31_536_000
+
+
+def asked_of(request: Call) -> Language:
+    """The language that the account behind the request chose, else the one kept by its browser, else the one that the
+    request asks for in `Accept-Language`; English unless it is another of ours."""
+    chosen: Language | None = request.scope.get(CHOSEN)  # type: ignore[assignment]
+    if chosen is not None:
+        return chosen
+    if (of_browser := request.cookies.get(COOKIE)) in frozenset(Language):
+        return Language(of_browser)
+    return asked(", ".join(request.headers.getall("accept-language", [])))
+
+
+def kept(language: str, *, secure: bool) -> Cookie:
+    """The cookie that keeps the language chosen by somebody who is not signed in."""
+    return Cookie(key=COOKIE, value=language, max_age=_KEPT_S, path="/", httponly=True, secure=secure, samesite="lax")
+
+
+def headers(language: Language) -> dict[str, str]:
+    """What an answer says of its language."""
+    return {"content-language": language.value, "vary": "Accept-Language"}

@@ -1,0 +1,78 @@
+"""Surrounds every request, found or not: answers HEAD as GET without its body, forbids guessing the type and caching
+unless the answer allows it, and counts requests.
+
+The metric knows routes by their template, so no id and no query value ever becomes a label.
+"""
+
+import functools
+import time
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+from litestar.enums import HttpMethod
+from litestar.status_codes import HTTP_204_NO_CONTENT
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from tripline import observe
+from tripline.http import methods
+
+_NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
+"""What is in an answer came from somebody else: no browser is to take it for a page."""
+_NOT_KEPT: Final = (b"cache-control", b"no-store")
+"""Answers hold people and where they drove: no browser and no proxy keeps them."""
+UNMATCHED: Final = "unmatched"
+"""Route label of a request that no route took."""
+
+
+def surrounded(app: ASGIApp) -> ASGIApp:
+    """The application with HEAD for every GET, counted and timed."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        headless = scope.get("method") == HttpMethod.HEAD
+        if headless:
+            scope = cast(Scope, {**scope, "method": HttpMethod.GET.value})
+        started = time.perf_counter()
+        status = 0
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = _guarded(message["headers"])
+                if scope.get("method") == HttpMethod.OPTIONS and status == HTTP_204_NO_CONTENT:
+                    message["headers"] = _allowing(message["headers"], scope)
+            elif headless and message["type"] == "http.response.body":
+                message["body"] = b""
+            await send(message)
+
+        try:
+            await app(scope, receive, observed)
+        finally:
+            route = scope.get("path_template", UNMATCHED)
+            _seconds(route, status).observe(time.perf_counter() - started)
+
+    return serve
+
+
+@functools.cache
+def _seconds(route: str, status: int) -> Any:
+    """What times requests to the route that were answered with the status."""
+    return observe.REQUEST_SECONDS.labels(route, status)
+
+
+def _allowing(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer to OPTIONS, with the methods of every handler of the path."""
+    kept = [(name, value) for name, value in headers if name != b"allow"]
+    if len(kept) < len(list(headers)):
+        kept.append((b"allow", methods.of_path(scope).encode()))
+    return kept
+
+
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, with those that every answer has."""
+    guarded = [*headers, _NOT_GUESSED]
+    for name, _ in guarded:
+        if name == b"cache-control":
+            return guarded
+    guarded.append(_NOT_KEPT)
+    return guarded

@@ -1,0 +1,153 @@
+"""Declares an operation: method, path, who may call it, its request and its answer.
+
+From these declarations come the routes, the permission that a handler asks for (`permission.py`), the OpenAPI
+document (`api/documents/openapi.py`) and the reference pages. A handler without one is no route.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler, route
+from litestar.response.base import ASGIResponse
+from litestar.types import Method
+
+from tripline.domain.access import Action, Gate
+from tripline.domain.refusals import Refusal
+from tripline.http.rim import Call
+
+Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
+
+JSON: Final = "application/json"
+_KEY: Final = "operation"
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """A value of the query or of a header: its published name, type (with bounds as `Meta`), meaning and an example."""
+
+    name: str
+    type: Any
+    meaning: str
+    example: Any
+    required: bool = False
+
+
+class PageOf(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that is a page of records of this struct; `timed` pages go by time, the others by a name."""
+
+    record: type
+    timed: bool
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One method on one path."""
+
+    method: Method
+    path: str
+    """As published: `/api/tre/v1/vehicle/{vehicleId}`."""
+    access: Action | Gate
+    request: Any
+    """Struct of the body, None when any body is ignored, or bytes: the body is no JSON object."""
+    required: tuple[str, ...]
+    """Published names of the fields that the body must hold; the struct has defaults, so that the domain refuses."""
+    request_types: tuple[str, ...]
+    """Media types of the body as documented; what is sent is not held against it."""
+    answer: Any
+    """Struct of the answer, a `PageOf`, None for `{}`, or bytes: the answer is no JSON."""
+    answer_type: str
+    also: Mapping[int, Any]
+    """Answers that are neither 200 nor an error: status to struct, None for an empty body."""
+    in_path: tuple[Value, ...]
+    """Values of the path that are no ids."""
+    query: tuple[Value, ...]
+    headers: tuple[Value, ...]
+    refuses: tuple[type[Refusal], ...]
+    """What can be refused beside what every operation of its kind refuses (token, role, ids, types)."""
+    handler: Handler
+
+    @property
+    def name(self) -> str:
+        """A name of its own among all operations: `vehicles.register`."""
+        return f"{self.handler.__module__.rpartition('.')[2]}.{self.handler.__name__}"
+
+    @property
+    def path_ids(self) -> tuple[str, ...]:
+        """The names of the ids in the path."""
+        others = {value.name for value in self.in_path}
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return tuple(name for name in names if name not in others)
+
+    @property
+    def text(self) -> str:
+        """What the operation does, for people."""
+        return self.handler.__doc__ or ""
+
+
+def operation(
+    method: Method,
+    path: str,
+    *,
+    access: Action | Gate,
+    answer: Any,
+    answer_type: str = JSON,
+    also: Mapping[int, Any] = MappingProxyType({}),
+    request: Any = None,
+    required: Iterable[str] = (),
+    request_types: tuple[str, ...] = (JSON,),
+    streamed: bool = False,
+    in_path: Iterable[Value] = (),
+    query: Iterable[Value] = (),
+    headers: Iterable[Value] = (),
+    refuses: Iterable[type[Refusal]] = (),
+    aliases: Iterable[str] = (),
+) -> Callable[[Handler], HTTPRouteHandler]:
+    """The handler as a route of this operation; its docstring is the operation's description.
+
+    `aliases` are further paths of the same operation.
+    """
+
+    def declared(handler: Handler) -> HTTPRouteHandler:
+        described = Operation(
+            method=method,
+            path=path,
+            access=access,
+            request=request,
+            required=tuple(required),
+            request_types=request_types,
+            answer=answer,
+            answer_type=answer_type,
+            also=also,
+            in_path=tuple(in_path),
+            query=tuple(query),
+            headers=tuple(headers),
+            refuses=tuple(refuses),
+            handler=handler,
+        )
+        # Every handler takes the request and returns what ASGI can call. Said in plain classes, Litestar reads it ten
+        # times as fast as from the nested types that tell a type checker.
+        handler.__annotations__ = {"request": Request, "return": ASGIResponse}
+        paths = [_routed(each) for each in (path, *aliases)]
+        # A handler that reads the body as it comes bounds it itself.
+        bound: dict[str, Any] = {"request_max_body_size": None} if streamed else {}
+        return route(paths, http_method=method, status_code=200, opt={_KEY: described}, **bound)(handler)
+
+    return declared
+
+
+def of_handler(handler: HTTPRouteHandler) -> Operation:
+    """What the handler declared."""
+    declared: Operation = handler.opt[_KEY]
+    return declared
+
+
+def of_request(request: Call) -> Operation:
+    """The operation that this request calls."""
+    declared: Operation = request.route_handler.opt[_KEY]
+    return declared
+
+
+def _routed(path: str) -> str:
+    """The path in the router's writing, where every value is text."""
+    return path.replace("}", ":str}")

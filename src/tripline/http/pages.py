@@ -1,0 +1,183 @@
+"""Pages: what a list request asks for, and the answer with its link to the next page (spec/rest 5).
+
+A store function is asked for `page.limit + 1` rows after the offset; the surplus row only tells that more follow.
+Unknown query parameters are ignored.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tripline.domain import fields
+from tripline.domain.refusals import BadParameter
+from tripline.http import parameters
+from tripline.http.operations import Value
+from tripline.http.parameters import Query
+from tripline.http.rim import Call
+from tripline.wire.rest.base import Page, TextLink, TimeLink
+
+R = TypeVar("R")
+
+LIMIT_MAX: Final = 1_000
+SECONDS_BELOW: Final = 10**11
+"""A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
+LIMIT: Final = Value(
+    name="limit",
+    type=Annotated[int, Meta(ge=1)],
+    meaning="items on a page; more than 1000 count as 1000",
+    example=20,
+    required=True,
+)
+ID_OFFSET: Final = Value(
+    name="idOffset",
+    type=UUID,
+    meaning="id of the last item of the page before",
+    example="6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11",
+)
+TIME_PAGE: Final = (
+    LIMIT,
+    ID_OFFSET,
+    Value(name="startTime", type=float, meaning="from this time on; ms, below 10^11 seconds", example=1735689600000),
+    Value(name="endTime", type=float, meaning="up to this time; ms, below 10^11 seconds", example=1735776000000),
+    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+)
+"""Values of the query of a list ordered by time."""
+BY_EVENT: Final = "event"
+BY: Final = Value(
+    name="by",
+    type=Literal["event"],
+    meaning="`event`: order, bounds and pages go by when it happened (GPS events: `eventTs`; scores: the start of the"
+    " trip); else by when it was judged (`createdTime`)",
+    example=BY_EVENT,
+)
+"""In the query of an analytics page, beside those of `TIME_PAGE`."""
+TEXT_PAGE: Final = (
+    LIMIT,
+    ID_OFFSET,
+    Value(name="textSearch", type=str, meaning="beginning of the name, in any letter case", example="12"),
+    Value(name="textOffset", type=str, meaning="name of the last item of the page before", example="12가3456"),
+)
+"""Values of the query of a list ordered by a name."""
+OF_COMPANY: Final = Value(
+    name="companyId",
+    type=UUID,
+    meaning="whose; the caller's company when absent",
+    example="b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
+)
+_TIME_MAX: Final = 2**53
+_NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
+"""A time is a number: clocks that count seconds give fractions."""
+_DIGITS_MAX: Final = 100
+"""Of an integer that is worth reading; "all of them" is sent as 2^63 - 1."""
+
+
+class TimePage(msgspec.Struct, frozen=True):
+    """A page of a list ordered by time; times are epoch ms, inclusive."""
+
+    limit: int
+    start_ms: int | None
+    end_ms: int | None
+    ascending: bool
+    after_id: str | None
+    """The id of the item before the page's first."""
+
+
+class TextPage(msgspec.Struct, frozen=True):
+    """A page of a list ordered by a name, then id."""
+
+    limit: int
+    search: str | None
+    """Beginning of the name, in any letter case."""
+    after_text: str | None
+    after_id: str | None
+
+
+def time_page(request: Call) -> TimePage:
+    """What the query asks of a list ordered by time. Raises `BadParameter`."""
+    query = request.query_params
+    return TimePage(
+        limit=limit_asked(query),
+        start_ms=_time(query, "startTime"),
+        end_ms=_time(query, "endTime"),
+        ascending=bool(parameters.query_flag(query, "ascOrder")),
+        after_id=parameters.query_id(query, "idOffset"),
+    )
+
+
+def by_event(request: Call) -> bool:
+    """Whether a page of analytics goes by when it happened. Raises `BadParameter`."""
+    asked = parameters.query_text(request.query_params, BY.name)
+    return fields.one_of(BY.name, asked, (BY_EVENT,)) is not None
+
+
+def text_page(request: Call) -> TextPage:
+    """What the query asks of a list ordered by a name. Raises `BadParameter`."""
+    query = request.query_params
+    return TextPage(
+        limit=limit_asked(query),
+        search=parameters.query_text(query, "textSearch"),
+        after_text=parameters.query_text(query, "textOffset"),
+        after_id=parameters.query_id(query, "idOffset"),
+    )
+
+
+def time_answer(
+    page: TimePage,
+    rows: Sequence[R],
+    *,
+    record: Callable[[R], Any],
+    id_of: Callable[[R], str],
+    cut: bool = False,
+    by: str | UnsetType = UNSET,
+) -> Page:
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for; `cut`: there are more than
+    these rows, although they are fewer. `by`: what the page goes by, when the next one has to be told."""
+    shown = rows[: page.limit]
+    link = None
+    if cut or len(rows) > page.limit:
+        link = TimeLink(page.limit, page.start_ms, page.end_ms, page.ascending, id_of(shown[-1]), by)
+    return Page([record(row) for row in shown], link, link is not None)
+
+
+def text_answer(
+    page: TextPage, rows: Sequence[R], *, record: Callable[[R], Any], name_and_id: Callable[[R], tuple[str, str]]
+) -> Page:
+    """The answer with at most `page.limit` of the `page.limit + 1` rows that were asked for."""
+    shown = rows[: page.limit]
+    link = None
+    if len(rows) > page.limit:
+        last_name, last_id = name_and_id(shown[-1])
+        bound = None if page.search is None else page.search + "\uffff"
+        link = TextLink(page.limit, page.search, bound, last_name, last_id)
+    return Page([record(row) for row in shown], link, link is not None)
+
+
+def limit_asked(query: Query) -> int:
+    """How many items the query asks for, at most `LIMIT_MAX`. Raises `BadParameter`."""
+    text = parameters.query_text(query, "limit")
+    if text is None:
+        raise BadParameter.missing("limit")
+    limit = _integer("limit", text)
+    if limit < 1:
+        raise BadParameter("at_least_1", field="limit")
+    return min(limit, LIMIT_MAX)
+
+
+def _time(query: Query, name: str) -> int | None:
+    text = parameters.query_text(query, name)
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text) or abs(value := float(text)) > _TIME_MAX:
+        raise BadParameter("time", field=name)
+    return round(value * 1000 if value < SECONDS_BELOW else value)
+
+
+def _integer(name: str, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX):
+        raise BadParameter("integer", field=name)
+    return int(text)

@@ -1,0 +1,111 @@
+"""Reads a request: ids in the path, values of the query, the JSON object in the body.
+
+Checks run in the order of spec/rest 3.3: token, role, path ids, ownership, body. Content-Type is never looked at.
+"""
+
+import codecs
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from litestar.exceptions import InternalServerException
+
+from tripline.domain import access, ids
+from tripline.domain.access import Actor
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import BadParameter
+from tripline.http import authentication
+from tripline.http.rim import Call
+from tripline.wire.rest.base import CAME_WHOLE
+
+Query: TypeAlias = Mapping[str, str]
+"""The query of a request, `request.query_params`: Litestar builds it anew at each access, so read it once."""
+
+
+_NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
+"""Texts that stand for no value: programs write the nulls of a `nextPageLink` into the next query so."""
+
+
+def path_id(request: Call, name: str) -> str:
+    """The id in the path as canonical text. Raises `BadParameter` when it is not a UUID."""
+    return uuid_of(request.path_params[name], name)
+
+
+def uuid_of(text: str, name: str) -> str:
+    """The canonical form of an id in either letter case. Raises `BadParameter` when it is not a UUID."""
+    known = ids.canonical(text)
+    if known is None:
+        raise BadParameter("uuid", field=name)
+    return known
+
+
+def query_text(query: Query, name: str) -> str | None:
+    """A value of the query; None when it is not given: absent, empty, `null` or `undefined` (spec/rest 5.1)."""
+    value = query.get(name, "")
+    return None if value in _NOT_GIVEN else value
+
+
+def query_id(query: Query, name: str) -> str | None:
+    """An id in the query as canonical text; None when not given."""
+    value = query_text(query, name)
+    return None if value is None else uuid_of(value, name)
+
+
+def query_flag(query: Query, name: str) -> bool | None:
+    """`true` or `false` in any letter case; None when not given."""
+    value = query_text(query, name)
+    if value is None:
+        return None
+    known = {"true": True, "false": False}.get(value.lower())
+    if known is None:
+        raise BadParameter("flag", field=name)
+    return known
+
+
+def company_asked(query: Query, actor: Actor) -> CompanyId:
+    """The company that `companyId` names, else the actor's. Raises `BadParameter`, or `Forbidden` without either."""
+    named = query_id(query, "companyId")
+    return access.company_of(actor) if named is None else CompanyId(named)
+
+
+async def body(request: Call) -> bytes:
+    """The body. Raises `BadParameter` when its sender went away; 413 above 1 MiB.
+
+    Raises `TokenUnreadable` when the account that sends it is not there any more when it has come.
+    """
+    if CAME_WHOLE in (request.scope.get("extensions") or ()):
+        # Shorter than the bound, for a socket is read by 256 KiB; and we waited for nothing.
+        message = await request.receive()
+        if message["type"] != "http.request":
+            raise BadParameter("body_cut")
+        return message["body"]
+    try:
+        content: bytes = await request.body()
+    except InternalServerException as error:
+        # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
+        raise BadParameter("body_cut") from error
+    await authentication.require_still(request)
+    return content
+
+
+async def json_object(request: Call) -> dict[str, Any]:
+    """The body as a JSON object, whatever its Content-Type. Raises as `body` and `object_in`."""
+    return object_in(await body(request))
+
+
+def object_in(content: bytes) -> dict[str, Any]:
+    """The JSON object in these bytes, with or without a byte-order mark. Raises `BadParameter`."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if not content.strip():
+        raise BadParameter("body_empty")
+    try:
+        value = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        raise BadParameter("body_json", trouble=str(error)) from error
+    except UnicodeDecodeError as error:
+        raise BadParameter("body_utf8") from error
+    except RecursionError as error:
+        raise BadParameter("body_deep") from error
+    if not isinstance(value, dict):
+        raise BadParameter("body_braces")
+    return value

@@ -1,0 +1,29 @@
+"""From where a request comes, as far as it can be believed; for counting, not for letting in.
+
+`X-Forwarded-For` is read only when the operator says that a proxy stands in front (`behind_proxy`). In which form an
+address is counted: `wire/addresses.py`.
+"""
+
+from typing import Final
+
+from tripline.http.rim import Call, rim_of
+from tripline.services.accounts.login import Attempts
+from tripline.wire import addresses
+
+_AGENT_MAX: Final = 255
+"""Characters that are kept of what a client calls itself."""
+
+
+def address_of(request: Call) -> str:
+    """The address of whoever asks, in one form; `unknown` when there is none that can be read."""
+    if rim_of(request).behind_proxy and (hops := request.headers.getall(addresses.FORWARDED, [])):
+        return addresses.forwarded(hops[-1])
+    peer = request.scope.get("client")
+    return addresses.form(peer[0]) if peer else addresses.UNKNOWN
+
+
+def attempts_of(request: Call) -> Attempts:
+    """Attempts at a password from where this request comes."""
+    rim = rim_of(request)
+    agent = request.headers.get("user-agent", "")[:_AGENT_MAX]
+    return Attempts(rim.limits.logins, address_of(request), rim.clock(), agent or None)

@@ -1,0 +1,195 @@
+"""Runs reads: short ones on the event loop, long ones on a reader thread, so that nobody waits for them.
+
+Handlers of lists check in the order of spec/rest 3.3 inside one transaction: token and role, path ids, ownership,
+query. So what is wrong with the query of a foreign list is not told, and permission and rows come from one view.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from tripline.domain.refusals import Refusal
+from tripline.http import authentication, pages
+from tripline.http.rim import Call, rim_of
+from tripline.store.accounts.accounts import Known
+from tripline.store.erasure import erasures
+from tripline.store.lists import Span, Window
+from tripline.store.transactions import Hot, ReadTx
+from tripline.wire.rest.base import Page
+
+_LONG: Final = re.compile(rb"(?:^|&)(?:limit=[^&]{3}|textSearch=)")
+"""A query, as it came, that may take long; looked at in bytes, for taking it apart costs as much as finding a row."""
+
+PAGE_BYTES: Final = 8 * 2**20
+"""Payload with which a page ends although it is shorter than asked: a device may send 256 KiB at a time, and a page of
+a thousand of these would cost a gigabyte."""
+SHORT_BYTES: Final = 2**18
+"""Payload of a page that is made on the event loop."""
+AT_ONCE: Final = 32
+"""Rows that are read before they are weighed."""
+_HEAVY: Final = "tripline.heavy"
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Item(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+
+I = TypeVar("I", bound=Item)  # noqa: E741
+
+
+class _HeavyError(Exception):
+    """Too much for the event loop."""
+
+
+class Whole(NamedTuple):
+    """A page as one statement."""
+
+    statement: Hot
+    values: tuple[Any, ...]
+    by: str | UnsetType = UNSET
+    """What the page goes by, when the next one has to be told."""
+
+
+async def page(request: Call, work: Callable[[ReadTx], Page], *, laborious: bool = False) -> Page:
+    """The page that the work makes on one consistent view; `laborious`: however few its rows, they cost much."""
+    store = rim_of(request).store
+    if laborious:
+        request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
+    elif _is_short(request):
+        try:
+            return await store.read_short(work)
+        except _HeavyError:
+            request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
+    return await store.read(work)
+
+
+async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
+    """What the work reads of what a person drove.
+
+    While deleted vehicles wait to be erased that goes to a reader thread too: the newest trips of the person may all be
+    of such a vehicle, and stepping over a hundred thousand of them takes a third of a second.
+    """
+    store = rim_of(request).store
+    if _is_short(request):
+        try:
+            found = await store.read_short(lambda tx: None if erasures.any_pending(tx) else work(tx))
+        except _HeavyError:
+            found = None
+        if found is not None:
+            return found
+        request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
+    return await store.read(work)
+
+
+def by_name(
+    request: Call, rows: Callable[[Window], Sequence[I]], *, record: Callable[[I], Any], name: Callable[[I], str]
+) -> Page:
+    """The page of a list ordered by a name that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`."""
+    asked = pages.text_page(request)
+    # One more than the page shows, to know whether more follow.
+    window = Window(limit=asked.limit + 1, search=asked.search, text_offset=asked.after_text, id_offset=asked.after_id)
+    return pages.text_answer(asked, rows(window), record=record, name_and_id=lambda item: (name(item), item.id))
+
+
+def by_time(
+    request: Call,
+    rows: Callable[[Span], Sequence[R]],
+    *,
+    record: Callable[[R], Any],
+    id_of: Callable[[R], str],
+    weight: Callable[[R], int] | None = None,
+    by: str | UnsetType = UNSET,
+) -> Page:
+    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`.
+
+    With the `weight` of a row, its bytes, the page ends early when it becomes a burden. `by` is for the link.
+    """
+    asked = pages.time_page(request)
+    span = _span(asked)
+    if weight is None:
+        return pages.time_answer(asked, rows(span), record=record, id_of=id_of, by=by)
+    found = _weighed(request, rows, span, weight=weight, id_of=id_of)
+    return pages.time_answer(asked, found[0], record=record, id_of=id_of, cut=found[1])
+
+
+async def by_time_at_once(
+    request: Call,
+    whole: Callable[[Known, Span], Whole],
+    *,
+    record: Callable[[tuple[Any, ...]], Any],
+    id_of: Callable[[tuple[Any, ...]], str],
+) -> Page | None:
+    """As `by_time`, with one statement that finds rows only if everything that is checked elsewhere holds.
+
+    None: it found none, or something else is in the way. Then the whole way is to be gone, which tells in which order.
+    """
+    known = authentication.known_actor(request)
+    if known is None or not _is_short(request):
+        return None
+    try:
+        asked = pages.time_page(request)
+        wanted = whole(known, _span(asked))
+    except Refusal:
+        return None
+    rows = await rim_of(request).store.ask(wanted.statement, *wanted.values)
+    if not rows:
+        return None
+    authentication.count(request, known.actor)
+    return pages.time_answer(asked, rows, record=record, id_of=id_of, by=wanted.by)
+
+
+def _span(asked: pages.TimePage) -> Span:
+    """What is read for the page: one more than it shows, to know whether more follow."""
+    return Span(
+        limit=asked.limit + 1,
+        ascending=asked.ascending,
+        start_ms=asked.start_ms,
+        end_ms=asked.end_ms,
+        after=asked.after_id,
+    )
+
+
+def _weighed(
+    request: Call,
+    rows: Callable[[Span], Sequence[R]],
+    span: Span,
+    *,
+    weight: Callable[[R], int],
+    id_of: Callable[[R], str],
+) -> tuple[list[R], bool]:
+    """The rows of the span, at least one if there is any, and whether it has more than weigh too much together.
+
+    Raises `_HeavyError` for what is not to be done on the event loop.
+    """
+    on_loop = _is_short(request)
+    found: list[R] = []
+    total = 0
+    while len(found) < span.limit:
+        wanted = min(AT_ONCE, span.limit - len(found))
+        some = rows(replace(span, limit=wanted, after=id_of(found[-1]) if found else span.after))
+        for row in some:
+            total += weight(row)
+            if on_loop and total > SHORT_BYTES:
+                raise _HeavyError
+            if found and total > PAGE_BYTES:
+                return found, True
+            found.append(row)
+        if len(some) < wanted:
+            break
+    return found, False
+
+
+def _is_short(request: Call) -> bool:
+    """Below 100 rows of little weight, found by an index: about the time of a thread hop. What the values are worth is
+    checked later."""
+    return _HEAVY not in request.scope and _LONG.search(request.scope["query_string"]) is None

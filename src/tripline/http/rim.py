@@ -1,0 +1,94 @@
+"""The surroundings of a handler: the parts of the program that it calls, and the shapes of request and answer.
+
+Handlers are `async def f(call: Call) -> Answer`, and begin with `rim = rim_of(request)`.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+from litestar import Request
+
+from tripline import config
+from tripline.domain.access import Actor
+from tripline.domain.ids import SensorId, TimeIds, UserId
+from tripline.ports import Clock, Signals
+from tripline.services.accounts.browser_sessions import Prolonger
+from tripline.services.accounts.limits import Limits
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.tokens import Tokens
+from tripline.services.barrier import Barrier
+from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.lines.batches import Batches
+from tripline.services.lines.pauses import Unpauser
+from tripline.services.nodes import Node
+from tripline.services.push.trials import Trials
+from tripline.services.readiness import Report
+from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.mounting import Mounter
+from tripline.store.transactions import Store
+
+Call: TypeAlias = Request[Any, Any, Any]
+"""One HTTP request."""
+
+
+class Rim(msgspec.Struct, frozen=True):
+    """The parts that handlers call, wired by `wiring.py`."""
+
+    store: Store
+    ids: TimeIds
+    clock: Clock
+    signals: Signals
+    tokens: Tokens
+    passwords: Passwords
+    limits: Limits
+    carrier_actions: Batches
+    unpauser: Unpauser
+    settling: Barrier
+    calls: Calls
+    mounter: Mounter
+    time_zone: ZoneInfo
+    """Zone of text times (startDt, endDt, eventDt)."""
+    ready: Callable[[], Report]
+    """Whether this process can do its work."""
+    node: Node
+    """This process among those that share the store."""
+    heard_of: Callable[[SensorId], int | None]
+    """When something was last heard of the sensor's device, which is connected to this process now; None: it is not."""
+    trials: Trials
+    """Sends messages that somebody wants to see arrive."""
+    imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
+    """Whose turn it is to import a file."""
+    actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
+    """Accounts as they were when they asked last; what relies on them proves it (`authentication.known_actor`)."""
+    browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))
+    """Sessions of browsers that are used."""
+    public_url: str = ""
+    """Address of this server as people see it; empty: as the request says."""
+    api_port: int | None = None
+    """The port where health and metrics answer; None: every port."""
+    behind_proxy: bool = False
+    """Whether a proxy of ours says in `X-Forwarded-For` for whom it asks."""
+
+
+class Vitals(msgspec.Struct, frozen=True, kw_only=True):
+    """What health and metrics need of a process that serves nothing else; as in `Rim`."""
+
+    ready: Callable[[], Report]
+    """Whether this process can do its work."""
+    clock: Clock
+    api_port: int | None
+    """The port where they answer; None: every port."""
+
+
+def vitals_of(request: Call) -> Vitals | Rim:
+    """Facts about the process that serves this request."""
+    vitals: Vitals | Rim = request.app.state["rim"]
+    return vitals
+
+
+def rim_of(request: Call) -> Rim:
+    """The parts of the program that serves this request."""
+    rim: Rim = request.app.state["rim"]
+    return rim

@@ -1,0 +1,177 @@
+"""A file in the body of a request, received piece by piece: as the body itself, or as the one file of a form.
+
+A small file stays in memory, a larger one goes to a temporary file that nobody else sees; neither is ever whole in
+memory beside it. More than the caller allows is refused as soon as it is known, from the announced length or from what
+has come.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from typing import IO, Any, Final
+
+import msgspec
+import multipart
+from litestar.exceptions import InternalServerException
+
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.http.rim import Call
+from tripline.wire.rest.base import KEPT_ELSEWHERE
+
+IN_MEMORY: Final = 262_144
+"""Bytes up to which a file is not put on disk."""
+FORM: Final = "multipart/form-data"
+
+_FORM_OVERHEAD: Final = 65_536
+"""Bytes that a form may have beside its file."""
+_FORM_PARTS: Final = 16
+_MIB: Final = 1_048_576
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How fast a file must arrive."""
+
+    idle_s: float = 30.0
+    """Longest time without a byte."""
+    start_s: float = 60.0
+    """Time that every file has; a long one has a second more for every `bytes_s` bytes that came."""
+    bytes_s: int = 16_384
+
+
+PACE: Final = Pace()
+
+
+class FileTooLarge(Refusal):
+    """A file has more bytes than the operation takes."""
+
+    code = "upload.too_large"
+    kind = Kind.TOO_LARGE
+
+
+class TooSlow(Refusal):
+    """A file did not arrive in time."""
+
+    code = "upload.too_slow"
+    kind = Kind.TIMEOUT
+
+
+class BadForm(BadParameter):
+    """A multipart body cannot be read, or does not hold exactly one file."""
+
+    code = "upload.bad_form"
+
+
+async def receive(request: Call, *, most: int, take: Callable[[int], None], pace: Pace = PACE) -> IO[bytes]:
+    """The file, to be read from its beginning and closed by the caller; `take` is told the size of each piece, and may
+    refuse it.
+
+    Raises `FileTooLarge`, `BadForm` or `TooSlow`.
+    """
+    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
+    boundary = options.get("boundary", "") if media_type.lower() == FORM else None
+    _check_announced(request, most if boundary is None else most + _FORM_OVERHEAD, most)
+    received = _Received(most, take)
+    body = pieces(request, pace=pace)
+    try:
+        if boundary is None:
+            async for piece in body:
+                received.take(piece)
+        else:
+            await _take_file_of_form(body, boundary, received)
+    except BaseException:
+        received.file.close()
+        raise
+    received.file.seek(0)
+    return received.file
+
+
+def pieces(request: Call, *, pace: Pace = PACE) -> AsyncIterator[bytes]:
+    """The body as it comes, for a reader that does not keep it in memory. Raises `TooSlow`, or `BadParameter` when its
+    sender goes away."""
+    extensions: dict[str, Any] = request.scope.get("extensions") or {}
+    if KEPT_ELSEWHERE in extensions:
+        extensions[KEPT_ELSEWHERE]["tell"]()
+    return _in_time(_body(request), pace)
+
+
+class _Received:
+    """What has come of the file."""
+
+    def __init__(self, most: int, count: Callable[[int], None]) -> None:
+        self._count = count
+        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  outlives this
+        self._most = most
+        self._size = 0
+        self._beside = 0
+
+    def take(self, piece: bytes) -> None:
+        """Add a piece of the file."""
+        self._size += len(piece)
+        if self._size > self._most:
+            raise too_large(self._most)
+        self._count(len(piece))
+        self.file.write(piece)
+
+    def pass_over(self, piece: bytes) -> None:
+        """Count a piece of what stands beside the file in its form."""
+        self._beside += len(piece)
+        if self._beside > _FORM_OVERHEAD:
+            raise too_large(self._most)
+
+
+def _check_announced(request: Call, bound: int, most: int) -> None:
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > bound:
+        raise too_large(most)
+
+
+async def _body(request: Call) -> AsyncIterator[bytes]:
+    """The body as it comes."""
+    try:
+        async for piece in request.stream():
+            yield piece
+    except InternalServerException as error:
+        # Litestar's answer to a disconnect; nobody reads ours, and it is no bug.
+        raise BadParameter("body_cut") from error
+
+
+async def _in_time(body: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
+    """The pieces, as long as they come fast enough. Raises `TooSlow`."""
+    loop = asyncio.get_running_loop()
+    began, size = loop.time(), 0
+    while True:
+        left = began + pace.start_s + size / pace.bytes_s - loop.time()
+        try:
+            async with asyncio.timeout(min(left, pace.idle_s)):
+                piece = await anext(body, None)
+        except TimeoutError as error:
+            raise TooSlow(idle=pace.idle_s, start=pace.start_s, rate=pace.bytes_s) from error
+        if piece is None:
+            return
+        size += len(piece)
+        yield piece
+
+
+async def _take_file_of_form(body: AsyncIterator[bytes], boundary: str, received: _Received) -> None:
+    """Take the content of the form's one file; its other fields are passed over."""
+    files = 0
+    take = received.pass_over
+    try:
+        with multipart.PushMultipartParser(boundary, max_segment_count=_FORM_PARTS) as parser:
+            async for piece in body:
+                for event in parser.parse(piece):
+                    if isinstance(event, multipart.MultipartSegment):
+                        is_file = event.filename is not None
+                        files += is_file
+                        take = received.take if is_file and files == 1 else received.pass_over
+                    elif event is not None:
+                        take(bytes(event))
+    except multipart.MultipartError as error:
+        raise BadForm("unreadable", trouble=str(error)) from error
+    if files != 1:
+        raise BadForm("files", files=files)
+
+
+def too_large(most: int) -> FileTooLarge:
+    """The refusal of a file with more bytes than this."""
+    return FileTooLarge(most=most // _MIB)

@@ -1,0 +1,49 @@
+"""Addresses of pages: those that a request may lead on to, and the present one with other values in its query."""
+
+import re
+from typing import Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from tripline.http.rim import Call
+
+HOME: Final = "/"
+SIGN_IN: Final = "/sign-in"
+NEXT: Final = "next"
+"""The value of the query that says where to go after signing in."""
+_LONGEST: Final = 2_000
+_PLAIN: Final = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+"""A path of ours: one slash, then visible ASCII without a backslash, which browsers take for a slash."""
+_ROUND: Final = ("/sign-in", "/sign-out", "/api/")
+"""What nobody is sent to: back to the sign-in, or to what is no page."""
+
+
+def within(address: str | None, default: str = HOME) -> str:
+    """The address when it is a page of ours, else the default: whatever a request names leads to no other site."""
+    if not address or len(address) > _LONGEST or _PLAIN.fullmatch(address) is None or address.startswith(_ROUND):
+        return default
+    return address
+
+
+def present(request: Call) -> str:
+    """The address of this page: path and query."""
+    query = request.scope["query_string"].decode("latin-1")
+    return f"{_path(request)}?{query}" if query else _path(request)
+
+
+def changed(request: Call, **values: object) -> str:
+    """The address of this page with other values in its query; None leaves one out."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name not in values]
+    kept += [(name, str(value)) for name, value in values.items() if value is not None]
+    return f"{_path(request)}?{urlencode(kept)}" if kept else _path(request)
+
+
+def sign_in(request: Call) -> str:
+    """Where to sign in, to come back to this page; from an htmx request to the page that it was sent from."""
+    asked = urlsplit(request.headers.get("hx-current-url", ""))
+    sent_from = f"{asked.path}?{asked.query}" if asked.query else asked.path
+    back = within(sent_from or (present(request) if request.method == "GET" else _path(request)))
+    return SIGN_IN if back == HOME else f"{SIGN_IN}?{urlencode({NEXT: back})}"
+
+
+def _path(request: Call) -> str:
+    return quote(request.scope["path"])

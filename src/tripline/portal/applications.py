@@ -1,0 +1,144 @@
+"""Applications for a service account, as platform administrators review them.
+
+Not here: sending one in (`apply.py`), what an approval makes (`services/accounts/applications.py`).
+"""
+
+import secrets
+from functools import partial
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline import observe
+from tripline.domain import applications, people
+from tripline.domain.access import Action
+from tripline.domain.applications import State
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import forms, views
+from tripline.portal.page import page
+from tripline.portal.visitors import visitor_in, visitor_of
+from tripline.services.accounts import applications as service
+from tripline.services.accounts.passwords import TooManyLogins
+from tripline.store.lists import Span
+from tripline.store.transactions import ReadTx
+
+LIST: Final = "/admin/applications"
+_ONE: Final = "/admin/applications/{applicationId}"
+_SHOWN: Final = 50
+"""Applications on a page."""
+_LABELS: Final = {"reason": "portal.applications.reason"}
+
+
+@page("GET", LIST, access=Action.APPLICATION_REVIEW)
+async def show_all(request: Call) -> Response[bytes]:
+    """Applications of one state, those that wait first; the newest first."""
+    query = request.query_params
+    state = applications.state_named(parameters.query_text(query, "state")) or State.SUBMITTED
+    after = parameters.query_id(query, "after")
+
+    def work(tx: ReadTx) -> Any:
+        visitor = visitor_in(tx, request)
+        span = Span(limit=_SHOWN + 1, after=after)
+        return visitor, service.listed(tx, actor=visitor.actor, state=state, span=span)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/applications.html",
+        title="portal.applications.title",
+        state=state.value,
+        states=[each.value for each in State],
+        applications=found[:_SHOWN],
+        following=found[_SHOWN - 1].id if len(found) > _SHOWN else None,
+    )
+
+
+@page("GET", _ONE, access=Action.APPLICATION_REVIEW)
+async def show(request: Call) -> Response[bytes]:
+    """One application, with the buttons that decide it."""
+    return await _shown(request)
+
+
+@page(
+    "POST",
+    f"{_ONE}/approve",
+    access=Action.APPLICATION_REVIEW,
+    refuses=(applications.AlreadyDecided, people.EmailTaken, TooManyLogins),
+)
+async def approve(request: Call) -> Response[bytes]:
+    """Grant the service account; a mail with a link to set its password goes to the applicant."""
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    wanted = parameters.path_id(request, "applicationId")
+    # A hash like any other: a sign-in before the password is set takes as long as one with a wrong password.
+    nobodys = await rim.passwords.hash(secrets.token_urlsafe(32))
+    decided = partial(
+        service.approve,
+        actor=visitor.actor,
+        application_id=wanted,
+        password_hash=nobodys,
+        ids=rim.ids,
+        now_ms=rim.clock(),
+    )
+    try:
+        found = await rim.store.write(decided)
+    except Refusal as refusal:
+        return await _refused(request, refusal)
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return views.moved(request, LIST, notice="portal.applications.approved", email=found.email)
+
+
+@page("POST", f"{_ONE}/reject", access=Action.APPLICATION_REVIEW, refuses=(applications.AlreadyDecided,))
+async def reject(request: Call) -> Response[bytes]:
+    """Refuse the service account; a mail with the reason goes to the applicant."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    wanted = parameters.path_id(request, "applicationId")
+    try:
+        reason = applications.prose("reason", form.text("reason").replace("\r\n", "\n"))
+        decided = partial(
+            service.reject,
+            actor=visitor.actor,
+            application_id=wanted,
+            reason=reason,
+            ids=rim.ids,
+            now_ms=rim.clock(),
+        )
+        found = await rim.store.write(decided)
+    except Refusal as refusal:
+        return await _refused(request, refusal, typed=form.typed)
+    rim.signals.notify(observe.SIGNAL_MAIL_DUE)
+    return views.moved(request, LIST, notice="portal.applications.rejected", email=found.email)
+
+
+async def _refused(request: Call, refusal: Refusal, **values: Any) -> Response[bytes]:
+    if refusal.kind in forms.NOT_OF_FORM:
+        raise refusal
+    return await _shown(request, error=refusal, **values)
+
+
+async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) -> Response[bytes]:
+    wanted = parameters.path_id(request, "applicationId")
+
+    def work(tx: ReadTx) -> Any:
+        visitor = visitor_in(tx, request)
+        return visitor, service.read(tx, actor=visitor.actor, application_id=wanted)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/application.html",
+        title=views.Plain(found.service_name),
+        error=error,
+        labels=_LABELS,
+        application=found,
+        open=found.state is State.SUBMITTED,
+        **values,
+    )
+
+
+handlers: Final[list[Any]] = [show_all, show, approve, reject]

@@ -1,0 +1,208 @@
+"""The page of a vehicle's chain: who has to do with it and may do what, as a picture; and the rights of people on it.
+
+Not here: delegating many vehicles (`delegation.py`), the vehicle's record (`vehicles.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.chains import Chain, Person
+from tripline.domain.delegations import Relation, UserRole
+from tripline.domain.ids import UserId, VehicleId
+from tripline.domain.people import User
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import forms, views, windows
+from tripline.portal.forms import Form
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import candidates, people, rights
+from tripline.services.fleet import chains as service
+from tripline.store.lists import Window
+from tripline.store.transactions import ReadTx
+
+FOUND: Final = 10
+"""People that are offered for a right at a time."""
+_WORD: Final = "portal.chain.may."
+_DRIVE: Final = "drive"
+"""What choosing the driver is to a driver."""
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """Somebody to whom a right may be given, and which."""
+
+    id: UserId
+    name: str
+    email: str
+    authority: Authority
+    roles: tuple[UserRole, ...]
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A chain, with what the visitor may do about it."""
+
+    chain: Chain
+    may: frozenset[Action]
+    """With this vehicle."""
+    offered: Sequence[Offered]
+    companies: Sequence[Relation]
+    """To which the vehicle may be delegated."""
+
+
+@page("GET", "/delegation/vehicles/{vehicleId}", access=Action.VEHICLE_DELEGATIONS_READ)
+async def chain(request: Call) -> Response[bytes]:
+    """Who has the vehicle, who directs and drives it, and who may do what."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
+        visitor = visitor_in(tx, request)
+        return visitor, _shown(tx, request, visitor.actor)
+
+    visitor, shown = await rim_of(request).store.read(work)
+    return _page(request, visitor, shown)
+
+
+@page("POST", "/delegation/vehicles/{vehicleId}/rights", access=Action.RIGHT_GIVE_DRIVER)
+async def give(request: Call) -> Response[bytes]:
+    """Give somebody a right on the vehicle."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    try:
+        right = await rim.store.write(
+            lambda tx: rights.give(
+                tx,
+                actor=visitor.actor,
+                user_id=_user_id(form),
+                vehicle_id=vehicle_id,
+                role=_role(form),
+                ids=rim.ids,
+                now_ms=now_ms,
+            )
+        )
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        shown = await rim.store.read(lambda tx: _shown(tx, request, visitor.actor))
+        return _page(request, visitor, shown, error=refusal)
+    return views.moved(request, _address(vehicle_id), notice="portal.chain.given", name=right.user_name)
+
+
+@page("POST", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
+async def take_back(request: Call) -> Response[bytes]:
+    """Take somebody's right on the vehicle back."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    sensors = await rim.store.write(
+        lambda tx: rights.take_back(
+            tx,
+            actor=visitor.actor,
+            user_id=_user_id(form),
+            vehicle_id=vehicle_id,
+            role=_role(form),
+            ids=rim.ids,
+            now_ms=now_ms,
+        )
+    )
+    hints.tell(rim.signals, hints.sensors_changed(sensors))
+    return views.moved(request, _address(vehicle_id), notice="portal.chain.ended")
+
+
+def _shown(tx: ReadTx, request: Call, actor: Actor) -> Shown:
+    vehicle_id = _vehicle_id(request)
+    found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
+    return Shown(found, may, _offered(tx, request, actor, may), _companies(tx, actor, may, found))
+
+
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action]) -> Sequence[Offered]:
+    """People of the actor's company to whom the actor may give a right, their names beginning as asked."""
+    roles: dict[Authority, tuple[UserRole, ...]] = {}
+    if Action.RIGHT_GIVE_DRIVER in may:
+        roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
+    if Action.RIGHT_GIVE_DIRECTOR in may:
+        roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
+    own = access.company_of(actor)
+    window = Window(limit=FOUND, search=windows.text(request, "who") or None)
+    found: list[tuple[User, tuple[UserRole, ...]]] = []
+    for authority, given in roles.items():
+        listed = people.listed(tx, actor=actor, company_id=own, role=authority, window=window)
+        found.extend((person, given) for person in listed)
+    found.sort(key=lambda each: each[0].name)
+    return [Offered(user.id, user.name, user.email, user.authority, given) for user, given in found[:FOUND]]
+
+
+def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:
+    """Companies that the actor may delegate the vehicle to and that do not have it."""
+    if Action.VEHICLE_DELEGATE not in may:
+        return ()
+    own, holders = access.company_of(actor), {each.company_id for each in found.members}
+    window = Window(limit=service.COMPANIES)
+    related = [
+        each
+        for delegated in (False, True)
+        for each in candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
+    ]
+    return [each for each in related if each.to_company_id not in holders]
+
+
+def _page(request: Call, visitor: Visitor, shown: Shown, **more: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "delegation/chain.html",
+        title=views.Plain(shown.chain.vehicle_no),
+        labels={"vehicleId": "portal.chain.right", "userId": "portal.chain.person"},
+        chain=shown.chain,
+        offered=shown.offered,
+        companies=shown.companies,
+        may_delegate=Action.VEHICLE_DELEGATE in shown.may,
+        may_give=Action.RIGHT_GIVE_DRIVER in shown.may,
+        may_give_director=Action.RIGHT_GIVE_DIRECTOR in shown.may,
+        owner=shown.chain.owner,
+        words=_words(visitor),
+        **more,
+    )
+
+
+def _words(visitor: Visitor) -> Any:
+    """What says in words what a company's administrators, or a person, may do with the vehicle."""
+
+    def of(may: Sequence[Action], person: Person | None = None) -> list[str]:
+        drives = person is not None and person.authority is Authority.DRIVER
+        names = (_DRIVE if drives and action is Action.VEHICLE_ASSIGN_DRIVER else action.value for action in may)
+        return [visitor.say(_WORD + name) for name in names]
+
+    return of
+
+
+def _address(vehicle_id: VehicleId) -> str:
+    return f"/delegation/vehicles/{vehicle_id}"
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+def _user_id(form: Form) -> UserId:
+    return UserId(parameters.uuid_of(form.text("userId"), "userId"))
+
+
+def _role(form: Form) -> UserRole:
+    """The right that the form names. Raises `BadParameter`."""
+    named = form.text("right")
+    if named not in UserRole.__members__:
+        raise BadParameter.missing("right")
+    return UserRole[named]
+
+
+handlers: Final[list[Any]] = [chain, give, take_back]

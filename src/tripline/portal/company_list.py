@@ -1,0 +1,54 @@
+"""The list of companies: an operator's with its partners, or every one. Not here: one company (`companies.py`)."""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.http.rim import Call
+from tripline.portal import tables
+from tripline.portal.page import page
+from tripline.portal.tables import Asked, Column, Filter, Table
+from tripline.services.fleet import lists
+from tripline.store.browsing.companies import Filters
+
+
+@page("GET", "/fleet/companies", access=Action.COMPANY_LIST)
+async def companies(request: Call) -> Response[bytes]:
+    """The companies that the visitor may see."""
+    return await tables.listed(request, COMPANIES, create=Action.COMPANY_CREATE)
+
+
+@page("GET", "/fleet/companies/count", access=Action.COMPANY_LIST)
+async def count(request: Call) -> Response[bytes]:
+    """How many they are."""
+    return await tables.counted(request, COMPANIES)
+
+
+def _filters(wanted: Asked) -> Filters:
+    return Filters(search=wanted.search, operators=_KINDS.get(wanted.chosen.get("kind", "")))
+
+
+_KINDS: Final = {"operator": True, "partner": False}
+COMPANIES: Final = Table(
+    noun="companies",
+    path="/fleet/companies",
+    page=lambda tx, actor, wanted, turn: lists.companies_of(tx, actor=actor, filters=_filters(wanted), turn=turn),
+    count=lambda tx, actor, wanted: lists.count_companies(tx, actor=actor, filters=_filters(wanted)),
+    columns=(
+        Column(key="name", value=lambda row, _: row.name, order="name"),
+        Column(key="kind", value=lambda row, words: words.option("kind", "operator" if row.master else "partner")),
+        Column(key="service", value=lambda row, _: row.service_type, look="wide"),
+        Column(key="vehicles", value=lambda row, _: row.vehicles, look="number"),
+        Column(key="sensors", value=lambda row, _: row.sensors, look="number middle"),
+        Column(key="people", value=lambda row, _: row.people, look="number middle"),
+        Column(key="contact", value=lambda row, _: row.pic_name, look="wide"),
+        Column(key="email", value=lambda row, _: row.pic_email, shown=False),
+        Column(key="phone", value=lambda row, _: row.pic_phone, shown=False),
+        Column(key="region", value=lambda row, _: row.region, shown=False),
+        Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
+    ),
+    filters=(Filter(key="kind", values=tuple(_KINDS)),),
+    icon="building-2",
+)
+handlers: Final[list[Any]] = [companies, count]

@@ -1,0 +1,70 @@
+"""The Jinja environment of the pages: one, made when the first page is shown, with the filters that templates use.
+
+Everything is escaped, and a value that nobody gave is an error. Not here: what templates are given (`views.py`).
+"""
+
+import functools
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tripline.later import Later
+from tripline.portal import figures
+
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
+else:
+    jinja2, markupsafe = Later("jinja2"), Later("markupsafe")
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+FIGURES: Final = "figures"
+"""Name under which every template has the figures of its reader."""
+NOW_MS: Final = "now_ms"
+_FILTERS: Final = ("number", "km", "speed", "percent", "bytes", "date", "time", "exact")
+
+
+@functools.cache
+def environment() -> "jinja2.Environment":
+    """The environment; what it compiles it keeps."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        cache_size=-1,
+    )
+    made.filters |= {name: _of_reader(name) for name in _FILTERS}
+    made.filters |= {"ago": _ago(), "iso": figures.iso}
+    return made
+
+
+def _of_reader(name: str) -> Callable[..., str]:
+    @jinja2.pass_context
+    def written(context: "jinja2.runtime.Context", *values: Any) -> str:
+        text: str = getattr(context[FIGURES], name)(*values)
+        return text
+
+    return written
+
+
+def _ago() -> Callable[..., str]:
+    """Writes the span since an instant, with the instant itself for who points at it or hears the page; a script
+    renews the span."""
+
+    @jinja2.pass_context
+    def written(context: "jinja2.runtime.Context", at_ms: int | None) -> str:
+        if at_ms is None:
+            return figures.NOTHING
+        by: figures.Figures = context[FIGURES]
+        span, exact = escape(by.ago(at_ms, context[NOW_MS])), escape(by.exact(at_ms))
+        # A list has hundreds of these, and Markup's own way to fill in values takes 8 µs more for each.
+        return markupsafe.Markup(
+            f'<time class="ago" datetime="{figures.iso(at_ms)}" data-exact="{exact}" tabindex="0">'
+            f'<span data-ago>{span}</span><span class="hidden-text">, {exact}</span></time>'
+        )
+
+    return written

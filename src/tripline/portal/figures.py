@@ -1,0 +1,134 @@
+"""Figures: numbers, units and instants as the reader's language writes them, instants in the service's time zone.
+
+The forms are those of CLDR, from Babel. A page of a list writes hundreds of them and Babel's own functions are slow for
+that, so its patterns are read once and what repeats (days, spans) is remembered (decision 450).
+"""
+
+import datetime as dt
+import functools
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    import babel
+    from babel import dates, numbers, units
+else:
+    babel, dates, numbers, units = Later("babel"), Later("babel.dates"), Later("babel.numbers"), Later("babel.units")
+
+NOTHING: Final = "–"
+"""Stands where there is no value."""
+_MINUTE_S: Final = 60
+_HOUR_S: Final = 3_600
+_DAY_S: Final = 86_400
+_LONGEST_AGO_S: Final = 7 * _DAY_S - 1
+_SIZES: Final = ("digital-byte", "digital-kilobyte", "digital-megabyte", "digital-gigabyte")
+_STEP: Final = 1_000
+_HOLE: Final = "\0"
+_SAMPLE: Final = 7
+"""A number for which each language uses the form for many."""
+
+
+@functools.cache
+def of(language: Language, zone: ZoneInfo) -> "Figures":
+    """The figures of a language in a time zone."""
+    return Figures(language, zone)
+
+
+class Figures:
+    """Writes values; `None` is written as a dash by each of them."""
+
+    def __init__(self, language: Language, zone: ZoneInfo) -> None:
+        self._language = language
+        self._zone = zone
+        self._locale: Any = babel.Locale.parse(language.value)
+        self._marks = str.maketrans(
+            {",": numbers.get_group_symbol(self._locale), ".": numbers.get_decimal_symbol(self._locale)}
+        )
+        self._glue: str = str(self._locale.datetime_formats["medium"])
+        self._day = functools.lru_cache(4_096)(self._day_of)
+        self._span = functools.lru_cache(4_096)(self._span_of)
+        self._pattern = functools.cache(self._pattern_of)
+
+    def number(self, value: float | None, decimals: int = 0) -> str:
+        """With groups of three digits and this many decimals."""
+        return NOTHING if value is None else f"{value:,.{decimals}f}".translate(self._marks)
+
+    def km(self, value: float | None, decimals: int = 1) -> str:
+        """A distance in kilometres."""
+        return self._measured(value, "length-kilometer", decimals)
+
+    def speed(self, value: float | None) -> str:
+        """A speed in km/h."""
+        return self._measured(value, "speed-kilometer-per-hour", 0)
+
+    def percent(self, value: float | None, decimals: int = 0) -> str:
+        """A share of one."""
+        return NOTHING if value is None else f"{self.number(100 * value, decimals)}%"
+
+    def bytes(self, value: float | None) -> str:
+        """A number of bytes, in the largest unit of which there is one."""
+        if value is None:
+            return NOTHING
+        step = next((i for i in range(len(_SIZES) - 1) if value < _STEP ** (i + 1)), len(_SIZES) - 1)
+        return self._measured(value / _STEP**step, _SIZES[step], 1 if step else 0)
+
+    def date(self, at_ms: int | None) -> str:
+        """The day of an instant, epoch ms."""
+        return NOTHING if at_ms is None else self._day(self._at(at_ms).date())
+
+    def time(self, at_ms: int | None) -> str:
+        """Day and minute of an instant, epoch ms."""
+        if at_ms is None:
+            return NOTHING
+        at = self._at(at_ms)
+        return self._glued(self._day(at.date()), f"{at.hour:02}:{at.minute:02}")
+
+    def exact(self, at_ms: int | None) -> str:
+        """Day, second and zone of an instant, epoch ms."""
+        if at_ms is None:
+            return NOTHING
+        at = self._at(at_ms)
+        return self._glued(self._day(at.date()), f"{at.hour:02}:{at.minute:02}:{at.second:02} {at.tzname()}")
+
+    def ago(self, at_ms: int | None, now_ms: int) -> str:
+        """How long before now an instant was; its day and minute from a week on, and when it is to come."""
+        if at_ms is None:
+            return NOTHING
+        ago_s = (now_ms - at_ms) // 1_000
+        if not 0 <= ago_s <= _LONGEST_AGO_S:
+            return self.time(at_ms)
+        if ago_s < _MINUTE_S:
+            return catalogue.text("portal.frame.now", self._language)
+        unit_s = _MINUTE_S if ago_s < _HOUR_S else _HOUR_S if ago_s < _DAY_S else _DAY_S
+        return self._span(ago_s - ago_s % unit_s)
+
+    def _at(self, at_ms: int) -> dt.datetime:
+        return dt.datetime.fromtimestamp(at_ms / 1_000, self._zone)
+
+    def _glued(self, day: str, time: str) -> str:
+        return self._glue.replace("{1}", day).replace("{0}", time)
+
+    def _measured(self, value: float | None, unit: str, decimals: int) -> str:
+        if value is None:
+            return NOTHING
+        return self._pattern(unit).replace(_HOLE, self.number(value, decimals))
+
+    def _pattern_of(self, unit: str) -> str:
+        """The unit around a hole for its number."""
+        return str(units.format_unit(_SAMPLE, unit, "short", locale=self._locale)).replace(str(_SAMPLE), _HOLE)
+
+    def _day_of(self, day: dt.date) -> str:
+        return str(dates.format_date(day, "medium", self._locale))
+
+    def _span_of(self, seconds: int) -> str:
+        span = dt.timedelta(seconds=-seconds)
+        return str(dates.format_timedelta(span, add_direction=True, format="short", threshold=1.0, locale=self._locale))
+
+
+def iso(at_ms: int) -> str:
+    """An instant as programs write it, in UTC."""
+    return dt.datetime.fromtimestamp(at_ms / 1_000, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,230 @@
+"""Forms that pages send: read within bounds, and believed only when a page of ours sent them.
+
+What somebody typed outlives the session in which it was typed: a form that is refused for its session alone is kept in
+the request, and the page about it holds every value (`troubles.py`), but no password and no file.
+
+Not here: the proof that a page of ours sent it (`http/authentication.py`), what the values mean (`domain/`).
+"""
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import IO, Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+import multipart
+
+from tripline.domain.access import Gate
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.http import authentication, operations, parameters, permission, uploads
+from tripline.http.rim import Call
+
+CSRF: Final = "csrf"
+"""The field that proves whose page the form stands on; a script's request may send a header in its place."""
+NOT_OF_FORM: Final = frozenset(
+    {Kind.AUTHENTICATION, Kind.TOKEN_EXPIRED, Kind.PERMISSION, Kind.NOT_FOUND, Kind.TOO_MANY}
+)
+"""Kinds of refusal that no other value in the form would change: a page of their own tells them."""
+FIELDS_MAX: Final = 200
+TEXT_MAX: Final = 65_536
+_KIB: Final = 1_024
+_SECRET: Final = re.compile(r"passw|secret", re.IGNORECASE)
+_SENT: Final = "tripline.form"
+
+
+class FormTooLong(Refusal):
+    """A form has more fields or more text than its page takes."""
+
+    code = "form.too_long"
+    kind = Kind.TOO_LARGE
+
+
+class Upload(msgspec.Struct):
+    """A file of a form; `file` is to be read from its beginning."""
+
+    name: str
+    size: int
+    file: IO[bytes]
+
+
+class Typed(dict[str, Any]):
+    """What was typed into a form, by field: its value, or the values of one that has several; empty for others."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+class Form:
+    """What was sent. A context manager that closes its files."""
+
+    def __init__(self, fields: Iterable[tuple[str, str]], files: Mapping[str, Upload]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in fields:
+            self._values.setdefault(name, []).append(value)
+        self._files = files
+
+    def __enter__(self) -> "Form":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for each in self._files.values():
+            each.file.close()
+
+    def text(self, name: str) -> str:
+        """The field's value without blanks around it; empty for none."""
+        return self.secret(name).strip()
+
+    def secret(self, name: str) -> str:
+        """The field's value as it was typed; empty for none."""
+        return self._values.get(name, [""])[0]
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """Every value of the field."""
+        return tuple(self._values.get(name, ()))
+
+    def flag(self, name: str) -> bool:
+        """Whether the box is ticked."""
+        return self.text(name) not in ("", "0", "false")
+
+    def file(self, name: str) -> Upload | None:
+        """The field's file; None when none was chosen."""
+        return self._files.get(name)
+
+    @property
+    def typed(self) -> Typed:
+        """What to show again: no secrets."""
+        shown = {name: values for name, values in self._values.items() if name != CSRF and not _SECRET.search(name)}
+        return Typed({name: values[0] if len(values) == 1 else tuple(values) for name, values in shown.items()})
+
+
+async def read(request: Call, *, fields: int = FIELDS_MAX, most: int = TEXT_MAX, files: int = 0) -> Form:
+    """The form of the request, which a page of ours sent: at most this many fields, bytes of their texts, and bytes of
+    files; 0: no files.
+
+    Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
+    """
+    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
+    bounds = _Bounds(fields, most, files)
+    if media_type.lower() == uploads.FORM:
+        if files:
+            # Nobody else makes us read long bodies.
+            permission.require_role(request, await authentication.sender(request))
+        form = await _parts(request, options.get("boundary", ""), bounds)
+    else:
+        form = _pairs(await parameters.body(request), bounds)
+    request.scope[_SENT] = form  # type: ignore[typeddict-unknown-key]
+    if operations.of_request(request).access is not Gate.ANYONE:
+        try:
+            await authentication.require_own_page(request, form.secret(CSRF))
+        except BaseException:
+            form.close()
+            raise
+    return form
+
+
+def sent(request: Call) -> Form | None:
+    """The form of the request, if it was read."""
+    form: Form | None = request.scope.get(_SENT)  # type: ignore[assignment]
+    return form
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    fields: int
+    most: int
+    files: int
+
+    def too_long(self) -> FormTooLong:
+        return FormTooLong(fields=self.fields, most=self.most // _KIB)
+
+
+def _pairs(body: bytes, bounds: _Bounds) -> Form:
+    """The fields of an urlencoded body."""
+    if len(body) > bounds.most or body.count(b"&") >= bounds.fields:
+        raise bounds.too_long()
+    try:
+        return Form(parse_qsl(body.decode(), keep_blank_values=True, errors="strict"), {})
+    except ValueError as error:
+        raise BadParameter("form_unreadable") from error
+
+
+async def _parts(request: Call, boundary: str, bounds: _Bounds) -> Form:
+    """The fields and files of a multipart body."""
+    parts = _Parts(bounds)
+    try:
+        with multipart.PushMultipartParser(boundary, max_segment_count=bounds.fields) as parser:
+            async for piece in uploads.pieces(request):
+                for event in parser.parse(piece):
+                    if isinstance(event, multipart.MultipartSegment):
+                        parts.begin(event)
+                    elif event is not None:
+                        parts.take(bytes(event))
+        return parts.form()
+    except multipart.ParserLimitReached as error:
+        parts.close()
+        raise bounds.too_long() from error
+    except multipart.MultipartError as error:
+        parts.close()
+        raise BadParameter("form_unreadable") from error
+    except BaseException:
+        parts.close()
+        raise
+
+
+class _Parts:
+    """What has come of a multipart body."""
+
+    def __init__(self, bounds: _Bounds) -> None:
+        self._bounds = bounds
+        self._texts: list[tuple[str, bytearray]] = []
+        self._files: dict[str, Upload] = {}
+        self._opened = contextlib.ExitStack()
+        self._into: Upload | bytearray = bytearray()
+        self._size = 0
+        self._size_of_files = 0
+
+    def begin(self, segment: Any) -> None:
+        """The next part begins."""
+        if segment.filename is None:
+            self._into = bytearray()
+            self._texts.append((segment.name, self._into))
+            return
+        file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=uploads.IN_MEMORY)  # noqa: SIM115  outlives this
+        self._opened.callback(file.close)
+        self._into = Upload(segment.filename, 0, file)
+        self._files.setdefault(segment.name, self._into)
+
+    def take(self, piece: bytes) -> None:
+        """Add to the present part."""
+        if isinstance(self._into, Upload):
+            self._size_of_files += len(piece)
+            if self._size_of_files > self._bounds.files:
+                raise uploads.too_large(self._bounds.files)
+            self._into.size += len(piece)
+            self._into.file.write(piece)
+        else:
+            self._size += len(piece)
+            if self._size > self._bounds.most:
+                raise self._bounds.too_long()
+            self._into += piece
+
+    def form(self) -> Form:
+        """Everything, read to its end."""
+        chosen = {name: each for name, each in self._files.items() if each.name}
+        for each in chosen.values():
+            each.file.seek(0)
+        try:
+            fields = [(name, bytes(text).decode()) for name, text in self._texts]
+        except UnicodeDecodeError as error:
+            raise BadParameter("form_unreadable") from error
+        return Form(fields, chosen)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._opened.close()

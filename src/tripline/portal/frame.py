@@ -1,0 +1,114 @@
+"""The frame around every page: the sections and pages that a visitor is led to.
+
+What is declared leads: a page stands in the navigation when it is served and the visitor's role may do what it needs.
+
+Not here: how the frame looks (`templates/frame.html`).
+"""
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Final, TypeAlias
+
+import msgspec
+
+from tripline.domain.access import Action, Gate
+from tripline.http import operations
+from tripline.http.rim import Call
+from tripline.portal.visitors import Visitor
+
+PAGES: Final = "pages"
+"""Where the state of the application keeps what `pages_of` found."""
+Pages: TypeAlias = Mapping[str, Action | Gate]
+"""Who may open each page that is read, by its path."""
+SECTIONS: Final = {
+    "fleet": {
+        "/fleet/vehicles": ("vehicles", "truck"),
+        "/fleet/sensors": ("sensors", "cpu"),
+        "/fleet/directors": ("directors", "user-cog"),
+        "/fleet/drivers": ("drivers", "id-card"),
+        "/fleet/companies": ("companies", "building-2"),
+    },
+    "delegation": {"/delegation": ("delegation", "waypoints")},
+    "import": {"/import": ("import", "upload")},
+    "lines": {"/lines": ("lines", "card-sim")},
+    "company": {"/company": ("company", "building-2"), "/pushes": ("pushes", "send")},
+    "admin": {
+        "/admin/applications": ("applications", "inbox"),
+        "/admin/services": ("services", "server"),
+        "/admin/accounts": ("accounts", "users"),
+        "/admin/health": ("health", "activity"),
+        "/admin/settings": ("settings", "settings"),
+    },
+}
+"""The pages that lead on, by section: the last part of the key of its text (`portal.frame.`), and an icon."""
+ACCOUNT: Final = "/account"
+"""The page that every account has."""
+_TEXTS: Final = "portal.frame."
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A step to a page."""
+
+    href: str
+    title: str
+    icon: str
+    current: bool
+    """Whether the present page is there, or below."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Pages that belong together; one at least."""
+
+    key: str
+    title: str
+    links: tuple[Link, ...]
+
+
+def pages_of(families: Iterable[ModuleType]) -> Pages:
+    """The pages of these families."""
+    declared = [operations.of_handler(handler) for family in families for handler in family.handlers]
+    return {each.path: each.access for each in declared if each.method == "GET"}
+
+
+def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
+    """The sections that the visitor may open; none for somebody who is not signed in."""
+    if visitor is None:
+        return ()
+    path: str = request.scope["path"]
+    pages: Pages = request.app.state[PAGES]
+    found = [
+        Section(key, visitor.say(_TEXTS + key), _links(visitor, pages, path, steps)) for key, steps in SECTIONS.items()
+    ]
+    return tuple(section for section in found if section.links)
+
+
+def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
+    """Whether there is a page at this path that the visitor may open, by role; None: somebody who is not signed in."""
+    needed = request.app.state[PAGES].get(path)
+    if needed is None:
+        return False
+    return needed is Gate.ANYONE if visitor is None else _is_open(needed, visitor)
+
+
+def first_of(request: Call, visitor: Visitor) -> str:
+    """The page where the visitor begins."""
+    sections = navigation(request, visitor)
+    return sections[0].links[0].href if sections else ACCOUNT
+
+
+def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
+    """Whether the visitor's role may open the page that is declared with this path, so that a link may be shown."""
+    pages: Pages = request.app.state[PAGES]
+    return visitor is not None and path in pages and _is_open(pages[path], visitor)
+
+
+def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:
+    return tuple(
+        Link(href, visitor.say(_TEXTS + text), icon, path == href or path.startswith(f"{href}/"))
+        for href, (text, icon) in steps.items()
+        if href in pages and _is_open(pages[href], visitor)
+    )
+
+
+def _is_open(needed: Action | Gate, visitor: Visitor) -> bool:
+    return visitor.may(needed) if isinstance(needed, Action) else True

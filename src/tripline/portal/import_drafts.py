@@ -1,0 +1,322 @@
+"""Pages of one draft of an import: its columns, its rows by verdict, the work on it, and what came of that.
+
+Every state of a draft has the same address, so that a page that was left can be found again.
+
+Not here: single rows (`import_rows.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from litestar.response import Response, Stream
+
+from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, NothingGood, NotNow, RowState, State
+from tripline.domain.refusals import Refusal
+from tripline.http import parameters
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.portal import addresses, forms, imports, views
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in
+from tripline.services import hints
+from tripline.services.fleet import draft_files, draft_pages, drafts
+from tripline.services.fleet.draft_pages import RowPage, RowView
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire import csv_headings
+
+ROWS: Final = 50
+TABS: Final = {
+    "good": RowState.GOOD,
+    "bad": RowState.BAD,
+    "duplicate": RowState.DUPLICATE,
+    "skipped": RowState.SKIPPED,
+}
+"""The verdicts, as addresses name them."""
+BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
+"""The sign that stands for a verdict."""
+UNTOLD: Final = "credentialsId"
+"""The column of access tokens."""
+_COLUMN: Final = "column-"
+_QUERY: Final = (
+    Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
+    Value(name="after", type=int, meaning="row behind which the page begins", example=51),
+    Value(name="before", type=int, meaning="row before which the page ends", example=102),
+)
+_LONGEST_NUMBER: Final = 9
+
+Change = Callable[..., Draft]
+
+
+@page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY)
+async def draft(request: Call) -> Response[bytes]:
+    """The draft as it stands: columns to match, work under way, rows with their verdicts, or what was registered."""
+    visitor, found = await found_in(request)
+    if found.state is State.MATCHING:
+        return matching(request, visitor, found)
+    if found.state in (State.CHECKED, State.DONE):
+        return await _preview(request, visitor, found)
+    return _working(request, visitor, found)
+
+
+@page("GET", "/import/{draftId}/progress", access=drafts.ANY_KIND)
+async def progress(request: Call) -> Response[bytes]:
+    """How far the work on a draft is."""
+    visitor, found = await found_in(request)
+    if found.state is not State.ARRIVING and found.state not in WORKED_ON:
+        return views.moved(request, _address(request))
+    return _working(request, visitor, found, fragment="progress")
+
+
+@page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
+async def columns(request: Call) -> Response[bytes]:
+    """Which column of the file is which field."""
+    return matching(request, *await found_in(request))
+
+
+@page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def match(request: Call) -> Response[bytes]:
+    """Match the columns, and have every row checked."""
+    form = await forms.read(request)
+    visitor, found = await found_in(request)
+    chosen = [form.text(f"{_COLUMN}{at}") or None for at in range(len(found.header))]
+    try:
+        await _changed(request, drafts.match, columns=chosen)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return matching(request, visitor, found, chosen, refusal)
+    return await _back(request, found)
+
+
+@page("POST", "/import/{draftId}/check", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def check(request: Call) -> Response[bytes]:
+    """Check every row anew; registers nothing."""
+    await forms.read(request)
+    return await _back(request, await _changed(request, drafts.check), notice="portal.import.checked_again")
+
+
+@page("POST", "/import/{draftId}/commit", access=drafts.ANY_KIND, refuses=(NotNow, NothingGood))
+async def commit(request: Call) -> Response[bytes]:
+    """Register the good rows: all at once, or none."""
+    await forms.read(request)
+    return await _back(request, await _changed(request, drafts.commit))
+
+
+@page("POST", "/import/{draftId}/cancel", access=drafts.ANY_KIND, refuses=(NotNow,))
+async def cancel(request: Call) -> Response[bytes]:
+    """Stop the work on a draft: nothing of it is registered."""
+    await forms.read(request)
+    await _changed(request, drafts.cancel)
+    return views.moved(request, _address(request))
+
+
+@page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def delete(request: Call) -> Response[bytes]:
+    """Throw a draft away."""
+    await forms.read(request)
+    gone = await _changed(request, drafts.throw_away)
+    return views.moved(request, "/import", notice="portal.import.thrown_away", name=gone.name)
+
+
+@page("GET", "/import/{draftId}/bad-rows", access=drafts.ANY_KIND, answer_type=imports.CSV, refuses=(NotNow,))
+async def bad_rows(request: Call) -> Stream:
+    """A file of the rows that cannot be registered, each with its reasons."""
+    visitor, found = await found_in(request)
+    found.require_verdicts()
+
+    def say(refusal: Refusal) -> str:
+        return sentence(visitor, found, refusal)
+
+    words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
+    pieces = draft_files.bad_rows(rim_of(request).store, found, words)
+    return views.streamed(pieces, name=f"{found.name.removesuffix('.csv')}-bad.csv", media_type=imports.CSV)
+
+
+async def found_in(request: Call) -> tuple[Visitor, Draft]:
+    """Who asks, and the draft in the address. Raises `NotFound`, `Forbidden`."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Draft]:
+        visitor = visitor_in(tx, request)
+        return visitor, drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=rim.clock())
+
+    return await rim.store.read_short(work)
+
+
+def draft_id(request: Call) -> DraftId:
+    """The draft in the address. Raises `BadParameter`."""
+    return DraftId(parameters.path_id(request, "draftId"))
+
+
+def sentence(visitor: Visitor, found: Draft, refusal: Refusal) -> str:
+    """What to tell the visitor of a refusal, with the column by the name that files give it."""
+    label = None if refusal.field is None else heading(visitor, found, refusal.field)
+    return catalogue.sentence(refusal, visitor.language, label=label)
+
+
+def heading(visitor: Visitor, found: Draft, column: str) -> str:
+    """What the visitor calls a column."""
+    return csv_headings.shown(found.kind, column, visitor.language.value)
+
+
+def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:
+    """The columns that are used: place in the file, field, and what the visitor calls it."""
+    return [(at, name, heading(visitor, found, name)) for at, name in enumerate(found.columns) if name is not None]
+
+
+def troubles(visitor: Visitor, found: Draft, row: RowView) -> dict[str | None, str]:
+    """What is wrong with a row: a sentence for each column; None: for the row as a whole."""
+    return {refusal.field: sentence(visitor, found, refusal) for refusal in row.refusals}
+
+
+def leads(found: Draft, row: RowView) -> dict[str, tuple[str, str]]:
+    """Where a duplicate's name stands already, by column: an address, and what it leads to (key of a text).
+
+    Access tokens are no part of an address.
+    """
+    there = {}
+    for refusal in row.refusals:
+        if row.state is not RowState.DUPLICATE or refusal.field in (None, UNTOLD):
+            continue
+        if "row" in refusal.values:
+            there[str(refusal.field)] = (f"/import/{found.id}/rows/{refusal.values['row']}", "portal.import.first_row")
+        else:
+            name = row.cells[found.columns.index(refusal.field)]
+            there[str(refusal.field)] = (f"/search?{urlencode({'q': name})}", "portal.import.registered_one")
+    return there
+
+
+def tab_of(request: Call, found: Draft) -> str:
+    """Which rows are asked for, else those that need somebody most."""
+    asked = request.query_params.get("rows", "")
+    if asked in TABS:
+        return asked
+    return next((name for name in ("bad", "duplicate") if getattr(found, name)), "good")
+
+
+def number(request: Call, name: str) -> int | None:
+    """A row number of the query; None for none."""
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
+
+
+def matching(
+    request: Call,
+    visitor: Visitor,
+    found: Draft,
+    chosen: Sequence[str | None] | None = None,
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    """The form that matches columns."""
+    fields = drafts.kind_of(found).sheet
+    return views.show(
+        request,
+        visitor,
+        "imports/matching.html",
+        title=views.Plain(found.name),
+        status=None if error is None else 400,
+        draft=found,
+        chosen=found.columns if chosen is None else chosen,
+        options=[(name, _named(visitor, found, name)) for name in fields.columns],
+        refused=None if error is None else sentence(visitor, found, error),
+        prefix=_COLUMN,
+    )
+
+
+def _named(visitor: Visitor, found: Draft, column: str) -> str:
+    """What the visitor calls a column, with a mark when no row is good without it."""
+    named = heading(visitor, found, column)
+    is_required = column in drafts.kind_of(found).sheet.required
+    return visitor.say("portal.import.required", column=named) if is_required else named
+
+
+async def _preview(request: Call, visitor: Visitor, found: Draft) -> Response[bytes]:
+    rim = rim_of(request)
+    tab = tab_of(request, found)
+    after, before = number(request, "after"), number(request, "before")
+
+    def work(tx: ReadTx) -> RowPage:
+        return draft_pages.page(
+            tx,
+            actor=visitor.actor,
+            draft_id=found.id,
+            state=TABS[tab],
+            limit=ROWS,
+            now_ms=rim.clock(),
+            after=after,
+            before=before,
+        )
+
+    rows = await rim.store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "imports/preview.html",
+        title=views.Plain(found.name),
+        **preview_values(visitor, rows.draft, tab, rows.rows),
+        previous=None if rows.before is None else addresses.changed(request, rows=tab, before=rows.before, after=None),
+        next=None if rows.after is None else addresses.changed(request, rows=tab, after=rows.after, before=None),
+        place={"rows": tab, "after": after or "", "before": before or ""},
+    )
+
+
+def preview_values(visitor: Visitor, found: Draft, tab: str, rows: Sequence[RowView]) -> dict[str, Any]:
+    """What the template needs to show rows."""
+    return {
+        "draft": found,
+        "tab": tab,
+        "tabs": [_tab(visitor, found, name, tab) for name in TABS],
+        "columns": shown_columns(visitor, found),
+        "badges": BADGES,
+        "rows": [(row, row.state.name.lower(), troubles(visitor, found, row), leads(found, row)) for row in rows],
+    }
+
+
+def _tab(visitor: Visitor, found: Draft, name: str, current: str) -> dict[str, Any]:
+    is_done = found.state is State.DONE
+    return {
+        "text": visitor.say(f"portal.import.tab.{'registered' if name == 'good' and is_done else name}"),
+        "href": f"/import/{found.id}?rows={name}",
+        "current": name == current,
+        "count": f"{getattr(found, name):,}",
+    }
+
+
+def _working(request: Call, visitor: Visitor, found: Draft, **more: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "imports/working.html",
+        title=views.Plain(found.name),
+        draft=found,
+        total=found.good if found.state is State.COMMITTING else found.rows,
+        **more,
+    )
+
+
+async def _changed(request: Call, change: Change, **values: Any) -> Draft:
+    """The draft after a change, of which those who work on drafts are told."""
+    rim = rim_of(request)
+
+    def work(tx: WriteTx) -> Draft:
+        actor = visitor_in(tx, request).actor
+        return change(tx, actor=actor, draft_id=draft_id(request), now_ms=rim.clock(), **values)
+
+    changed = await rim.store.write(work)
+    hints.tell(rim.signals, hints.import_due())
+    return changed
+
+
+async def _back(request: Call, found: Draft, **notice: Any) -> Response[bytes]:
+    """To the draft, when a small one has been worked on."""
+    await imports.settled(request, found)
+    return views.moved(request, _address(request), **notice)
+
+
+def _address(request: Call) -> str:
+    return f"/import/{draft_id(request)}"
+
+
+handlers: Final[list[Any]] = [draft, progress, columns, match, check, commit, cancel, delete, bad_rows]

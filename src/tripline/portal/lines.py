@@ -1,0 +1,153 @@
+"""Pages of carrier lines: those of a company's devices, what became of one, and lifting its pause.
+
+Not here: what the carrier itself sends (`api/carrier.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.domain.ids import RowNo, SensorId
+from tripline.domain.lines import NwStatus
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.domain.sensors import Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import forms, newcomers, views, windows
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.windows import Part
+from tripline.ports import Outage
+from tripline.services import hints
+from tripline.services.fleet import sensors
+from tripline.services.lines import desk
+from tripline.services.lines.desk import Known
+from tripline.store.lines.pages import Lined
+from tripline.store.transactions import ReadTx
+
+CHANGES: Final = 50
+BADGES: Final = {
+    NwStatus.NOT_OPENED: "idle",
+    NwStatus.NORMAL: "good",
+    NwStatus.USE_SUSPENDED: "warning",
+    NwStatus.DORMANT: "warning",
+    NwStatus.TERMINATION_SUSPENDED: "warning",
+    NwStatus.ENDED_BY_AUTHORITY: "bad",
+    NwStatus.ENDED: "idle",
+    NwStatus.FAULT: "bad",
+}
+
+
+@page("GET", "/lines", access=Action.SENSOR_READ)
+async def overview(request: Call) -> Response[bytes]:
+    """Lines of the company's devices, by serial number; those in one state when asked."""
+    status = _status_asked(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Part[Lined] | None]:
+        visitor = visitor_in(tx, request)
+        own = visitor.actor.company_id
+        if own is None:
+            return visitor, None
+        found = desk.of_company(tx, actor=visitor.actor, company_id=own, window=windows.asked(request), status=status)
+        return visitor, windows.part(request, found, name=lambda each: each.serial_no)
+
+    visitor, lines = await rim_of(request).store.read(work)
+    if lines is None:
+        return newcomers.shown(request, visitor, title="portal.lines.title")
+    return views.show(
+        request,
+        visitor,
+        "lines/overview.html",
+        title="portal.lines.title",
+        lines=lines,
+        shown=status,
+        states=list(NwStatus),
+        badges=BADGES,
+    )
+
+
+@page("GET", "/lines/{sensorId}", access=Action.SENSOR_READ)
+async def line(request: Call) -> Response[bytes]:
+    """One line: its state, what became of it, and what can be done."""
+    return await _line(request, await visitor_of(request))
+
+
+@page("POST", "/lines/{sensorId}/unpause", access=Action.CARRIER_UNPAUSE)
+async def unpause(request: Call) -> Response[bytes]:
+    """Have the carrier lift the pause of the line."""
+    await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id = _sensor_id(request)
+    sensor = await rim.store.read_short(lambda tx: _with_number(tx, visitor, sensor_id))
+    assert sensor.line is not None
+    assert sensor.line.mdn is not None
+    try:
+        await rim.unpauser.unpause(actor=visitor.actor, mdn=sensor.line.mdn)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return await _line(request, visitor, error=refusal)
+    except Outage:
+        # It is not known whether the pause was lifted; asked again, it happens once.
+        return await _line(request, visitor, away=True, status=503)
+    hints.tell(rim.signals, hints.push_due())
+    return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
+
+
+async def _line(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, away: bool = False, status: int | None = None
+) -> Response[bytes]:
+    rim = rim_of(request)
+    before = windows.text(request, "before")
+
+    def work(tx: ReadTx) -> Known:
+        return desk.read(
+            tx,
+            actor=visitor.actor,
+            sensor_id=_sensor_id(request),
+            before=RowNo(int(before)) if before.isdecimal() and before.isascii() and len(before) < 19 else None,
+            limit=CHANGES + 1,
+            now_ms=rim.clock(),
+        )
+
+    known = await rim.store.read_short(work)
+    sensor = known.sensor
+    state = NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
+    own = sensor.company_id == visitor.actor.company_id
+    return views.show(
+        request,
+        visitor,
+        "lines/line.html",
+        title=views.Plain(sensor.serial_no),
+        status=status,
+        error=error,
+        away=away,
+        known=known,
+        changes=known.changes[:CHANGES],
+        before=known.changes[CHANGES - 1].no if len(known.changes) > CHANGES else None,
+        state=state,
+        badges=BADGES,
+        may_unpause=own and state is NwStatus.USE_SUSPENDED and visitor.may(Action.CARRIER_UNPAUSE),
+    )
+
+
+def _with_number(tx: ReadTx, visitor: Visitor, sensor_id: SensorId) -> Sensor:
+    """The sensor, whose line has a number. Raises `NotFound` or `Forbidden`."""
+    sensor = sensors.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+    if sensor.line is None or sensor.line.mdn is None:
+        raise NotFound("line", field="mdn")
+    return sensor
+
+
+def _status_asked(request: Call) -> NwStatus | None:
+    asked = windows.text(request, "state")
+    return NwStatus(asked) if asked in set(NwStatus) else None
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+handlers: Final[list[Any]] = [overview, line, unpause]

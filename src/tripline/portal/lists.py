@@ -1,0 +1,11 @@
+"""Every list of the portal, by its noun."""
+
+from typing import Final
+
+from tripline.portal.company_list import COMPANIES
+from tripline.portal.people_lists import DIRECTORS, DRIVERS
+from tripline.portal.sensor_list import SENSORS
+from tripline.portal.tables import Table
+from tripline.portal.vehicle_list import VEHICLES
+
+TABLES: Final[dict[str, Table]] = {table.noun: table for table in (VEHICLES, SENSORS, DIRECTORS, DRIVERS, COMPANIES)}

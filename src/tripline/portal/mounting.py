@@ -1,0 +1,229 @@
+"""Pages that put a sensor on a vehicle and take it off, and tell how far the activation of its device is.
+
+An activation is asked for and not waited for: its page renews itself until nothing more is to come, and without scripts
+it is loaded again by hand.
+
+Not here: the sensor's record (`sensors.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import sensors
+from tripline.domain.access import Action
+from tripline.domain.activations import Step
+from tripline.domain.ids import RequestId, SensorId, VehicleId, ms_of_no
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.domain.rpc import StoredCall
+from tripline.domain.sensors import Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import forms, views, windows
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import sensors as service
+from tripline.services.fleet import vehicles
+from tripline.services.rpc import activation_progress, records
+from tripline.services.rpc.activation_progress import Progress
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.transactions import ReadTx
+
+CALLS: Final = 25
+FAST_S: Final = 1
+SLOW_S: Final = 5
+"""How often an activation is looked at again, when the device has not answered in time."""
+_BADGES: Final = {
+    Step.REQUESTED: "busy",
+    Step.SILENT: "warning",
+    Step.ACKNOWLEDGED: "busy",
+    Step.DONE: "good",
+    Step.REFUSED: "bad",
+    Step.UNDELIVERED: "bad",
+    Step.CANCELLED: "idle",
+    Step.SUPERSEDED: "idle",
+}
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A sensor, and the activation that is awaited of it."""
+
+    sensor: Sensor
+    awaited: RequestId | None
+
+
+@page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
+async def choose(request: Call) -> Response[bytes]:
+    """Choose the vehicle that the sensor goes on."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Placed, str]:
+        visitor = visitor_in(tx, request)
+        return visitor, _placed(tx, request, visitor), _number_asked(tx, request, visitor)
+
+    visitor, placed, number = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, placed, number=number)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
+async def mount(request: Call) -> Response[bytes]:
+    """Mount the sensor, or have its device activate itself first."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id, number = _sensor_id(request), form.text("vehicleNo")
+    try:
+        vehicle_id = await rim.store.read_short(lambda tx: _vehicle(tx, visitor, number))
+        _, call = await rim.mounter.start(actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
+        return _form(request, visitor, placed, number=number, error=refusal)
+    if call is None:
+        return views.moved(request, f"/fleet/sensors/{sensor_id}", notice="portal.mounting.mounted", number=number)
+    return views.moved(request, f"/fleet/sensors/{sensor_id}/mount/{call.id}")
+
+
+@page("GET", "/fleet/sensors/{sensorId}/mount/{requestId}", access=Action.RPC_READ)
+async def progress(request: Call) -> Response[bytes]:
+    """How far the activation of the sensor's device is."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Progress]:
+        visitor = visitor_in(tx, request)
+        sensor_id = _sensor_id(request)
+        request_id = RequestId(parameters.path_id(request, "requestId"))
+        return visitor, activation_progress.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/progress.html",
+        title="portal.mounting.progress",
+        fragment="progress",
+        progress=found,
+        badge=_BADGES[found.step],
+        seconds=SLOW_S if found.step is Step.SILENT else FAST_S,
+        may_mount=visitor.may(Action.SENSOR_MOUNT) and found.sensor.company_id == visitor.actor.company_id,
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
+async def ask_to_unmount(request: Call) -> Response[bytes]:
+    """What ends when the sensor is taken off its vehicle."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Placed]:
+        visitor = visitor_in(tx, request)
+        return visitor, _placed(tx, request, visitor)
+
+    visitor, placed = await rim_of(request).store.read_short(work)
+    return _unmount_form(request, visitor, placed)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
+async def unmount(request: Call) -> Response[bytes]:
+    """Take the sensor off the vehicle that was shown, or stop awaiting its activation."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    sensor_id, now_ms = _sensor_id(request), rim.clock()
+    shown = form.text("vehicleId")
+    vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
+    try:
+        _, told = await rim.store.write(
+            lambda tx: service.unmount(
+                tx, actor=visitor.actor, sensor_id=sensor_id, vehicle_id=vehicle_id, ids=rim.ids, now_ms=now_ms
+            )
+        )
+    except sensors.NotMounted as refusal:
+        placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
+        return _unmount_form(request, visitor, placed, error=refusal)
+    hints.tell(rim.signals, told)
+    return views.moved(request, f"/fleet/sensors/{sensor_id}", notice="portal.mounting.unmounted")
+
+
+@page("GET", "/fleet/sensors/{sensorId}/calls", access=Action.RPC_READ)
+async def calls(request: Call) -> Response[bytes]:
+    """What was asked of the sensor's device and what it answered, the newest first."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
+        visitor = visitor_in(tx, request)
+        sensor_id, actor = _sensor_id(request), visitor.actor
+        records.admit(tx, actor=actor, sensor_id=sensor_id)
+        span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
+        try:
+            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
+        except UnknownOffset:
+            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
+        return visitor, service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
+
+    visitor, sensor, found = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/calls.html",
+        title="portal.mounting.calls",
+        sensor=sensor,
+        calls=[(each, ms_of_no(each.no)) for each in found[:CALLS]],
+        after=found[CALLS - 1].id if len(found) > CALLS else None,
+    )
+
+
+def _form(
+    request: Call, visitor: Visitor, placed: Placed, *, number: str, error: Refusal | None = None
+) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "mounting/mount.html",
+        title="portal.mounting.mount",
+        error=error,
+        labels={
+            "vehicleNo": "portal.mounting.number",
+            "fuelType": "portal.mounting.fuel",
+            "missionType": "portal.mounting.transmission",
+        },
+        placed=placed,
+        number=number,
+    )
+
+
+def _unmount_form(request: Call, visitor: Visitor, placed: Placed, *, error: Refusal | None = None) -> Response[bytes]:
+    return views.show(
+        request, visitor, "mounting/unmount.html", title="portal.mounting.unmount", error=error, placed=placed
+    )
+
+
+def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
+    sensor_id = _sensor_id(request)
+    sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
+    awaited = activation_progress.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
+    return Placed(sensor, awaited)
+
+
+def _vehicle(tx: ReadTx, visitor: Visitor, number: str) -> VehicleId:
+    """The vehicle with the number that was typed. Raises `BadParameter`, also for one that is not there."""
+    if not number:
+        raise BadParameter.missing("vehicleNo")
+    try:
+        return vehicles.read_by_number(tx, actor=visitor.actor, vehicle_no=number).id
+    except NotFound:
+        raise BadParameter("no_vehicle", field="vehicleNo") from None
+
+
+def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
+    """The number of the vehicle that the address names, if it names one."""
+    asked = windows.text(request, "vehicle")
+    if not asked:
+        return ""
+    vehicle_id = VehicleId(parameters.uuid_of(asked, "vehicle"))
+    return vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id).vehicle_no
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+handlers: Final[list[Any]] = [choose, mount, progress, ask_to_unmount, unmount, calls]

@@ -1,0 +1,273 @@
+"""Pages of pushes: where messages go and which are wanted, the secret, a test message, and what waits or was given up.
+
+What a company registered as an address may hold a password: pages show addresses without it, but for the form in which
+an administrator changes them.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, companies, pushes
+from tripline.domain.access import Action, Actor
+from tripline.domain.companies import Company
+from tripline.domain.ids import CompanyId, RowNo
+from tripline.domain.pushes import Channel, Message, Mute, Selector, State
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import forms, newcomers, views, windows
+from tripline.portal.forms import Form
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.ports import UNANSWERED
+from tripline.services import hints
+from tripline.services.fleet import companies as company_service
+from tripline.services.push import addresses, desk, signatures
+from tripline.services.push.attempts import NO_ADDRESS
+from tripline.services.push.trials import Trial
+from tripline.store.push.parked import Counts, Which
+from tripline.store.push.queue import Addresses
+from tripline.store.push.secrets import Secret
+from tripline.store.transactions import ReadTx
+
+MESSAGES: Final = 50
+TRIPS: Final = tuple(range(1, 13))
+EVENTS: Final = tuple(range(101, 117))
+OTHERS: Final = (Selector.RPC.value, Selector.CONNECTION.value, Selector.NETWORK_STATUS.value)
+KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
+_NO_MAX: Final = 19
+_STATUS: Final = re.compile(r"HTTP status (\d{3})\.")
+_FAILED: Final = re.compile(r"(?:The connection|TLS) failed: (.*)\.")
+_TROUBLES: Final = {
+    "The address cannot be read.": "address",
+    "The address is neither http nor https.": "scheme",
+    "The address has no port that can be connected to.": "port",
+    "The port is that of another service than a web server.": "service",
+    "The name has no addresses, or too many.": "name",
+    "The name could not be looked up.": "lookup",
+    "The address is within a private network, where nothing is sent.": "private",
+    "The connection was not made in time.": "slow",
+    "The answer is not HTTP.": "not_http",
+    "The connection ended before a status line.": "ended",
+    "The server's certificate is not good for its name.": "certificate",
+    "No status line came in time.": "no_status",
+    UNANSWERED: "unanswered",
+    NO_ADDRESS: "no_address",
+}
+"""Why a message could not be delivered, as it is kept, and the last part of the key of its text."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What the overview tells."""
+
+    urls: dict[str, str | None]
+    """Where messages of each channel go, without user, password and query."""
+    wanted: tuple[int, ...]
+    unread: bool
+    """Whether something else than known numbers is registered as wanted."""
+    counts: Counts
+    mute: Sequence[Mute]
+
+
+@page("GET", "/pushes", access=Action.PUSH_MANAGE)
+async def overview(request: Call) -> Response[bytes]:
+    """Where messages go, which are wanted, and how the sending keeps up."""
+    visitor = await visitor_of(request)
+    if visitor.actor.company_id is None:
+        return newcomers.shown(request, visitor, title="portal.pushes.title")
+    return await _overview(request, visitor)
+
+
+@page("POST", "/pushes/test", access=Action.PUSH_MANAGE)
+async def test(request: Call) -> Response[bytes]:
+    """Send a test message and show what the server answers."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    try:
+        channel = _channel(form)
+        trial = await rim_of(request).trials.send(
+            actor=visitor.actor, company_id=own_of(visitor.actor), channel=channel
+        )
+    except pushes.NoAddress as refusal:
+        return await _overview(request, visitor, error=refusal)
+    return await _overview(request, visitor, trial=trial)
+
+
+@page("POST", "/pushes/secret", access=Action.PUSH_MANAGE)
+async def show_secret(request: Call) -> Response[bytes]:
+    """Show the secret that signs the messages; made when there is none yet."""
+    await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+    found = await rim.store.write(lambda tx: desk.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    return _secret(request, visitor, found, now_ms)
+
+
+@page("POST", "/pushes/secret/rotate", access=Action.PUSH_MANAGE)
+async def rotate(request: Call) -> Response[bytes]:
+    """Another secret; for a day the one before signs too."""
+    await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+    made = await rim.store.write(lambda tx: desk.rotate(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    hints.tell(rim.signals, hints.company_changed(own))
+    return _secret(request, visitor, made, now_ms)
+
+
+@page("GET", "/pushes/messages", access=Action.PUSH_MANAGE)
+async def messages(request: Call) -> Response[bytes]:
+    """Messages that wait, were given up, or were delivered and never confirmed."""
+    asked = windows.text(request, "state")
+    state = State(asked) if asked in set(State) else State.WAITING
+    after = windows.text(request, "after")
+    place = RowNo(int(after)) if after.isascii() and after.isdecimal() and len(after) < _NO_MAX else None
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sequence[Message], Counts]:
+        visitor = visitor_in(tx, request)
+        actor, own = visitor.actor, own_of(visitor.actor)
+        found = desk.messages(tx, actor=actor, company_id=own, state=state, after=place, limit=MESSAGES + 1)
+        return visitor, found, desk.counts(tx, actor=actor, company_id=own)
+
+    visitor, found, counts = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "pushes/messages.html",
+        title="portal.pushes.messages",
+        state=state,
+        messages=found[:MESSAGES],
+        after=found[MESSAGES - 1].no if len(found) > MESSAGES else None,
+        counts=counts,
+        trouble=_trouble(visitor),
+    )
+
+
+@page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
+async def send(request: Call) -> Response[bytes]:
+    """Send what waits at once, and what was given up or never confirmed again: those chosen, or all."""
+    form = await forms.read(request)
+    visitor = await visitor_of(request)
+    rim = rim_of(request)
+    own, now_ms = own_of(visitor.actor), rim.clock()
+    state = _state(form)
+    chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
+    there = f"/pushes/messages?state={state.value}"
+    told = (*hints.company_changed(own), *hints.push_due())
+    if state is State.WAITING:
+        await rim.store.write(lambda tx: desk.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+        hints.tell(rim.signals, told)
+        return views.moved(request, there, notice="portal.pushes.hurried")
+    which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
+    total, done = 0, desk.RESENT_AT_ONCE
+    while done >= desk.RESENT_AT_ONCE:
+        done = await rim.store.write(
+            lambda tx: desk.resend(tx, actor=visitor.actor, which=which, ids=rim.ids, now_ms=now_ms)
+        )
+        total += done
+    hints.tell(rim.signals, told)
+    return views.moved(request, there, notice="portal.pushes.sent_again", n=total)
+
+
+async def _overview(
+    request: Call, visitor: Visitor, *, error: Refusal | None = None, trial: Trial | None = None
+) -> Response[bytes]:
+    own = own_of(visitor.actor)
+
+    def work(tx: ReadTx) -> Shown:
+        desk.admit(tx, actor=visitor.actor, company_id=own)
+        company = company_service.read(tx, actor=visitor.actor, company_id=own)
+        wanted = pushes.selected(company.notify_msg_type)
+        known = tuple(number for number in KNOWN if number in wanted)
+        return Shown(
+            urls=_urls(company),
+            wanted=known,
+            unread=company.notify_msg_type is not None and not known,
+            counts=desk.counts(tx, actor=visitor.actor, company_id=own),
+            mute=desk.mute(tx, actor=visitor.actor, company_id=own),
+        )
+
+    shown = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "pushes/overview.html",
+        title="portal.pushes.title",
+        error=error,
+        shown=shown,
+        trial=trial,
+        trouble=_trouble(visitor),
+    )
+
+
+def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Response[bytes]:
+    until_ms = found.former_until_ms
+    return views.show(
+        request,
+        visitor,
+        "pushes/secret.html",
+        title="portal.pushes.secret",
+        secret=signatures.shown(found.secret),
+        made_ms=found.created_ms,
+        former_until_ms=until_ms if until_ms is not None and until_ms > now_ms else None,
+    )
+
+
+def _urls(company: Company) -> dict[str, str | None]:
+    """Where messages of each channel go, as everybody may see it."""
+    bare = companies.without_credentials(company)
+    found = Addresses(
+        bare.notify_host,
+        bare.rpc_notify_host,
+        bare.rpc_notify_port,
+        bare.rpc_notify_base_path,
+        None,
+        None,
+        None,
+    )
+    return {channel.value: addresses.url_of(channel, found) for channel in Channel}
+
+
+def _trouble(visitor: Visitor) -> Callable[[str | None], str]:
+    """What says in the visitor's language why a message could not be delivered."""
+
+    def told(text: str | None) -> str:
+        if text is None:
+            return ""
+        status = _STATUS.fullmatch(text)
+        if status is not None:
+            return visitor.say("portal.pushes.trouble.status", status=status[1])
+        failed = _FAILED.fullmatch(text)
+        if failed is not None:
+            return visitor.say("portal.pushes.trouble.connection", reason=failed[1])
+        name = _TROUBLES.get(text)
+        return text if name is None else visitor.say("portal.pushes.trouble." + name)
+
+    return told
+
+
+def own_of(actor: Actor) -> CompanyId:
+    """The company whose messages the actor manages. Raises `Forbidden` for an account without one."""
+    return access.company_of(actor)
+
+
+def _channel(form: Form) -> Channel:
+    sent = form.text("channel")
+    if sent not in set(Channel):
+        raise BadParameter.missing("channel")
+    return Channel(sent)
+
+
+def _state(form: Form) -> State:
+    sent = form.text("state")
+    if sent not in set(State):
+        raise BadParameter.missing("state")
+    return State(sent)
+
+
+handlers: Final[list[Any]] = [overview, test, show_secret, rotate, messages, send]

@@ -1,0 +1,82 @@
+"""Forms of records: the texts that they are filled with, and saving one that somebody else may have saved meanwhile.
+
+Not here: how a form is read (`forms.py`), the digest (`digests.py`), which fields a noun has (its module).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from tripline.domain.refusals import Kind, Refusal
+from tripline.portal import digests, words
+from tripline.portal.digests import Clash
+from tripline.portal.forms import Form
+from tripline.portal.visitors import Visitor
+from tripline.wire.csv_registrations import Sheet
+
+FLAGS: Final = ("false", "true")
+T = TypeVar("T")
+
+
+class ChangedMeanwhile(Refusal):
+    """Somebody else saved the record after the form was filled from it."""
+
+    code = "form.changed_meanwhile"
+    kind = Kind.CONFLICT
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit form is filled with."""
+
+    texts: Mapping[str, str]
+    digest: str
+    changes: tuple[tuple[str, str, str], ...] = ()
+    """What somebody else saved meanwhile: what the field is called, their text, the one typed here."""
+
+
+def shown(texts: Mapping[str, str]) -> Shown:
+    """The form of a record with these texts."""
+    return Shown(texts=texts, digest=digests.of(texts))
+
+
+def typed(form: Form, fields: Mapping[str, Any]) -> dict[str, str]:
+    """What the form says of these fields; a box that is not ticked says false."""
+    return {name: FLAGS[form.flag(name)] if read_as is bool else form.text(name) for name, read_as in fields.items()}
+
+
+def refilled(form: Form, fields: Mapping[str, Any]) -> Shown:
+    """The form as it was sent, to be shown again."""
+    return Shown(texts=typed(form, fields), digest=form.text("digest"))
+
+
+def columns(sheet: Sheet) -> dict[str, Any]:
+    """The fields of a registration, by their published names, and what their texts are read as."""
+    return {name: read_as for name, (_, read_as) in sheet.columns.items()}
+
+
+def values(sheet: Sheet, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What a registration says, by the names in Python; an empty text is no value. Raises `BadParameter`."""
+    said: dict[str, Any] = {sheet.columns[name][0]: None for name in texts}
+    return said | sheet.values({name: text for name, text in texts.items() if text})
+
+
+def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash | None:
+    """What somebody else saved since the form was filled; None: nothing."""
+    return digests.clash(form.text("digest"), now=now, typed=said)
+
+
+def told(visitor: Visitor, found: Clash, now: Mapping[str, str]) -> Shown:
+    """The form again: with what was typed, what somebody else saved, and the digest of the record as it is."""
+    changes = tuple(
+        (words.label(visitor, each.name), _read(visitor, each.name, each.now), _read(visitor, each.name, each.typed))
+        for each in found.changed
+    )
+    return Shown(texts=found.texts, digest=digests.of(now), changes=changes)
+
+
+def _read(visitor: Visitor, name: str, text: str) -> str:
+    """A field's text as people read it."""
+    if text in FLAGS and name == "activationRequired":
+        return words.value(visitor, name, text == FLAGS[1]) or ""
+    return words.value(visitor, name, text) or ""

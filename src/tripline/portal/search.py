@@ -1,0 +1,43 @@
+"""Quick search: vehicles, sensors and people by the beginning of any of their numbers, names or addresses."""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain.access import Gate
+from tripline.http.rim import Call, rim_of
+from tripline.portal import views
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in
+from tripline.services.fleet import search as service
+from tripline.services.fleet.search import Found
+from tripline.store.transactions import ReadTx
+
+_FOUND: Final = "found"
+"""The block, and the element, that a search replaces while somebody types."""
+
+
+@page("GET", "/search", access=Gate.ACCOUNT)
+async def search(request: Call) -> Response[bytes]:
+    """What begins with the text, of everything that the visitor may see."""
+    text = request.query_params.get("q", "").strip()[:255]
+
+    def work(tx: ReadTx) -> tuple[Visitor, Found]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find(tx, actor=visitor.actor, text=text)
+
+    visitor, found = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "search/search.html",
+        title="portal.search.title",
+        fragment=_FOUND if views.target_of(request) == _FOUND else views.CONTENT,
+        text=text,
+        found=found,
+        short=len(text) < service.LEAST,
+        most=service.MOST,
+    )
+
+
+handlers: Final[list[Any]] = [search]

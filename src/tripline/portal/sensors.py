@@ -1,0 +1,291 @@
+"""Pages of a sensor: what it is, what its device does, registering, changing, deleting it, its token and its history.
+
+Not here: the list (`sensor_list.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, sensors, vehicles
+from tripline.domain.access import Action
+from tripline.domain.ids import SensorId
+from tripline.domain.refusals import Refusal
+from tripline.domain.sensors import Registration, Sensor
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import deletions, forms, histories, record_forms, views, words
+from tripline.portal.digests import Clash
+from tripline.portal.histories import Lines
+from tripline.portal.page import page
+from tripline.portal.record_forms import Shown
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.barrier import GATEWAYS
+from tripline.services.fleet import goes_with, history, overviews, sensor_removal
+from tripline.services.fleet import sensors as service
+from tripline.services.fleet.overviews import SensorOverview
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.csv_registrations import SENSORS as SHEET
+
+FIELDS: Final = record_forms.columns(SHEET)
+LABELS: Final = words.labels(FIELDS)
+TOKEN: Final = "credentialsId"  # noqa: S105  the name of a field
+TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
+"""Kinds of devices that are suggested; any other word is taken too."""
+LIST: Final = "/fleet/sensors"
+_REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
+
+
+@page("GET", "/fleet/sensors/new", access=Action.SENSOR_CREATE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register a sensor."""
+    visitor = await visitor_of(request)
+    access.company_of(visitor.actor)
+    return _form(request, visitor, record_forms.shown(dict.fromkeys(FIELDS, "")))
+
+
+@page("POST", "/fleet/sensors/new", access=Action.SENSOR_CREATE, refuses=_REFUSES)
+async def register(request: Call) -> Response[bytes]:
+    """Register a sensor."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    access.company_of(visitor.actor)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> Sensor:
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS))
+        return service.register(
+            tx, actor=visitor.actor, registration=sensors.registration(**said), ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        made = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+    return views.moved(request, _path(made.id), notice="portal.sensors.registered", number=made.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}", access=Action.SENSOR_READ)
+async def detail(request: Call) -> Response[bytes]:
+    """A sensor, its device, and what happened to it."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, SensorOverview, Lines | None]:
+        visitor = visitor_in(tx, request)
+        sensor_id = _sensor_id(request)
+        found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
+        if Action.SENSOR_HISTORY_READ not in found.may:
+            return visitor, found, None
+        read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
+        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+
+    visitor, found, lines = await rim.store.read_short(work)
+    sensor, latest = found.sensor, found.latest
+    heard_ms = rim.heard_of(sensor.id)
+    return views.show(
+        request,
+        visitor,
+        "sensors/detail.html",
+        title=views.Plain(sensor.serial_no),
+        found=found,
+        sensor=sensor,
+        values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
+        connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
+        heard_ms=latest.heard_ms if heard_ms is None else heard_ms,
+        readings=[(each.name, each.updated_ms, each.payload.decode(errors="replace")) for each in latest.values],
+        may={action.value for action in found.may},
+        history=lines,
+        list_path=LIST,
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
+async def token(request: Call) -> Response[bytes]:
+    """The access token of a sensor, for those who may know it, when they ask for it."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim_of(request).store.read_short(work)
+    return views.show(
+        request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
+    )
+
+
+@page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change a sensor."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY, refuses=_REFUSES)
+async def change(request: Call) -> Response[bytes]:
+    """Change a sensor, unless somebody else did meanwhile; its token stays when none is typed."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+
+    def before(tx: ReadTx) -> tuple[Visitor, Sensor]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+
+    visitor, sensor = await rim.store.read_short(before)
+    said = record_forms.typed(form, FIELDS)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Sensor, Sensor, Clash | None]:
+        now = service.find_to_modify(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+        known = texts(now)
+        found = record_forms.clash(form, known, {**said, TOKEN: known[TOKEN]})
+        if found is not None:
+            return now, now, found
+        named = record_forms.values(SHEET, {name: text for name, text in said.items() if name != TOKEN or text})
+        changed = service.modify(tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=rim.ids, now_ms=now_ms)
+        return *changed, None
+
+    try:
+        was, after, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), sensor=sensor, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, texts(after))
+        told = msgspec.structs.replace(told, texts={**told.texts, TOKEN: said[TOKEN]})
+        return _form(request, visitor, told, sensor=after, error=record_forms.ChangedMeanwhile())
+    if after.credentials_id != was.credentials_id:
+        hints.tell(rim.signals, hints.credential_ended(after.id))
+        await rim.settling.settled(GATEWAYS)
+    if after.type != was.type:
+        hints.tell(rim.signals, hints.sensors_changed([after.id]))
+    return views.moved(request, _path(after.id), notice="portal.sensors.saved", number=after.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with a sensor that is deleted."""
+    visitor, sensor, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, sensor, counts)
+
+
+@page("POST", "/fleet/sensors/{sensorId}/delete", access=Action.SENSOR_DELETE)
+async def delete(request: Call) -> Response[bytes]:
+    """Delete a sensor; its device is disconnected."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    visitor, sensor, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
+    try:
+        deletions.require_confirmed(form, deletions.word(sensor.serial_no, counts))
+    except deletions.NotConfirmed as refusal:
+        return _deletion(request, visitor, sensor, counts, error=refusal)
+    now_ms = rim.clock()
+    told = await rim.store.write(
+        lambda tx: sensor_removal.remove(tx, actor=visitor.actor, sensor_id=sensor.id, ids=rim.ids, now_ms=now_ms)
+    )
+    hints.tell(rim.signals, told)
+    await rim.settling.settled(GATEWAYS)
+    return views.moved(request, LIST, notice="portal.sensors.deleted", number=sensor.serial_no)
+
+
+@page("GET", "/fleet/sensors/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
+async def whole_history(request: Call) -> Response[bytes]:
+    """Everything that happened to a sensor, also to one that was deleted."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Lines]:
+        visitor = visitor_in(tx, request)
+        sensor_id = _sensor_id(request)
+        history.admit_to_sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
+        read = partial(history.of_sensor, tx, actor=visitor.actor, sensor_id=sensor_id)
+        after = histories.after_asked(request)
+        return visitor, histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+
+    visitor, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, up=_path(_sensor_id(request)))
+
+
+def texts(sensor: Sensor) -> dict[str, str]:
+    """What the form of a sensor is filled with; its token is never in a form."""
+    filled = {name: words.text(value) for name, value in _published(sensor).items()}
+    return {**filled, "activationRequired": record_forms.FLAGS[sensor.activation_required], TOKEN: ""}
+
+
+def _published(sensor: Sensor) -> dict[str, Any]:
+    """What the sensor's registration says, by published names, in the order of the form."""
+    said = {SHEET.columns[name][0]: name for name in FIELDS}
+    values = msgspec.structs.asdict(sensor)
+    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+def _form(
+    request: Call, visitor: Visitor, shown: Shown, *, sensor: Sensor | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The form of a new sensor, or of this one."""
+    return views.show(
+        request,
+        visitor,
+        "sensors/form.html",
+        title="portal.sensors.new" if sensor is None else "portal.sensors.edit",
+        error=error,
+        labels=LABELS,
+        shown=shown,
+        sensor=sensor,
+        up=LIST if sensor is None else _path(sensor.id),
+        missions=words.options(visitor, vehicles.MISSION_TYPES),
+        types=TYPES,
+    )
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str, int]]:
+    visitor = visitor_in(tx, request)
+    sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=_sensor_id(request))
+    return visitor, sensor, goes_with.sensor(tx, sensor.id)
+
+
+def _deletion(
+    request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
+) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "sensors/delete.html",
+        title="portal.sensors.delete",
+        error=error,
+        labels=deletions.LABELS,
+        sensor=sensor,
+        goes=deletions.sentences(visitor, "sensor", counts),
+        word=deletions.word(sensor.serial_no, counts),
+        up=_path(sensor.id),
+    )
+
+
+def _sensor_id(request: Call) -> SensorId:
+    return SensorId(parameters.path_id(request, "sensorId"))
+
+
+def _path(sensor_id: SensorId) -> str:
+    return f"{LIST}/{sensor_id}"
+
+
+handlers: Final[list[Any]] = [
+    new,
+    register,
+    detail,
+    token,
+    edit,
+    change,
+    ask_to_delete,
+    delete,
+    whole_history,
+]

@@ -1,0 +1,78 @@
+"""Pages for troubles: refused, not there, too much, broken, away; in words, with what to do next.
+
+Whoever is not signed in is led to the sign-in and back. A form that was sent without a session, or from before a new
+one, is answered with all that was typed, ready to be sent again.
+
+Not here: which trouble has which status (`http/errors.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.http import answers
+from tripline.http.authentication import ForeignForm
+from tripline.http.errors import Trouble
+from tripline.http.rim import Call
+from tripline.portal import addresses, forms, views, visitors
+from tripline.portal.page import HTML, is_served
+
+UNAUTHORIZED: Final = 401
+TOLD: Final = (400, 403, 404, 405, 408, 409, 413, 429, 500, 503)
+"""Statuses with a title of their own."""
+_PASSING: Final = (408, 429, 500, 503)
+"""Statuses of what may be over when it is tried again."""
+_FOR_PROGRAMS: Final = ("/api/", "/health/", "/metrics")
+_IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
+"""Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
+
+
+def tell(request: Call, trouble: Trouble) -> Response[bytes]:
+    """The trouble as a page; as JSON to programs, and on listeners without the portal."""
+    if f"{request.scope['path']}/".startswith(_FOR_PROGRAMS) or not is_served(request):
+        return answers.error(request, trouble)
+    form = forms.sent(request)
+    is_late = isinstance(trouble.refusal, ForeignForm) and trouble.refusal.case == "token"
+    if form is not None and (is_late or trouble.status == UNAUTHORIZED):
+        return _kept(request, trouble, form)
+    if trouble.status == UNAUTHORIZED:
+        return _signed_out(request)
+    return _page(request, trouble, "trouble.html", _title(trouble.status))
+
+
+def _signed_out(request: Call) -> Response[bytes]:
+    """To the sign-in, and back from there."""
+    there = addresses.sign_in(request)
+    if views.is_partial(request):
+        return Response(b"", status_code=UNAUTHORIZED, media_type=HTML, headers={**views.HEADERS, "hx-redirect": there})
+    return Response(b"", status_code=303, media_type=HTML, headers={**views.HEADERS, "location": there})
+
+
+def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
+    """The form again, with what was typed, to be sent once more."""
+    signed_out = trouble.status == UNAUTHORIZED
+    values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
+    title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
+    return _page(request, trouble, "kept_form.html", title, values=values, signed_out=signed_out)
+
+
+def _page(request: Call, trouble: Trouble, template: str, title: str, **values: Any) -> Response[bytes]:
+    return views.show(
+        request,
+        visitors.known(request),
+        template,
+        title=title,
+        status=trouble.status,
+        headers={**trouble.headers, **(_IN_PLACE if views.is_partial(request) else {})},
+        message=trouble.message,
+        can_repeat=trouble.status in _PASSING and request.method == "GET",
+        **values,
+    )
+
+
+def _title(status: int) -> str:
+    return f"portal.trouble.{status if status in TOLD else 400}"
+
+
+def _each(value: Any) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value,)

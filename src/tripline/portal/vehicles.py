@@ -1,0 +1,286 @@
+"""Pages of a vehicle: what it is and what it is connected with, registering, changing, deleting it, and its history.
+
+Not here: the list (`lists`), who directs and drives it (`assignments.py`), its delegations and sensors' mounting.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain import access, vehicles
+from tripline.domain.access import Action
+from tripline.domain.ids import VehicleId
+from tripline.domain.refusals import Refusal
+from tripline.domain.vehicles import Registration, Vehicle, VehicleEvent
+from tripline.http import parameters
+from tripline.http.rim import Call, rim_of
+from tripline.portal import deletions, forms, histories, record_forms, views, words
+from tripline.portal.digests import Clash
+from tripline.portal.histories import Lines
+from tripline.portal.page import page
+from tripline.portal.record_forms import Shown
+from tripline.portal.visitors import Visitor, visitor_in, visitor_of
+from tripline.services import hints
+from tripline.services.fleet import goes_with, history, overviews
+from tripline.services.fleet import vehicles as service
+from tripline.services.fleet.overviews import VehicleOverview
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.csv_registrations import VEHICLES as SHEET
+
+FIELDS: Final = record_forms.columns(SHEET)
+LABELS: Final = words.labels(FIELDS)
+LIST: Final = "/fleet/vehicles"
+
+
+@page("GET", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE)
+async def new(request: Call) -> Response[bytes]:
+    """The form to register a vehicle."""
+    visitor = await visitor_of(request)
+    access.company_of(visitor.actor)
+    return _form(request, visitor, record_forms.shown(dict.fromkeys(FIELDS, "")))
+
+
+@page("POST", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE, refuses=(vehicles.NumberTaken,))
+async def register(request: Call) -> Response[bytes]:
+    """Register a vehicle."""
+    form = await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    access.company_of(visitor.actor)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> Vehicle:
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS))
+        return service.register(
+            tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=rim.ids, now_ms=now_ms
+        )
+
+    try:
+        made = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), error=refusal)
+    return views.moved(request, _path(made.id), notice="portal.vehicles.registered", number=made.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}", access=Action.VEHICLE_READ)
+async def detail(request: Call) -> Response[bytes]:
+    """A vehicle, what it is connected with, and what happened to it."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, VehicleOverview, Lines | None]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = _vehicle_id(request)
+        found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        if Action.VEHICLE_HISTORY_READ not in found.may:
+            return visitor, found, None
+        read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        return visitor, found, histories.page(visitor, lambda span: read(span=span), limit=histories.SHOWN)
+
+    visitor, found, lines = await rim_of(request).store.read_short(work)
+    number = views.Plain(found.vehicle.vehicle_no)
+    values = {name: words.value(visitor, name, value) for name, value in _published(found.vehicle).items()}
+    return views.show(
+        request,
+        visitor,
+        "vehicles/detail.html",
+        title=number,
+        found=found,
+        vehicle=found.vehicle,
+        values=values,
+        may={action.value for action in found.may},
+        history=lines,
+        list_path=LIST,
+    )
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY)
+async def edit(request: Call) -> Response[bytes]:
+    """The form to change a vehicle."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+
+    visitor, vehicle = await rim_of(request).store.read_short(work)
+    return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY, refuses=(vehicles.NumberTaken,))
+async def change(request: Call) -> Response[bytes]:
+    """Change a vehicle, unless somebody else did meanwhile."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+
+    def before(tx: ReadTx) -> tuple[Visitor, Vehicle]:
+        visitor = visitor_in(tx, request)
+        return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+
+    visitor, vehicle = await rim.store.read_short(before)
+    said = record_forms.typed(form, FIELDS)
+    now_ms = rim.clock()
+
+    def work(tx: WriteTx) -> tuple[Vehicle, Clash | None]:
+        vehicle = service.find_to_modify(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+        found = record_forms.clash(form, texts(vehicle), said)
+        if found is not None:
+            return vehicle, found
+        named = record_forms.values(SHEET, said)
+        changed = service.modify(
+            tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=rim.ids, now_ms=now_ms
+        )
+        return changed, None
+
+    try:
+        vehicle, found = await rim.store.write(work)
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        return _form(request, visitor, record_forms.refilled(form, FIELDS), vehicle=vehicle, error=refusal)
+    if found is not None:
+        told = record_forms.told(visitor, found, texts(vehicle))
+        return _form(request, visitor, told, vehicle=vehicle, error=record_forms.ChangedMeanwhile())
+    return views.moved(request, _path(vehicle.id), notice="portal.vehicles.saved", number=vehicle.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """What goes with a vehicle that is deleted."""
+    visitor, vehicle, counts = await rim_of(request).store.read_short(lambda tx: _to_delete(tx, request))
+    return _deletion(request, visitor, vehicle, counts)
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/delete", access=Action.VEHICLE_DELETE)
+async def delete(request: Call) -> Response[bytes]:
+    """Delete a vehicle, with what goes with it."""
+    form = await forms.read(request)
+    rim = rim_of(request)
+    visitor, vehicle, counts = await rim.store.read_short(lambda tx: _to_delete(tx, request))
+    try:
+        deletions.require_confirmed(form, deletions.word(vehicle.vehicle_no, counts))
+    except deletions.NotConfirmed as refusal:
+        return _deletion(request, visitor, vehicle, counts, error=refusal)
+    now_ms = rim.clock()
+    told = await rim.store.write(
+        lambda tx: service.delete(tx, actor=visitor.actor, vehicle_id=vehicle.id, ids=rim.ids, now_ms=now_ms)
+    )
+    hints.tell(rim.signals, told)
+    return views.moved(request, LIST, notice="portal.vehicles.deleted", number=vehicle.vehicle_no)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
+async def whole_history(request: Call) -> Response[bytes]:
+    """Everything that happened to a vehicle, also to one that was deleted."""
+
+    def work(tx: ReadTx) -> tuple[Visitor, VehicleId, Lines]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = _vehicle_id(request)
+        history.admit_to_vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        read = partial(history.of_vehicle, tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        after = histories.after_asked(request)
+        found = histories.page(visitor, lambda span: read(span=span), limit=histories.AT_ONCE, after=after)
+        return visitor, vehicle_id, found
+
+    visitor, vehicle_id, found = await rim_of(request).store.read_short(work)
+    return histories.show(request, visitor, found, up=_path(vehicle_id))
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
+async def activate(request: Call) -> Response[bytes]:
+    """Let drivers drive a vehicle."""
+    return await _moved(request, VehicleEvent.ACTIVATE, "portal.vehicles.activated")
+
+
+@page("POST", "/fleet/vehicles/{vehicleId}/deactivate", access=Action.VEHICLE_ACTIVATE)
+async def deactivate(request: Call) -> Response[bytes]:
+    """Let no further driver take a vehicle."""
+    return await _moved(request, VehicleEvent.DEACTIVATE, "portal.vehicles.deactivated")
+
+
+def texts(vehicle: Vehicle) -> dict[str, str]:
+    """What the form of a vehicle is filled with."""
+    return {name: words.text(value) for name, value in _published(vehicle).items()}
+
+
+def _published(vehicle: Vehicle) -> dict[str, Any]:
+    """What the vehicle's registration says, by published names, in the order of the form."""
+    said = {SHEET.columns[name][0]: name for name in FIELDS}
+    values = msgspec.structs.asdict(vehicle)
+    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+async def _moved(request: Call, event: VehicleEvent, notice: str) -> Response[bytes]:
+    await forms.read(request)
+    rim, visitor = rim_of(request), await visitor_of(request)
+    vehicle_id, now_ms = _vehicle_id(request), rim.clock()
+    vehicle = await rim.store.write(
+        lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
+    )
+    return views.moved(request, _path(vehicle_id), notice=notice, number=vehicle.vehicle_no)
+
+
+def _form(
+    request: Call, visitor: Visitor, shown: Shown, *, vehicle: Vehicle | None = None, error: Refusal | None = None
+) -> Response[bytes]:
+    """The form of a new vehicle, or of this one."""
+    return views.show(
+        request,
+        visitor,
+        "vehicles/form.html",
+        title="portal.vehicles.new" if vehicle is None else "portal.vehicles.edit",
+        error=error,
+        labels=LABELS,
+        shown=shown,
+        vehicle=vehicle,
+        up=LIST if vehicle is None else _path(vehicle.id),
+        missions=words.options(visitor, vehicles.MISSION_TYPES),
+        fuels=words.options(visitor, vehicles.FUEL_TYPES),
+        categories=words.options(visitor, vehicles.CATEGORIES),
+    )
+
+
+def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle, Mapping[str, int]]:
+    visitor = visitor_in(tx, request)
+    vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=_vehicle_id(request))
+    return visitor, vehicle, goes_with.vehicle(tx, vehicle.id)
+
+
+def _deletion(
+    request: Call, visitor: Visitor, vehicle: Vehicle, counts: Mapping[str, int], *, error: Refusal | None = None
+) -> Response[bytes]:
+    return views.show(
+        request,
+        visitor,
+        "vehicles/delete.html",
+        title="portal.vehicles.delete",
+        error=error,
+        labels=deletions.LABELS,
+        vehicle=vehicle,
+        goes=deletions.sentences(visitor, "vehicle", counts),
+        word=deletions.word(vehicle.vehicle_no, counts),
+        up=_path(vehicle.id),
+    )
+
+
+def _vehicle_id(request: Call) -> VehicleId:
+    return VehicleId(parameters.path_id(request, "vehicleId"))
+
+
+def _path(vehicle_id: VehicleId) -> str:
+    return f"{LIST}/{vehicle_id}"
+
+
+handlers: Final[list[Any]] = [
+    new,
+    register,
+    detail,
+    edit,
+    change,
+    ask_to_delete,
+    delete,
+    whole_history,
+    activate,
+    deactivate,
+]

@@ -1,0 +1,98 @@
+"""Visitors: the account that looks at a page, with what every page says of it, and what its role may do.
+
+Not here: the credential (`http/authentication.py`), which rows are in reach (`services/`).
+"""
+
+from typing import Final
+
+import msgspec
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.refusals import Kind, Refusal, Value
+from tripline.http import authentication, languages, permission
+from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.services.accounts.tokens import TokenUnreadable
+from tripline.store.accounts import visitors as store
+from tripline.store.accounts.visitors import Company
+from tripline.store.transactions import ReadTx
+
+SYSTEM: Final = "system"
+"""The theme that the machine of the visitor has."""
+_LOOKING: Final = "tripline.visitor"
+_NOBODY: Final = (Kind.AUTHENTICATION, Kind.TOKEN_EXPIRED)
+
+
+class Visitor(msgspec.Struct, frozen=True, kw_only=True):
+    """Who looks at a page."""
+
+    actor: Actor
+    name: str
+    email: str
+    company: Company | None
+    language: Language
+    theme: str
+    """`system`, `light` or `dark`."""
+    csrf: str
+    """What its forms carry."""
+
+    @property
+    def role(self) -> Authority:
+        """What the account is."""
+        return self.actor.authority
+
+    def may(self, action: Action) -> bool:
+        """Whether the role may do the action on some rows."""
+        return self.role in access.RULES[action]
+
+    def say(self, name: str, /, **values: Value) -> str:
+        """A text in the visitor's language."""
+        return catalogue.text(name, self.language, **values)
+
+
+def visitor_in(tx: ReadTx, request: Call) -> Visitor:
+    """Who asks, whose role may do what the page needs on some rows: the checks before any other.
+
+    Raises as `permission.permitted_in`.
+    """
+    actor = authentication.actor_in(tx, request)
+    account = store.of(tx, actor.user_id)
+    if account is None:
+        raise TokenUnreadable("account_gone")
+    if account.language in frozenset(Language):
+        request.scope[languages.CHOSEN] = Language(account.language)  # type: ignore[typeddict-unknown-key]
+    visitor = Visitor(
+        actor=actor,
+        name=account.name,
+        email=account.email,
+        company=account.company,
+        language=languages.asked_of(request),
+        theme=account.theme or SYSTEM,
+        csrf=authentication.csrf_of(request),
+    )
+    request.scope[_LOOKING] = visitor  # type: ignore[typeddict-unknown-key]
+    permission.require_role(request, actor)
+    return visitor
+
+
+async def visitor_of(request: Call) -> Visitor:
+    """As `visitor_in`, in a transaction of its own."""
+    return await rim_of(request).store.read_short(lambda tx: visitor_in(tx, request))
+
+
+def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
+    """Who asks for a page that is open to anyone: None for somebody who is not signed in."""
+    try:
+        return visitor_in(tx, request)
+    except Refusal as refusal:
+        if refusal.kind not in _NOBODY:
+            raise
+        return None
+
+
+def known(request: Call) -> Visitor | None:
+    """Who asks, as far as an earlier step of this request found out."""
+    visitor: Visitor | None = request.scope.get(_LOOKING)  # type: ignore[assignment]
+    return visitor

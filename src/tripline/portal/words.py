@@ -1,0 +1,64 @@
+"""Names of fields in pages, and stored values in the visitor's language.
+
+Not here: history (`histories.py`), texts of one noun (its module and templates).
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tripline.domain import companies, delegations, vehicles
+from tripline.domain.access import Authority
+from tripline.portal.visitors import Visitor
+
+FIELD: Final = "portal.field."
+VALUE: Final = "portal.value."
+_ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
+_WORDS: Final = frozenset(
+    {
+        *vehicles.MISSION_TYPES,
+        *vehicles.FUEL_TYPES,
+        *vehicles.CATEGORIES,
+        *(role.value for role in delegations.UserRole),
+        *(role.value for role in _ROLES),
+    }
+)
+"""Values that stand for something; all others are shown as they are."""
+_CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "authority"})
+"""Fields that hold one of them."""
+
+
+def label(visitor: Visitor, field: str) -> str:
+    """What the field is called."""
+    return visitor.say(FIELD + field)
+
+
+def labels(fields: Iterable[str]) -> dict[str, str]:
+    """The keys of what these fields are called, for refusals."""
+    return {field: FIELD + field for field in fields}
+
+
+def value(visitor: Visitor, field: str, stored: companies.MessageTypes | bool | None) -> str | None:
+    """The field's value as people read it; None for none."""
+    if stored is None or stored == "":
+        return None
+    if isinstance(stored, bool):
+        return visitor.say(VALUE + ("yes" if stored else "no"))
+    if field in _CHOSEN and stored in _WORDS:
+        return visitor.say(VALUE + str(stored))
+    return text(stored)
+
+
+def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:
+    """What a list to choose from shows."""
+    return [(each, visitor.say(VALUE + each)) for each in values]
+
+
+def text(stored: companies.MessageTypes | bool | None) -> str:
+    """A stored value as a form shows it: empty for none."""
+    if stored is None:
+        return ""
+    if isinstance(stored, list):
+        return ", ".join(str(each) for each in stored)
+    if isinstance(stored, float) and stored == int(stored):
+        return str(int(stored))
+    return str(stored)

@@ -1,0 +1,62 @@
+"""The verdict on a trip: what of its events is counted and what that is worth, or why it has no score.
+
+S = 100 exp(-(0.45 harsh + 0.04 T) / km). With the constants 0.443716 / 0.040858 both published rows come out to 0.001;
+two rows cannot prove a model, and the rounder defaults meet them within 0.5 (`docs/scoring.md`).
+
+Free of numpy, so the store keeps these values as they are. Not here: which trips are scored, and what their scores add
+up to (`policy.py`).
+"""
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from tripline.scoring.rules import EventType, Rules
+
+
+class NotScored(StrEnum):
+    """Why samples give no score and no GPS events. When several hold, the first in this order is kept.
+
+    What the trip's row alone tells (device type, no vehicle, parking) comes before: `domain/trips.py`.
+    """
+
+    NO_SAMPLES = "no_samples"
+    NO_POSITION = "no_position"
+    SPARSE = "sparse"
+    TOO_SHORT = "too_short"
+
+
+class TripScore(NamedTuple):
+    """One scored trip, as judged and as stored. What is `COUNTED` adds up to the number of its GPS events."""
+
+    score: float
+    accel: int
+    de_accel: int
+    over_speed: int
+    over_speed_s: float
+    distance_m: float
+
+
+COUNTED: Final[dict[str, tuple[EventType, ...]]] = {
+    "accel": (EventType.START, EventType.ACCELERATION),
+    "de_accel": (EventType.DECELERATION, EventType.STOP),
+    "over_speed": (EventType.OVERSPEED,),
+}
+"""The counts of a score, in the order in which they are published, and the events that each one counts."""
+
+
+def scored(counts: Mapping[str, int], *, over_s: float, distance_m: float, rules: Rules) -> TripScore:
+    """The verdict on a trip with these counts (keys of `COUNTED`) and seconds over the limit."""
+    harsh = counts["accel"] + counts["de_accel"]
+    score = trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=rules)
+    return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, **counts)
+
+
+def trip_score(*, harsh: int, over_s: float, distance_m: float, rules: Rules) -> float:
+    """The score of a drive in (0, 100]: 100 with no event, strictly falling with each, unrounded.
+
+    A score too small for a double is the smallest double, so that a trip that bad still differs from none.
+    """
+    burden = rules.scoring.harsh_weight * harsh + rules.scoring.overspeed_weight * over_s
+    return max(100.0 * math.exp(-burden * 1_000 / distance_m), math.ulp(0.0))

@@ -1,0 +1,135 @@
+"""Sessions of browsers: what their cookies hold, when they end, and the token that a form of theirs has to carry.
+
+A cookie names its session and holds 256 random bits, kept as SHA-256 only; a slow hash would protect nothing that can
+be guessed. A sign-in always makes a new secret, so a cookie that somebody planted before is good for nothing. The
+token of forms is made from the secret: it needs no room, belongs to one session, and does not tell the secret.
+
+A session ends after some time without a request, and in any case some time after the sign-in (`config.Sessions`).
+Requests prolong it by the minute at most, together and soon after (`Prolonger`), so that reading a page writes nothing.
+
+Not here: the cookie's name and attributes (`http/cookies.py`), ending sessions (`sessions.py`).
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import uuid
+from typing import Final
+
+import msgspec
+
+from tripline import config
+from tripline.domain import ids
+from tripline.domain.account_sessions import Kind, Session
+from tripline.domain.ids import UserId
+from tripline.observe import logger
+from tripline.services import rounds
+from tripline.services.accounts.sessions import Client
+from tripline.store.accounts import sessions as rows
+from tripline.store.accounts.sessions import Visit
+from tripline.store.transactions import Store, WriteTx
+
+PROLONGED_MS: Final = 60_000
+"""A session that was prolonged so lately is not again."""
+EVERY_S: Final = 5.0
+"""Rest between two writes of what is to be prolonged."""
+_NOTED_MAX: Final = 10_000
+_SECRET_BYTES: Final = 32
+_SECRET_CHARACTERS: Final = 43
+
+log = logger("accounts")
+
+
+class Cookie(msgspec.Struct, frozen=True):
+    """What a browser's cookie holds."""
+
+    session_id: str
+    secret: str
+
+    @property
+    def text(self) -> str:
+        """As it is sent."""
+        return f"{self.session_id}.{self.secret}"
+
+    @property
+    def hash(self) -> str:
+        """As the secret is kept."""
+        return hashlib.sha256(self.secret.encode()).hexdigest()
+
+    @property
+    def csrf(self) -> str:
+        """The token that a form of the session carries."""
+        digest = hmac.digest(self.secret.encode(), b"form", "sha256")
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def cookie_in(text: str) -> Cookie | None:
+    """The cookie in this text; None when it is none of ours."""
+    session_id, _, secret = text.partition(".")
+    if ids.canonical(session_id) != session_id or len(secret) != _SECRET_CHARACTERS or not secret.isascii():
+        return None
+    return Cookie(session_id, secret)
+
+
+def opened(
+    tx: WriteTx, *, user_id: UserId, client: Client, settings: config.Sessions, before: Cookie | None, now_ms: int
+) -> Cookie:
+    """The cookie of a new session; the session `before`, which the browser had until now, ends."""
+    if before is not None and rows.visit(tx, before.session_id, before.hash, now_ms=now_ms) is not None:
+        rows.revoke(tx, before.session_id)
+    cookie = Cookie(str(uuid.uuid4()), secrets.token_urlsafe(_SECRET_BYTES))
+    rows.add(
+        tx,
+        Session(
+            id=cookie.session_id,
+            user_id=user_id,
+            created_ms=now_ms,
+            expires_ms=_end_ms(settings, now_ms, now_ms),
+            current=cookie.hash,
+            previous=None,
+            rotated_ms=now_ms,
+            kind=Kind.BROWSER,
+            agent=client.agent,
+            address=client.address,
+        ),
+    )
+    return cookie
+
+
+class Prolonger:
+    """Lets sessions last longer that are used."""
+
+    def __init__(self, settings: config.Sessions) -> None:
+        self.settings = settings
+        self._after_ms = min(PROLONGED_MS, settings.idle_s * 100)
+        self._noted: dict[str, tuple[int, int]] = {}
+
+    def used(self, session_id: str, visit: Visit, *, now_ms: int) -> None:
+        """Note that a session was used; written with the next round."""
+        if now_ms - visit.prolonged_ms >= self._after_ms and len(self._noted) < _NOTED_MAX:
+            self._noted[session_id] = now_ms, _end_ms(self.settings, visit.created_ms, now_ms)
+
+    async def run(self, store: Store) -> None:
+        """Write what was noted every few seconds, until cancelled."""
+
+        async def write() -> int:
+            await self.write(store)
+            return 0
+
+        await rounds.now_and_then(write, every_s=EVERY_S, log=log, failed="accounts.failed")
+
+    async def write(self, store: Store) -> None:
+        """Write what was noted. Raises `Outage`; then it is noted still."""
+        noted = dict(self._noted)
+        if not noted:
+            return
+        used = [(session_id, used_ms, end_ms) for session_id, (used_ms, end_ms) in noted.items()]
+        await store.write(lambda tx: rows.prolong(tx, used))
+        for session_id, written in noted.items():
+            if self._noted.get(session_id) == written:
+                del self._noted[session_id]
+
+
+def _end_ms(settings: config.Sessions, created_ms: int, used_ms: int) -> int:
+    return min(used_ms + settings.idle_s * 1000, created_ms + settings.longest_s * 1000)

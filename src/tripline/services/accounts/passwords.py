@@ -1,0 +1,83 @@
+"""Password hashes: argon2id in a bounded pool of threads.
+
+A hash costs about 20 ms and 19 MiB, so the number computed at once and the number waiting are bounded: a storm of
+log-ins is answered `TooManyLogins`, and the rest of the program keeps its core.
+"""
+
+import asyncio
+import secrets
+from base64 import b64encode
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+from argon2.low_level import ARGON2_VERSION
+
+from tripline import config
+from tripline.domain.refusals import TryLater
+
+T = TypeVar("T")
+
+
+class TooManyLogins(TryLater):
+    """The pool's waiting room is full."""
+
+    code = "login.too_many"
+
+
+def _hash_of_nobody(hasher: PasswordHasher) -> str:
+    """What an unknown user's password is compared with: a hash of the same cost as everybody's, that no password has.
+
+    Random bytes stand where the hash would, so making it takes no time.
+    """
+    cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    salt, no_hash = (b64encode(secrets.token_bytes(size)) for size in (hasher.salt_len, hasher.hash_len))
+    return f"$argon2id$v={ARGON2_VERSION}${cost}${salt.decode().rstrip('=')}${no_hash.decode().rstrip('=')}"
+
+
+class Passwords:
+    """Hashes and verifies passwords off the event loop."""
+
+    def __init__(self, settings: config.Passwords) -> None:
+        self._hasher = PasswordHasher(time_cost=settings.passes, memory_cost=settings.memory_kib, parallelism=1)
+        self._threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="password")
+        self._room = settings.workers + settings.waiting
+        self._inside = 0
+        self._nobodys = _hash_of_nobody(self._hasher)
+
+    def hash_now(self, password: str) -> str:
+        """The hash to keep, computed on the caller's thread: for commands."""
+        return self._hasher.hash(password)
+
+    async def hash(self, password: str) -> str:
+        """The hash to keep. Raises `TooManyLogins`."""
+        return await self._in_pool(lambda: self._hasher.hash(password))
+
+    async def matches(self, password: str, kept: str | None) -> bool:
+        """Whether the password belongs to the kept hash; without one, False after the same time.
+
+        Raises `TooManyLogins`.
+        """
+        compared = self._nobodys if kept is None else kept
+        return await self._in_pool(lambda: self._verify(password, compared)) and kept is not None
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.shutdown()
+
+    def _verify(self, password: str, kept: str) -> bool:
+        try:
+            return self._hasher.verify(kept, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+
+    async def _in_pool(self, work: Callable[[], T]) -> T:
+        if self._inside >= self._room:
+            raise TooManyLogins(after_s=1)
+        self._inside += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._inside -= 1

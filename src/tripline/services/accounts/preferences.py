@@ -1,0 +1,29 @@
+"""Preferences of an account in the portal: its own affair alone."""
+
+import msgspec
+
+from tripline.domain.access import Actor
+from tripline.domain.preferences import Theme
+from tripline.language.catalogue import Language
+from tripline.store.accounts import visitors
+from tripline.store.transactions import WriteTx
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is chosen; None leaves what was chosen before."""
+
+    language: Language | None = None
+    theme: Theme | None = None
+    of_system: bool = False
+    """Whether pages look as the visitor's system does from now on."""
+
+
+def choose(tx: WriteTx, *, actor: Actor, wanted: Wanted) -> None:
+    """Keep what the actor prefers."""
+    values: dict[str, str | None] = {}
+    if wanted.language is not None:
+        values["language"] = wanted.language.value
+    if wanted.theme is not None or wanted.of_system:
+        values["theme"] = None if wanted.theme is None else wanted.theme.value
+    if values:
+        visitors.prefer(tx, actor.user_id, values)

@@ -1,0 +1,170 @@
+"""Access and refresh tokens: JWT signed with HS512, as spec/rest 2 says.
+
+A token is verified once and then known until it expires. Whether its session lasts and its account still exists and is
+enabled is asked of the store at every request (`http/authentication.py`), so a token says who asks and never what the
+account may do. Access tokens of the version before name no session; they are asked about by the time they were issued.
+
+A refresh token names its session and itself; whether it is the good one of that session is asked of the store too.
+
+Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/refresh_sessions.py`).
+"""
+
+import uuid
+from typing import Any, Final
+
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from tripline import config
+from tripline.domain.ids import UserId
+from tripline.domain.refusals import Kind, Refusal
+
+_REFRESH: Final = "REFRESH_TOKEN"
+_KNOWN_MAX: Final = 10_000
+_LONGEST: Final = 4_096
+"""Characters of a token that is worth decoding; ours have under 700."""
+
+
+class TokenUnreadable(Refusal):
+    """The token is missing, damaged, signed by another key, or of the other sort."""
+
+    code = "token.unreadable"
+    kind = Kind.AUTHENTICATION
+
+
+class TokenExpired(Refusal):
+    """The token was good once."""
+
+    code = "token.expired"
+    kind = Kind.TOKEN_EXPIRED
+
+
+class Ticket(msgspec.Struct, frozen=True):
+    """What a refresh token says besides its holder: its session, its own id (`jti`), and when it expires, epoch ms."""
+
+    session_id: str
+    token_id: str
+    expires_ms: int
+
+
+class Bearer(msgspec.Struct, frozen=True):
+    """What an access token says: whose it is, in which session, when it was issued, epoch ms, and its end, epoch s."""
+
+    user_id: UserId
+    session_id: str | None
+    """None: issued by the version before, which named none."""
+    issued_ms: int
+    expires_s: int
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """What a log-in answers."""
+
+    token: str
+    refresh_token: str
+
+
+class Tokens:
+    """Makes and verifies tokens under one signing key."""
+
+    def __init__(self, *, key: bytes, settings: config.Tokens) -> None:
+        self._key = OctKey.import_key(key)
+        self._settings = settings
+        self._known: dict[str, Bearer] = {}
+
+    def access(self, *, user_id: UserId, email: str, authority: str, session_id: str, now_ms: int) -> str:
+        """A new access token. Never equal to an earlier one: each carries an id of its own (`jti`)."""
+        expires_s = now_ms // 1000 + self._settings.access_s
+        own = {"jti": str(uuid.uuid4()), "sid": session_id}
+        return self._sign(user_id, email, authority, now_ms, expires_s, own)
+
+    def issue(self, *, user_id: UserId, email: str, authority: str, ticket: Ticket, now_ms: int) -> Pair:
+        """A new access token, and the refresh token of the ticket."""
+        own = {"jti": ticket.token_id, "sid": ticket.session_id}
+        return Pair(
+            token=self.access(
+                user_id=user_id, email=email, authority=authority, session_id=ticket.session_id, now_ms=now_ms
+            ),
+            refresh_token=self._sign(user_id, email, _REFRESH, now_ms, ticket.expires_ms // 1000, own),
+        )
+
+    @property
+    def refresh_life_ms(self) -> int:
+        """How long a refresh token is good."""
+        return self._settings.refresh_s * 1000
+
+    @property
+    def session_life_ms(self) -> int:
+        """How long a session lasts that nobody prolongs: as long as any of its tokens."""
+        return max(self._settings.refresh_s, self._settings.access_s) * 1000
+
+    def bearer_of_access(self, token: str, *, now_ms: int) -> Bearer:
+        """What this access token says. Raises `TokenUnreadable`, `TokenExpired`."""
+        known = self._known.get(token)
+        if known is None:
+            claims = self._claims(token)
+            if _REFRESH in claims["scopes"]:
+                raise TokenUnreadable("refresh_for_access")
+            known = _bearer(claims)
+            self._remember(token, known)
+        _check_life(known.expires_s, now_ms)
+        return known
+
+    def ticket_of_refresh(self, token: str, *, now_ms: int) -> Ticket:
+        """What this refresh token says. Raises `TokenUnreadable`, `TokenExpired`."""
+        claims = self._claims(token)
+        if _REFRESH not in claims["scopes"]:
+            raise TokenUnreadable("access_for_refresh")
+        _check_life(claims["exp"], now_ms)
+        if not (isinstance(claims.get("sid"), str) and isinstance(claims.get("jti"), str)):
+            raise TokenUnreadable("no_session")
+        return Ticket(claims["sid"], claims["jti"], claims["exp"] * 1000)
+
+    def _sign(self, user_id: UserId, email: str, scope: str, now_ms: int, expires_s: int, own: dict[str, str]) -> str:
+        claims = {
+            "sub": email,
+            "scopes": [scope],
+            "userId": user_id,
+            "enabled": True,
+            "iss": self._settings.issuer,
+            "iat": now_ms // 1000,
+            "exp": expires_s,
+            **own,
+        }
+        return jwt.encode({"alg": "HS512"}, claims, self._key, algorithms=["HS512"], default_type=None)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        """The claims of a token that carries our signature and every claim that is read here."""
+        unreadable = TokenUnreadable("damaged")
+        if len(token) > _LONGEST:
+            raise unreadable
+        try:
+            claims = jwt.decode(token, self._key, algorithms=["HS512"]).claims
+        except (JoseError, ValueError) as error:
+            raise unreadable from error
+        if not (
+            isinstance(claims.get("userId"), str)
+            and isinstance(claims.get("exp"), int)
+            and isinstance(claims.get("scopes"), list)
+        ):
+            raise unreadable
+        return claims
+
+    def _remember(self, token: str, known: Bearer) -> None:
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.pop(next(iter(self._known)), None)  # several threads may ask at once
+        self._known[token] = known
+
+
+def _bearer(claims: dict[str, Any]) -> Bearer:
+    session_id, issued_s = claims.get("sid"), claims.get("iat", 0)
+    if not (session_id is None or isinstance(session_id, str)) or not isinstance(issued_s, int):
+        raise TokenUnreadable("damaged")
+    return Bearer(claims["userId"], session_id, issued_s * 1000, claims["exp"])
+
+
+def _check_life(expires_s: int, now_ms: int) -> None:
+    if now_ms >= expires_s * 1000:
+        raise TokenExpired()

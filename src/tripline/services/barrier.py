@@ -1,0 +1,111 @@
+"""Waits until other processes have acted on a hint, for a process that must know it before it answers.
+
+    asker: hint, then question --> each process: acts on the hint, then answers --> asker: all have answered
+
+Hints of one process arrive in order, so whoever answers has acted on every hint before the question. A process that
+lost hints answers once it has made up for them.
+
+Not here: what is done on a hint (`session_check.py`, `ingest/pushing.py`), sending to devices (`rpc/sending.py`).
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Callable, Collection
+from typing import Final
+
+import msgspec
+
+from tripline import observe
+from tripline.ports import Outage, Signals
+from tripline.services.nodes import DEAD_MS, Node
+from tripline.store.database import nodes
+from tripline.store.transactions import Store
+
+WITHIN_S: Final = 5.0
+"""How long others may take to answer. A gateway that reaches the store has compared its sessions with the rows by then,
+and a pipeline has read anew what companies want."""
+LOOK_S: Final = 1.0
+"""How often a process that does not answer is asked again."""
+GATEWAYS: Final = frozenset({"gateway", "all"})
+"""Roles of processes that hold sessions of devices."""
+PIPELINES: Final = GATEWAYS | {"worker"}
+"""Roles of processes that take in what devices send."""
+log = observe.logger("nodes")
+
+
+class _Question(msgspec.Struct):
+    answered: set[str] = msgspec.field(default_factory=set)
+    """The processes that answered, by node."""
+    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+
+
+class Barrier:
+    """Asks the other processes that share the store."""
+
+    def __init__(self, *, store: Store, node: Node, signals: Signals) -> None:
+        self._store = store
+        self._node = node
+        self._signals = signals
+        self._numbers = itertools.count(1)
+        self._questions: dict[int, _Question] = {}
+        signals.subscribe(observe.SIGNAL_HINTS_SETTLED, self._settled)
+
+    async def settled(self, roles: Collection[str]) -> None:
+        """Returns when each process of these roles has acted on the hints that were given before, or after `WITHIN_S`.
+
+        Where there is one process, hints are acted on while they are given.
+        """
+        if not self._node.shared:
+            return
+        number = next(self._numbers)
+        question = self._questions[number] = _Question()
+        try:
+            for _ in range(round(WITHIN_S / LOOK_S)):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_S):
+                        await self._all_answer(number, question, roles)
+                        return
+        finally:
+            del self._questions[number]
+        log.warning("node.unsettled", seconds=WITHIN_S)
+
+    async def _all_answer(self, number: int, question: _Question, roles: Collection[str]) -> None:
+        try:
+            there = await self._store.read_short(lambda tx: nodes.of_roles(tx, roles, for_ms=DEAD_MS))
+        except Outage:
+            await asyncio.sleep(LOOK_S)  # nobody knows whom to wait for
+            raise TimeoutError from None
+        others = there - {self._node.id}  # this process has acted on its own hints already
+        if others:
+            self._signals.notify(observe.SIGNAL_HINTS_ASKED, f"{self._node.id} {number}")
+        while not others <= question.answered:
+            await question.changed.wait()
+            question.changed.clear()
+
+    def _settled(self, detail: str) -> None:
+        asked_by, number, answered_by = detail.split(" ")
+        question = self._questions.get(int(number)) if asked_by == self._node.id else None
+        if question is not None:
+            question.answered.add(answered_by)
+            question.changed.set()
+
+
+def _never() -> bool:
+    """A process that makes up for lost hints the moment it hears of the loss."""
+    return False
+
+
+class Answering:
+    """Answers the others. Make it after everything that acts on hints."""
+
+    def __init__(self, *, node: Node, signals: Signals, is_behind: Callable[[], bool] = _never) -> None:
+        """`is_behind`: whether hints were lost and not made up for. Then this process does not answer yet."""
+        self._node = node
+        self._signals = signals
+        self._is_behind = is_behind
+        signals.subscribe(observe.SIGNAL_HINTS_ASKED, self._asked)
+
+    def _asked(self, question: str) -> None:
+        if not self._is_behind():
+            self._signals.notify(observe.SIGNAL_HINTS_SETTLED, f"{question} {self._node.id}")

@@ -1,0 +1,149 @@
+"""The bus consumer: reads batches, has them stored, writes dead letters, and only then lets the group go on.
+
+While the store or the bus is away the batch waits and nothing more is read; nothing is dropped. Messages that cannot be
+used hold up nobody: they are in the rejected-message log with the batch, and go to the dead-letter topic behind it. A
+process that dies in between is followed by one that reads the batch again; what is stored already changes nothing then,
+but a dead letter may be written twice.
+
+Not here: what happens to a batch (`batches.py`), the client of the bus (`adapters/`).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from tripline import observe
+from tripline.domain.ids import CompanyId
+from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter, Clock, Outage
+from tripline.services import batch_tries
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.messages import Message, Refused
+from tripline.services.ingest.pace import Pace
+from tripline.wire.bus import envelopes as bus_envelopes
+from tripline.wire.bus.reader import Kind
+
+Topics: TypeAlias = Mapping[str, tuple[Kind, CompanyId | None]]
+"""Topic -> what it carries, and whose, when only one company can write to it."""
+
+_log = observe.logger("bus")
+
+
+class BusConsumer:
+    """Takes in what customers' systems write to the bus, until it is cancelled."""
+
+    def __init__(
+        self,
+        *,
+        reader: BusReader,
+        writer: BusWriter,
+        batches: BusBatches,
+        topics: Topics,
+        dead_letters: str,
+        clock: Clock,
+        most: int,
+    ) -> None:
+        """`dead_letters` is the topic for messages that cannot be used; empty: none is written. `most`: how many
+        messages a transaction stores at most."""
+        self._reader = reader
+        self._writer = writer
+        self._batches = batches
+        self._topics = topics
+        self._dead_letters = dead_letters
+        self._clock = clock
+        self._pace = Pace(most=most)
+        self._waits_for = ""
+        reader.explain(self._doing)
+
+    async def run(self) -> None:
+        """Take batches in, until cancelled. Trouble costs a pause, and no message."""
+        while True:
+            await self.turn()
+
+    async def turn(self) -> None:
+        """Take one batch to its end, however long what it needs is away."""
+        batch = await self._reader.read(self._pace.size)
+        refused = await self._stored(batch)
+        if self._dead_letters and refused:
+            await self._written(refused)
+        self._reader.done(batch)
+
+    async def _stored(self, batch: BusBatch) -> Sequence[Refused]:
+        """Store what of the batch is still this member's; what could not be used."""
+        troubles = 0
+        refused: list[Refused] = []
+        while (batch := self._reader.kept(batch)).messages:
+            together = batch.messages[: self._pace.size]
+            try:
+                outcome = await self._batches.take_in([self._message(each) for each in together], now_ms=self._clock())
+            except Exception as error:  # noqa: BLE001  whatever stands in the way, the messages wait
+                troubles += 1
+                self._pace.failed()
+                await self._pause(error, troubles, len(batch.messages))
+            else:
+                troubles = 0
+                self._pace.took(len(together), self._batches.steps.worked_s)
+                refused += outcome.refused
+                batch = replace(batch, messages=batch.messages[len(together) :])
+        return refused
+
+    async def _written(self, refused: Sequence[Refused]) -> None:
+        """Every one of them is in the dead-letter topic when this returns."""
+        try:
+            await self._delivered([self._note(each) for each in refused])
+        except BusMessageRefusedError:
+            for each in refused:
+                await self._written_alone(each)
+
+    async def _written_alone(self, refused: Refused) -> None:
+        """The letter, or one with the beginning of a message that is too long; it is in the log in any case."""
+        with contextlib.suppress(BusMessageRefusedError):
+            try:
+                await self._delivered([self._note(refused)])
+            except BusMessageRefusedError:
+                await self._delivered([self._note(refused, cut=True)])
+
+    async def _delivered(self, notes: Sequence[BusNote]) -> None:
+        """Write these, however long the brokers are away. Raises `BusMessageRefusedError`."""
+        troubles = 0
+        while True:
+            try:
+                await self._writer.deliver(notes)
+            except BusMessageRefusedError:
+                raise
+            except Exception as error:  # noqa: BLE001  as above
+                troubles += 1
+                await self._pause(error, troubles, len(notes))
+            else:
+                return
+
+    async def _pause(self, error: Exception, troubles: int, count: int) -> None:
+        if isinstance(error, Outage):
+            _log.warning("bus.outage", reason=str(error), messages=count)
+        else:
+            _log.error("bus.failed", messages=count, exc_info=error)
+        self._waits_for = "outage" if isinstance(error, Outage) else "failure"
+        await asyncio.sleep(batch_tries.pause_s(troubles))
+        self._waits_for = ""
+
+    def _doing(self) -> str:
+        return self._waits_for or self._batches.steps.doing
+
+    def _message(self, read: BusMessage) -> Message:
+        kind, company_id = self._topics.get(read.topic, (None, None))
+        return Message(read.topic, read.value, kind, company_id, read.partition, read.offset)
+
+    def _note(self, refused: Refused, *, cut: bool = False) -> BusNote:
+        message = refused.message
+        letter = bus_envelopes.dead_letter(
+            topic=message.topic,
+            partition=message.partition,
+            offset=message.offset,
+            reason=refused.rejected.reason,
+            detail=refused.rejected.detail,
+            body=message.body,
+            cut=cut,
+        )
+        return BusNote(self._dead_letters, None, letter)

@@ -1,0 +1,380 @@
+"""Placing customers' messages: which trip each belongs to, what it does to that trip, and the rows that follow.
+
+Nothing here waits or reads but the bounds of a trip whose message says no times; a batch is placed against what was
+locked for it (`Ground`), in the order of its messages.
+
+Not here: reading (`wire/bus/reader.py`), which rows are looked up (`batches.py`), trips of devices
+(`services/ingest/`).
+"""
+
+import collections
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from tripline.domain import bus, ids, trips
+from tripline.domain.ids import RowNo, TimeIds, UserId, VehicleId
+from tripline.domain.trips import Cause, State
+from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
+from tripline.services.bus.newest_trips import Telling
+from tripline.services.push.notices import Subject
+from tripline.store.bus.facts import Facts, Sensor
+from tripline.store.trips.bus_trips import BusTrip
+from tripline.wire.bus import fields as bus_fields
+from tripline.wire.bus import payloads as bus_payloads
+from tripline.wire.bus import reasons as bus_reasons
+from tripline.wire.bus.reader import Opened
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """What was found and locked for a batch."""
+
+    facts: Facts
+    trips: Mapping[str, BusTrip]
+    jobs: Mapping[int, int]
+    """When trips that wait for the scorer are due."""
+    microtrips: dict[int, list[bytes]]
+    """Number of a stored record -> payloads; the batch adds its own."""
+    events: dict[int, list[bytes]]
+    bounds: Callable[[int], tuple[int, int] | None]
+    """Earliest and latest stored sample of a trip."""
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """A message whose sensor is its sender's."""
+
+    read: Read
+    sensor: Sensor
+
+    @property
+    def trip_id(self) -> str | None:
+        """The trip that it names and takes part in."""
+        records = self.read.records
+        takes_part = any(not isinstance(record.reading, LatestValues) for record in records)
+        return self.read.opened.trip_id if takes_part else None
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A stored reading, for those who want to hear of it."""
+
+    subject: Subject
+    reading: Microtrip | Trip | DeviceEvent
+
+
+def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list[Refused]) -> list[Admitted]:
+    """The messages whose sensor is registered and of the company that the message and its topic name (4.17)."""
+    found = []
+    for read in reads:
+        sensor = sensors.get(read.opened.sensor_id)
+        if sensor is None:
+            refused.append(Refused(read.message, _why(bus_reasons.UNKNOWN_SENSOR, read)))
+        elif _is_foreign(read.message, read.opened, sensor):
+            refused.append(Refused(read.message, _why(bus_reasons.COMPANY, read)))
+        elif read.opened.trip_id is None and any(_needs_trip(record) for record in read.records):
+            refused.append(Refused(read.message, _why(bus_reasons.NO_TRIP, read), sensor.id))
+        else:
+            refused += [Refused(read.message, rejected, sensor.id) for rejected in read.left_out]
+            found.append(Admitted(read, sensor))
+    return found
+
+
+def headed(message: Message, opened: Opened, body: bytes, sensor: Sensor) -> Headed | Refused:
+    """The device's own message, which is `body`, when it comes from the owner of the sensor."""
+    if _is_foreign(message, opened, sensor):
+        return Refused(message, bus_reasons.rejected(bus_reasons.COMPANY, message.body))
+    return Headed(message, sensor.id, sensor.company_id, body)
+
+
+def _is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
+    return bool({opened.company_id, message.company_id} - {None, sensor.company_id})
+
+
+def vehicle_of(message: Admitted, facts: Facts) -> VehicleId | None:
+    """The vehicle that the sensor is on; when it is on none, the one that the message names, if it is one of the same
+    company (4.16)."""
+    if message.sensor.vehicle_id is not None:
+        return message.sensor.vehicle_id
+    said = message.read.opened.vehicle_id
+    if said is None or said not in facts.vehicles or facts.vehicles[said].company_id != message.sensor.company_id:
+        return None
+    return VehicleId(said)
+
+
+def new_trips(
+    messages: Sequence[Admitted], known: Mapping[str, BusTrip], facts: Facts, *, ids_: TimeIds, now_ms: int
+) -> dict[str, list[Any]]:
+    """Of each trip that is not there yet, the values of its row (`bus_trips.NEW`), by id; in the order of the ids, in
+    which everybody makes them."""
+    first: dict[str, Admitted] = {}
+    for message in messages:
+        trip_id = message.trip_id
+        if trip_id is not None and trip_id not in known:
+            first.setdefault(trip_id, message)
+    found = {}
+    for trip_id in sorted(first):
+        message, no = first[trip_id], ids_.take(1, now_ms=now_ms)
+        sensor, vehicle_id = message.sensor, vehicle_of(message, facts)
+        found[trip_id] = [
+            *(no, trip_id, ids.ms_of_no(no), sensor.company_id, sensor.id, vehicle_id),
+            *(_driver(facts, vehicle_id), sensor.service_type, _device_type(message), False),
+            *(trips.move(None, Cause.SAMPLE).value, bus.SOURCE),
+        ]
+    return found
+
+
+class Placer:
+    """Places one batch. `now_ms` is the batch's instant: what is made or ended by it carries it."""
+
+    def __init__(self, ground: Ground, *, ids_: TimeIds, grace_ms: int, now_ms: int) -> None:
+        self._ground = ground
+        self._facts = ground.facts
+        self._ids = ids_
+        self._grace_ms = grace_ms
+        self._now_ms = now_ms
+        self._spans: dict[int, tuple[int, int]] = {}
+        """Earliest and latest sample that the batch brought to a trip."""
+        self.telling = Telling(ground.facts)
+        self.rows = self.telling.rows
+        self.microtrips: list[Any] = []
+        """Values for `bus_records.MICROTRIPS`."""
+        self.events: list[Any] = []
+        self.driven: dict[int, UserId | None] = {}
+        """Trips that were ended before and have another driver now."""
+        self.told: list[Told] = []
+        self.refused: list[Refused] = []
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def place(self, messages: Sequence[Admitted]) -> None:
+        """Place every message, in the order received."""
+        for message in messages:
+            trip = self._ground.trips.get(message.trip_id or "")
+            if trip is not None and not _is_of(trip, message.sensor):
+                self.refused.append(
+                    Refused(message.read.message, _why(bus_reasons.TRIP_TAKEN, message.read), message.sensor.id)
+                )
+                continue
+            for record in message.read.records:
+                self._record(message, record, trip)
+
+    def _record(self, message: Admitted, record: Record, trip: BusTrip | None) -> None:
+        reading = record.reading
+        if isinstance(reading, Microtrip):
+            assert trip is not None
+            self._microtrip(message, record, reading, trip)
+        elif isinstance(reading, Trip):
+            assert trip is not None
+            self._message(message, record, reading, trip)
+        elif isinstance(reading, DeviceEvent):
+            self._event(message, record, reading, trip)
+        else:
+            self.rows.set_attribute(message.sensor.id, reading.name, self._now_ms, reading.payload)
+            self.counts["latest"] += 1
+
+    def _microtrip(self, message: Admitted, record: Record, reading: Microtrip, trip: BusTrip) -> None:
+        place = self._new_record(record, message.read.opened.record, self._ground.microtrips)
+        if place is None:
+            return
+        no, record_id, key = place
+        self.microtrips += (no, trip.no, record_id, reading.ts, reading.ty, reading.payload, reading.samples)
+        self.microtrips += (key, message.read.opened.envelope)
+        self._join(trip, reading)
+        self.counts["microtrip"] += 1
+        self._tell_of(message.sensor, reading, trip.vehicle_id)
+
+    def _join(self, trip: BusTrip, reading: Microtrip) -> None:
+        """The trip has more samples."""
+        before = self._spans.get(trip.no, (reading.first_ms, reading.last_ms))
+        self._spans[trip.no] = min(before[0], reading.first_ms), max(before[1], reading.last_ms)
+        if trip.live is State.COMPLETE:
+            self._join_ended(trip, reading)
+            return
+        if trip.live is State.LAPSED:
+            trip.state = trips.move(trip.live, Cause.RESUMED).value
+            trip.end_ms = trip.closed_ms = None
+            trip.changed = True
+        if trip.start_ms is None:
+            trip.start_ms, trip.device_type, trip.parking = reading.first_ms, reading.device_type, reading.parking
+            trip.changed = True
+        elif reading.first_ms < trip.start_ms or (trip.parking and not reading.parking):
+            trip.start_ms = min(trip.start_ms, reading.first_ms)
+            trip.parking = trip.parking and reading.parking
+            trip.changed = True
+        self.telling.of(trip, trips.MICROTRIP)
+
+    def _join_ended(self, trip: BusTrip, reading: Microtrip) -> None:
+        """A microtrip behind its trip message: what the message did not say is said by the samples."""
+        told = bus.told(trip.message_key or "")
+        if told.alone:
+            span = reading.first_ms, reading.last_ms
+            trip.parking = told.parking or reading.parking
+            trip.message_key = replace(told, alone=False).text
+        else:
+            assert trip.start_ms is not None and trip.end_ms is not None
+            span = min(trip.start_ms, reading.first_ms), max(trip.end_ms, reading.last_ms)
+            trip.parking = told.parking or (trip.parking and reading.parking)
+        trip.start_ms, trip.end_ms = _ordered(told.start_ms, told.end_ms, *span)
+        trip.changed = True
+        self._ask_score(trip, again=True)
+
+    def _message(self, message: Admitted, record: Record, reading: Trip, trip: BusTrip) -> None:
+        """The trip's message ends it, or when one came before, changes what that said (4.15)."""
+        opened = message.read.opened
+        digest = bus.digest(opened.envelope, record.content)
+        before = bus.told(trip.message_key) if trip.live is State.COMPLETE and trip.message_key else None
+        if before is not None and digest in before.digests:
+            self.counts["duplicate"] += 1
+            return
+        was_ended = trip.closed_ms is not None
+        facts_before = (trip.device_type, trip.vehicle_id, trip.parking, _content(trip.payload))
+        has_samples = trip.start_ms is not None and not (before is not None and before.alone)
+        self._say(trip, message, reading, before, has_samples=has_samples, digest=digest)
+        if before is None:
+            trip.state, trip.closed_ms = trips.move(trip.live, Cause.MESSAGE).value, self._now_ms
+        if before is None or facts_before != (trip.device_type, trip.vehicle_id, trip.parking, record.content):
+            self._ask_score(trip, again=was_ended)
+        trip.changed = True
+        self.telling.of(trip, trips.TRIP)
+        self.counts["trip" if before is None else "updated"] += 1
+        self._tell_of(message.sensor, reading, trip.vehicle_id)
+
+    def _say(
+        self,
+        trip: BusTrip,
+        message: Admitted,
+        reading: Trip,
+        before: bus.Told | None,
+        *,
+        has_samples: bool,
+        digest: str,
+    ) -> None:
+        """What the message says becomes what the trip is."""
+        opened = message.read.opened
+        if trip.vehicle_id is None:
+            trip.vehicle_id = vehicle_of(message, self._facts)
+        if opened.user_id is not None:
+            user_id = self._person(opened.user_id, message.sensor, trip.vehicle_id)
+            if user_id != trip.user_id and trip.closed_ms is not None:
+                self.driven[trip.no] = user_id
+            trip.user_id = user_id
+        if opened.values.get("deviceType") is not None or not has_samples:
+            trip.device_type = reading.device_type
+        parked = has_samples and trip.parking and not (before is not None and before.parking)
+        trip.parking = reading.parking or parked
+        told = bus.Told(
+            reading.start_ms,
+            reading.end_ms,
+            parking=reading.parking,
+            alone=not has_samples,
+            digests=(digest, *(() if before is None else before.digests)),
+        )
+        trip.start_ms, trip.end_ms = self._times(trip, reading, has_samples=has_samples)
+        trip.message_ty, trip.message_key, trip.distance_m = reading.ty, told.text, reading.distance_m
+        trip.payload, trip.envelope = reading.payload, opened.envelope
+
+    def _times(self, trip: BusTrip, reading: Trip, *, has_samples: bool) -> tuple[int, int]:
+        """Start and end: as the message says, else the samples', else when the message was made (4.11)."""
+        if reading.start_ms is not None and reading.end_ms is not None:
+            return reading.start_ms, reading.end_ms
+        spans = [self._spans.get(trip.no), self._ground.bounds(trip.no) if has_samples else None]
+        known = [span for span in spans if span is not None]
+        made_ms = self._now_ms if reading.header_ms is None else reading.header_ms
+        first_ms = min((span[0] for span in known), default=made_ms)
+        last_ms = max((span[1] for span in known), default=made_ms)
+        return _ordered(reading.start_ms, reading.end_ms, first_ms, last_ms)
+
+    def _event(self, message: Admitted, record: Record, reading: DeviceEvent, trip: BusTrip | None) -> None:
+        place = self._new_record(record, message.read.opened.record, self._ground.events)
+        if place is None:
+            return
+        no, record_id, key = place
+        vehicle_id = vehicle_of(message, self._facts) if trip is None else trip.vehicle_id
+        said = message.read.opened.user_id
+        if said is not None:
+            user_id = self._person(said, message.sensor, vehicle_id)
+        else:
+            user_id = _driver(self._facts, vehicle_id) if trip is None else trip.user_id
+        sensor = message.sensor
+        self.events += (no, record_id, sensor.company_id, sensor.id, vehicle_id, user_id, trip and trip.id)
+        self.events += (reading.device_type, reading.ty, reading.sent_ty, reading.ts, reading.event_ms)
+        self.events += (reading.lat, reading.lon, reading.payload, key, message.read.opened.envelope)
+        if reading.is_attribute:
+            self.rows.set_attribute(sensor.id, str(reading.ty), reading.event_ms, reading.payload)
+        self.counts["event"] += 1
+        self._tell_of(sensor, reading, vehicle_id)
+
+    def _tell_of(self, sensor: Sensor, reading: Microtrip | Trip | DeviceEvent, vehicle_id: VehicleId | None) -> None:
+        self.told.append(Told(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
+
+    def _new_record(
+        self, record: Record, name: str | None, stored: dict[int, list[bytes]]
+    ) -> tuple[RowNo, str, int] | None:
+        """Row number, id and key of a record that is not there yet; None when it is (4.15)."""
+        same_name = stored.get(record.by_name, []) if record.by_name is not None else []
+        both = (*same_name, *stored.get(record.by_content, ()))
+        if any(bus_payloads.compact(payload) == record.content for payload in both):
+            self.counts["duplicate"] += 1
+            return None
+        no = self._ids.take(1, now_ms=self._now_ms)
+        is_first = record.by_name is not None and not same_name
+        key = record.by_name if record.by_name is not None and is_first else record.by_content
+        stored.setdefault(key, []).append(record.content)
+        return no, (bus_fields.uuid(name) if is_first else None) or self._ids.text(no), key
+
+    def _person(self, user_id: str, sensor: Sensor, vehicle_id: VehicleId | None) -> UserId | None:
+        """Who the message says that drives, when it is somebody who may (4.18)."""
+        person = self._facts.people.get(user_id)
+        if person is None:
+            return None
+        allowed = person.company_id == sensor.company_id or (user_id, vehicle_id) in self._facts.rights
+        return UserId(user_id) if allowed or _driver(self._facts, vehicle_id) == user_id else None
+
+    def _ask_score(self, trip: BusTrip, *, again: bool) -> None:
+        """Put the ended trip before the scorer, after the grace. One that waits already waits no longer for it."""
+        reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
+        if reason is not None and not again:
+            trip.not_scored = reason
+            self.rows.jobs.pop(trip.no, None)
+            return
+        due_ms = self._ground.jobs.get(trip.no)
+        if trip.no in self.rows.jobs or (again and due_ms is not None and due_ms > self._now_ms):
+            return
+        # Another instant than before, so that a scorer that is at the job right now sees that it is another one.
+        self.rows.jobs[trip.no] = max(self._now_ms + self._grace_ms, 0 if due_ms is None else due_ms + 1)
+
+
+def _ordered(start_ms: int | None, end_ms: int | None, first_ms: int, last_ms: int) -> tuple[int, int]:
+    """What was said, else what the samples say; the end not before the start."""
+    start = first_ms if start_ms is None else start_ms
+    end = last_ms if end_ms is None else end_ms
+    if start <= end:
+        return start, end
+    return (start, start) if end_ms is None else (end, end)
+
+
+def _is_of(trip: BusTrip, sensor: Sensor) -> bool:
+    return trip.source == bus.SOURCE and trip.sensor_id == sensor.id and not trip.erased
+
+
+def _needs_trip(record: Record) -> bool:
+    return isinstance(record.reading, Microtrip | Trip)
+
+
+def _why(reason: str, read: Read) -> Any:
+    return bus_reasons.rejected(reason, read.message.body)
+
+
+def _content(payload: bytes | None) -> bytes | None:
+    return None if payload is None else bus_payloads.compact(bytes(payload))
+
+
+def _device_type(message: Admitted) -> str:
+    readings = (record.reading for record in message.read.records)
+    return next(reading.device_type for reading in readings if not isinstance(reading, LatestValues))
+
+
+def _driver(facts: Facts, vehicle_id: VehicleId | None) -> UserId | None:
+    vehicle = None if vehicle_id is None else facts.vehicles.get(vehicle_id)
+    return None if vehicle is None else vehicle.driver_id

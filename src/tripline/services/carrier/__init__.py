@@ -1,1 +1,0 @@
-"""Carrier lines: what carriers say became of them (`actions`, `effects`), and lifting a pause (`unpausing`)."""

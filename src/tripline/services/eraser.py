@@ -1,0 +1,104 @@
+"""The eraser: takes what deleted vehicles, sensors and persons left behind out of the store, a little at a time.
+
+What waits is a list in the store (`store/erasure/erasures.py`), so an eraser that is stopped anywhere goes on where it
+was. It never keeps the one writer for long: a transaction takes as many rows as fit into `BUDGET_S`, however fast or
+slow the disk is, and what devices send goes between two of them. Of several processes one erases what is left of a
+thing.
+
+Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/sensor_removal.py`),
+or the person (`services/fleet/removal.py`).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NamedTuple
+
+from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
+from tripline.ports import Signals
+from tripline.services.fleet import sensor_removal
+from tripline.services.rounds import Rounds
+from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.erasure.erasures import Kind
+from tripline.store.transactions import Store, WriteTx
+
+BUDGET_S: Final = 0.003
+"""How long a transaction deletes; with its commit it takes two or three times that, below 20 ms."""
+ROWS: Final = 50
+"""Rows between two looks at the stopwatch."""
+REST_S: Final = 0.01
+"""Between two transactions, so that others get at least as much of the writer."""
+LOOK_S: Final = 5.0
+"""How often to look unasked: for what other processes deleted, and after an outage."""
+AT_ONCE: Final = 500
+"""Vehicles, sensors or persons taken from the list in one go."""
+
+LetGo = Callable[[Sequence[str]], Awaitable[None]]
+"""Returns when nobody is about to write rows that name these, and nobody will (`Intake.let_go_of`)."""
+
+_ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
+    Kind.VEHICLE: lambda tx, owner_id, limit: vehicle_remains.erase_some(tx, VehicleId(owner_id), limit=limit),
+    Kind.SENSOR: lambda tx, owner_id, limit: sensor_removal.erase_some(tx, SensorId(owner_id), limit=limit),
+    Kind.PERSON: lambda tx, owner_id, limit: driver_remains.erase_some(tx, UserId(owner_id), limit=limit),
+}
+
+log = logger("eraser")
+
+
+class _Done(NamedTuple):
+    """What one transaction did."""
+
+    looked_at: int
+    """Things that it need not look at again."""
+    through: int
+    """Those of them of which nothing is left now."""
+    rows: int
+
+
+class Eraser:
+    """Erases what deleted vehicles and sensors left behind. `stopwatch` gives seconds since some instant."""
+
+    def __init__(self, *, store: Store, signals: Signals, let_go: LetGo, stopwatch: Callable[[], float]) -> None:
+        self._store = store
+        self._let_go = let_go
+        self._stopwatch = stopwatch
+        self._rounds = Rounds(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
+
+    async def run(self) -> None:
+        """Erase what waits, until cancelled. Trouble costs a pause."""
+        await self._rounds.run(self.erase_pending, log=log, failed="erase.failed")
+
+    async def erase_pending(self) -> int:
+        """Erase everything of those of each kind that wait longest; how many of them. Raises `Outage`."""
+        return sum([await self._erase(kind) for kind in Kind])
+
+    async def _erase(self, kind: Kind) -> int:
+        waiting = await self._store.read_short(lambda tx: erasures.pending(tx, limit=AT_ONCE, kind=kind))
+        if not waiting:
+            return 0
+        # What was placed before the deletion is written by now, and found below; nothing is placed on them again.
+        await self._let_go(waiting)
+        left, through, rows = waiting, 0, 0
+        while left:
+            done = await self._store.write(lambda tx, left=left: self._some(tx, kind, left), locked=True)  # type: ignore[misc]
+            left, through, rows = left[done.looked_at :], through + done.through, rows + done.rows
+            ERASED_ROWS.inc(done.rows)
+            await asyncio.sleep(REST_S)
+        if through:
+            log.info("erase.done", kind=kind, deleted=through, rows=rows)
+        return through
+
+    def _some(self, tx: WriteTx, kind: Kind, waiting: Sequence[str]) -> _Done:
+        """Erase for as long as a transaction may."""
+        began = self._stopwatch()
+        looked_at = through = rows = 0
+        while looked_at < len(waiting) and self._stopwatch() - began < BUDGET_S:
+            if not erasures.hold(tx, waiting[looked_at]):
+                looked_at += 1  # another process is at it, or through with it
+                continue
+            erased = _ERASE_SOME[kind](tx, waiting[looked_at], ROWS)
+            if not erased:
+                erasures.finish(tx, waiting[looked_at])
+                looked_at, through = looked_at + 1, through + 1
+            rows += erased
+        return _Done(looked_at, through, rows)

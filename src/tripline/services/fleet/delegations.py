@@ -1,0 +1,165 @@
+"""Delegating vehicles to companies and taking them back, with everything that hangs on a delegation.
+
+Not here: to whom one may delegate (`candidates.py`), the delegation that a partner's new vehicle comes with
+(`vehicles.py`).
+"""
+
+from collections.abc import Sequence
+
+from tripline.domain import access, delegations
+from tripline.domain.access import Action, Actor
+from tripline.domain.companies import Company
+from tripline.domain.delegations import Delegation, Step
+from tripline.domain.history import Event, ended
+from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, VehicleId
+from tripline.domain.refusals import NotFound
+from tripline.domain.vehicles import Vehicle
+from tripline.services.fleet import candidates, history
+from tripline.store import lists
+from tripline.store.fleet import candidates as candidate_rows
+from tripline.store.fleet import delegations as rows
+from tripline.store.fleet import rights, vehicles
+from tripline.store.fleet.delegations import Given
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+def delegate(
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
+) -> Delegation:
+    """The vehicle, delegated to a company that its owner registered as a candidate (rule 1).
+
+    Raises `NotFound`, `Forbidden`, `delegations.AlreadyDelegated` or `delegations.NotCandidate`.
+    """
+    vehicle, receiver = delegable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
+    delegation_id = RecordId(ids.next(now_ms=now_ms))
+    rows.insert_new(
+        tx,
+        delegation_id=delegation_id,
+        vehicle_id=vehicle.id,
+        from_company_id=vehicle.company_id,
+        to_company_id=receiver.id,
+        automatic=False,
+        now_ms=now_ms,
+    )
+    owner = candidates.counterpart(tx, vehicle.company_id)
+    history.note(
+        tx,
+        actor,
+        Event.DELEGATED,
+        company_id=owner.id,
+        vehicle_id=vehicle.id,
+        to_company_id=receiver.id,
+        ids=ids,
+        now_ms=now_ms,
+    )
+    return Delegation(
+        id=delegation_id,
+        created_ms=now_ms,
+        from_company_id=owner.id,
+        from_company_name=owner.name,
+        to_company_id=receiver.id,
+        to_company_name=receiver.name,
+        vehicle_id=vehicle.id,
+        vehicle_no=vehicle.vehicle_no,
+    )
+
+
+def take_back(
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId, ids: TimeIds, now_ms: int
+) -> list[SensorId]:
+    """End the delegation with all rights of the company's people on the vehicle; return the vehicle's sensors.
+
+    The caller tells the pipeline of each sensor after the commit (`SIGNAL_SENSOR_CHANGED`). Raises `NotFound`, also
+    when the company does not have the vehicle, `Forbidden` or `delegations.Irrevocable`.
+    """
+    vehicle, _ = revocable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
+    rows.end(tx, vehicle_id, to_company_id)
+    taken, left = rights.end_of_company(tx, vehicle_id, to_company_id)
+    history.note(
+        tx,
+        actor,
+        Event.TAKEN_BACK,
+        company_id=vehicle.company_id,
+        vehicle_id=vehicle_id,
+        to_company_id=to_company_id,
+        changes=ended(rights=taken),
+        ids=ids,
+        now_ms=now_ms,
+    )
+    if left:
+        history.note(
+            tx,
+            actor,
+            Event.DRIVER_UNSET,
+            company_id=vehicle.company_id,
+            vehicle_id=vehicle_id,
+            user_id=vehicle.current_driver_id,
+            ids=ids,
+            now_ms=now_ms,
+        )
+    return vehicles.sensors_of(tx, vehicle_id)
+
+
+def delegable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
+    """Vehicle and receiver of a delegation that can be made. Raises as `delegate`."""
+    receiver = candidates.counterpart(tx, to_company_id)
+    vehicle = _own(tx, actor, vehicle_id)
+    if rows.holds(tx, vehicle.id, receiver.id):
+        raise delegations.AlreadyDelegated(field="vehicleId")
+    delegations.standing_after(candidate_rows.standing(tx, vehicle.company_id, receiver.id), Step.DELEGATE)
+    return vehicle, receiver
+
+
+def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
+    """Vehicle and receiver of a delegation that can be ended. Raises as `take_back`."""
+    receiver = candidates.counterpart(tx, to_company_id)
+    vehicle = _own(tx, actor, vehicle_id)
+    automatic = rows.is_automatic(tx, vehicle_id, to_company_id)
+    if automatic is None:
+        raise NotFound("delegation")
+    delegations.check_revocable(automatic=automatic)
+    return vehicle, receiver
+
+
+def require_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
+    """Let pass who may see to whom the vehicle is delegated. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
+    access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
+
+
+def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
+    """The delegations of the vehicle, by company name, after `require_vehicle`. Raises `listing.UnknownOffset`."""
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
+    return rows.of_vehicle(tx, scope, vehicle_id, window)
+
+
+def delegated(
+    tx: ReadTx, *, actor: Actor, company_id: CompanyId, received: bool, window: lists.Window
+) -> Sequence[Vehicle]:
+    """The vehicles that the company received, or delegated to others, and that the actor may see, by number.
+
+    `companies.require` was asked before. Raises `listing.UnknownOffset`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    return vehicles.delegated(tx, scope, company_id, window, received=received)
+
+
+def between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId, window: lists.Window) -> Sequence[Given]:
+    """The vehicles of the actor's company that it delegated to another one, and that the actor may see, by number.
+
+    Raises `Forbidden` or `listing.UnknownOffset`.
+    """
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    return rows.between(tx, scope, access.company_of(actor), to_company_id, window)
+
+
+def count_between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId) -> int:
+    """How many vehicles the actor's company delegated to another one. Raises `Forbidden`."""
+    access.scope_of(actor, Action.CANDIDATE_READ)
+    return rows.count(tx, access.company_of(actor), to_company_id)
+
+
+def _own(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, when the actor may delegate it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
+    return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)

@@ -1,0 +1,154 @@
+"""A file becomes a draft: its rows are read on a thread of their own and kept some blocks at a time.
+
+However large the file is, some blocks of it are in memory. A process that dies meanwhile leaves a draft that nobody
+can use; it is swept after an hour.
+
+Not here: how a file comes (`http/uploads.py`), how it is read (`wire/csv_files.py`).
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO, Final
+
+from msgspec.structs import replace
+
+from tripline.domain import access
+from tripline.domain.access import Actor
+from tripline.domain.ids import TimeIds
+from tripline.domain.import_drafts import (
+    ARRIVING_MS,
+    KEPT_MS,
+    NAME_MAX,
+    OF_ACCOUNT,
+    OF_COMPANY,
+    Draft,
+    DraftEvent,
+    DraftId,
+    TooManyDrafts,
+)
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.ports import Clock
+from tripline.services.fleet import draft_blocks, drafts
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.services.fleet.imports import TooManyRows
+from tripline.store.fleet import import_blocks
+from tripline.store.fleet import import_drafts as rows
+from tripline.store.fleet.import_blocks import Block
+from tripline.store.transactions import Store, WriteTx
+from tripline.wire import csv_files, csv_headings
+
+AT_ONCE: Final = 4
+"""Blocks kept in one transaction: a few milliseconds of the writer's time."""
+BREATH_S: Final = 0.0005
+"""After each block its thread stands back: devices' messages would else wait for the interpreter."""
+
+
+async def receive(
+    store: Store,
+    file: IO[bytes],
+    *,
+    actor: Actor,
+    kind: ImportKind,
+    name: str,
+    most_rows: int,
+    ids: TimeIds,
+    clock: Clock,
+) -> Draft:
+    """The new draft of a file that stands at its beginning.
+
+    When every required column has a heading that we know, it is to be checked at once; else its owner matches columns
+    first.
+
+    Raises `Forbidden`, `csv_files.BadFile`, `TooManyRows` and `TooManyDrafts`; nothing is left then.
+    """
+    access.scope_of(actor, kind.action)
+    header, lines = await asyncio.to_thread(_opened, file, kind)
+    new = _new(actor, kind, name, header, DraftId(ids.next(now_ms=clock())), clock())
+    await store.write(lambda tx: _admit(tx, new))
+    try:
+        arrived = await _keep(store, new, lines, most_rows)
+    except Refusal:
+        await store.write(lambda tx: rows.change(tx, replace(new, expires_ms=0)))
+        raise
+    return await store.write(lambda tx: _arrived(tx, actor, arrived, clock()))
+
+
+def _opened(file: IO[bytes], kind: ImportKind) -> tuple[list[str], Iterator[csv_files.Line]]:
+    return csv_files.read_table(file, is_known=lambda heading: csv_headings.column_of(kind.noun, heading) is not None)
+
+
+def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id: DraftId, now_ms: int) -> Draft:
+    return Draft(
+        id=draft_id,
+        account_id=actor.user_id,
+        company_id=access.company_of(actor),
+        kind=kind.noun,
+        name=name[:NAME_MAX],
+        created_ms=now_ms,
+        expires_ms=now_ms + ARRIVING_MS,
+        header=tuple(header),
+        columns=csv_headings.matched(kind.noun, header),
+    )
+
+
+def _admit(tx: WriteTx, new: Draft) -> None:
+    """Keep the draft unless there are too many. Raises `TooManyDrafts`."""
+    there = rows.numbers(tx, new, now_ms=new.created_ms)
+    if there.of_account >= OF_ACCOUNT:
+        raise TooManyDrafts("account", most=OF_ACCOUNT)
+    if there.of_company >= OF_COMPANY:
+        raise TooManyDrafts("company", most=OF_COMPANY)
+    rows.insert_new(tx, new)
+
+
+async def _keep(store: Store, draft: Draft, lines: Iterator[csv_files.Line], most_rows: int) -> Draft:
+    """Keep every row; the draft with their number."""
+    counted = _Counted(lines, most_rows)
+    packed = draft_blocks.packed_rows(counted, len(draft.header), first=0)
+    blocks = 0
+    while some := await asyncio.to_thread(_some, packed):
+        await store.write(lambda tx, some=some: import_blocks.insert_new(tx, draft.id, some))  # type: ignore[misc]
+        blocks += len(some)
+    if not counted.rows:
+        raise csv_files.BadFile("no_rows")
+    return replace(draft, rows=counted.rows, blocks=blocks)
+
+
+def _some(packed: Iterator[Block]) -> list[Block]:
+    found = []
+    for block in islice(packed, AT_ONCE):
+        found.append(block)
+        time.sleep(BREATH_S)
+    return found
+
+
+class _Counted:
+    """The lines, of which there may be so many. Raises `TooManyRows`."""
+
+    def __init__(self, lines: Iterator[csv_files.Line], most: int) -> None:
+        self._lines = lines
+        self._most = most
+        self.rows = 0
+
+    def __iter__(self) -> "_Counted":
+        return self
+
+    def __next__(self) -> csv_files.Line:
+        line = next(self._lines)
+        self.rows += 1
+        if self.rows > self._most:
+            raise TooManyRows(most=self._most)
+        return line
+
+
+def _arrived(tx: WriteTx, actor: Actor, draft: Draft, now_ms: int) -> Draft:
+    """The draft that has come to its end. Raises `NotFound` when it was swept or thrown away meanwhile."""
+    if rows.find(tx, access.scope_of(actor, drafts.ANY_KIND), draft.id, now_ms=now_ms) is None:
+        raise NotFound("id", thing=access.Thing.DRAFT)
+    whole = replace(draft, state=draft.after(DraftEvent.ARRIVE), expires_ms=draft.created_ms + KEPT_MS)
+    if not drafts.missing_of(draft.kind, draft.columns):
+        whole = drafts.checking(whole)
+    rows.change(tx, whole)
+    return whole

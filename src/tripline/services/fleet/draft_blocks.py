@@ -1,0 +1,129 @@
+"""Blocks of drafts: some hundred rows packed into one row of the store, and their verdicts.
+
+A hundred thousand rows of 80 bytes take 200 blocks of 10 KB or so, each read and unpacked in a millisecond.
+
+Not here: what makes a verdict (`draft_rows.py`).
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from tripline.domain.import_drafts import CELL_MAX, Draft, RowState, Trouble
+from tripline.later import Later
+from tripline.store.fleet.import_blocks import Block
+from tripline.wire import csv_files
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = Later("numpy")
+
+ROWS: Final = 500
+TEXT: Final = 262_144
+"""Characters of a block, beyond which the next one begins: long rows are packed by fewer."""
+_QUICKLY: Final = 1
+_COUNTED: Final = {
+    RowState.GOOD: "good",
+    RowState.BAD: "bad",
+    RowState.DUPLICATE: "duplicate",
+    RowState.SKIPPED: "skipped",
+}
+
+Names: TypeAlias = "NDArray[np.uint64]"
+"""One line for each name of a kind, one column for each row: what the name hashes to; 0 where the row claims none."""
+P = TypeVar("P")
+
+
+class Rows(msgspec.Struct, array_like=True):
+    """Rows as they stand in a file; numbers as a spreadsheet shows them."""
+
+    numbers: list[int]
+    cells: list[list[str]]
+
+
+class Verdicts(msgspec.Struct, array_like=True):
+    """What is said of the rows of a block."""
+
+    states: list[int]
+    """`RowState` of each."""
+    troubles: dict[int, list[Trouble]]
+    """By the place in the block."""
+
+
+def packed_rows(lines: Iterator[csv_files.Line], columns: int, *, first: int) -> Iterator[Block]:
+    """The rows in blocks, numbered from `first` on. Raises `BadFile`, for a cell that is too long too."""
+    no = first
+    gathered, size = Rows([], []), 0
+    for line in lines:
+        gathered.numbers.append(line.number)
+        gathered.cells.append(_cells(line, columns))
+        size += sum(map(len, line.cells))
+        if len(gathered.numbers) == ROWS or size >= TEXT:
+            yield _block(no, gathered)
+            no, gathered, size = no + 1, Rows([], []), 0
+    if gathered.numbers:
+        yield _block(no, gathered)
+
+
+def rows_of(block: Block) -> Rows:
+    """The rows of a block."""
+    return _unpacked(block.cells, Rows)
+
+
+def verdicts_of(block: Block) -> Verdicts | None:
+    """What was said of them; None: they were not checked yet."""
+    return None if block.verdicts is None else _unpacked(block.verdicts, Verdicts)
+
+
+def names_of(packed: bytes, keys: int) -> Names:
+    """The names of a block's rows."""
+    return np.frombuffer(packed, np.uint64).reshape(keys, -1)
+
+
+def with_rows(block: Block, rows: Rows) -> Block:
+    """The block with other rows."""
+    return msgspec.structs.replace(block, cells=_packed(rows))
+
+
+def judged(block: Block, verdicts: Verdicts, names: Names) -> Block:
+    """The block with these verdicts and names."""
+    counts = {name: verdicts.states.count(state) for state, name in _COUNTED.items()}
+    return msgspec.structs.replace(block, verdicts=_packed(verdicts), names=names.tobytes(), **counts)
+
+
+def counted(draft: Draft, before: Sequence[Block], after: Sequence[Block]) -> Draft:
+    """The draft whose blocks have changed."""
+    changes: Mapping[str, int] = {
+        name: sum(getattr(block, name) for block in after) - sum(getattr(block, name) for block in before)
+        for name in _COUNTED.values()
+    }
+    return msgspec.structs.replace(
+        draft, version=draft.version + 1, **{name: getattr(draft, name) + change for name, change in changes.items()}
+    )
+
+
+def _cells(line: csv_files.Line, columns: int) -> list[str]:
+    """The row's cells, those beyond the header only when there is something in them."""
+    cells = line.cells
+    while len(cells) > columns and not cells[-1].strip():
+        cells.pop()
+    for cell in cells:
+        if len(cell) > CELL_MAX:
+            raise csv_files.BadFile("cell_long", row=line.number, most=CELL_MAX)
+    return cells
+
+
+def _block(no: int, rows: Rows) -> Block:
+    return Block(no=no, first_row=rows.numbers[0], cells=_packed(rows))
+
+
+def _packed(content: msgspec.Struct) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(content), _QUICKLY)
+
+
+def _unpacked(packed: bytes, kind: type[P]) -> P:
+    return msgspec.msgpack.decode(zlib.decompress(packed), type=kind)

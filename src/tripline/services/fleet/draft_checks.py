@@ -1,0 +1,66 @@
+"""Checking all rows of a draft: block by block, on a thread that stands back now and then.
+
+Not here: what makes a verdict (`draft_rows.py`), who checks when (`draft_worker.py`).
+"""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from tripline.domain.import_drafts import Draft, RowState
+from tripline.later import Later
+from tripline.services.fleet import draft_blocks, draft_rows, drafts
+from tripline.services.fleet.draft_blocks import Verdicts
+from tripline.services.fleet.draft_rows import Examined, Taken
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.store.fleet.import_blocks import Block
+from tripline.store.transactions import ReadTx
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Later("numpy")
+
+_AT_A_STRETCH: Final = 64
+_BREATH_S: Final = 0.0005
+"""After so many rows the thread stands back: devices' messages would else wait 5 ms for the interpreter."""
+
+
+class Check:
+    """The check of a draft; give it every block in their order."""
+
+    def __init__(self, draft: Draft, service_type: str) -> None:
+        self._draft = draft
+        self._service_type = service_type
+        self._kind: ImportKind = drafts.kind_of(draft)
+        self._seen: list[set[int]] = [set() for _ in self._kind.keys]
+
+    def examined(self, block: Block) -> list[Examined | None]:
+        """The rows by themselves, None for those that are left out; takes a while."""
+        before = draft_blocks.verdicts_of(block)
+        found: list[Examined | None] = []
+        for at, cells in enumerate(draft_blocks.rows_of(block).cells):
+            is_skipped = before is not None and before.states[at] == RowState.SKIPPED
+            found.append(None if is_skipped else draft_rows.examined(cells, self._draft.columns, self._kind))
+            if at % _AT_A_STRETCH == 0:
+                time.sleep(_BREATH_S)
+        return found
+
+    def taken(self, tx: ReadTx, rows: Sequence[Examined | None]) -> Taken:
+        """Which of their names are registered."""
+        return draft_rows.taken(tx, self._service_type, self._kind, [row for row in rows if row is not None])
+
+    def judged(self, block: Block, rows: Sequence[Examined | None], taken: Taken) -> Block:
+        """The block with its verdicts."""
+        verdicts = Verdicts([int(RowState.SKIPPED)] * len(rows), {})
+        none = [0] * len(self._kind.keys)
+        hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in rows]
+        for at, (row, names) in enumerate(zip(rows, hashes, strict=True)):
+            if row is None:
+                continue
+            repeated = [name in seen for name, seen in zip(names, self._seen, strict=True)]
+            draft_rows.judge(verdicts, at, row, self._kind, taken, repeated)
+            for name, seen in zip(names, self._seen, strict=True):
+                if name:
+                    seen.add(name)
+        return draft_blocks.judged(block, verdicts, np.array(hashes, np.uint64).T)

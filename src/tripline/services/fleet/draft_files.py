@@ -1,0 +1,68 @@
+"""Files to download: the rows of a draft that cannot be registered, each with its reasons; and sample files.
+
+The mended file can be uploaded as it is: it has the columns of the first one, and two more that no import knows. What a
+spreadsheet would run stands behind an apostrophe, which the next upload takes off again.
+
+Not here: how a file is written (`wire/csv_files.py`).
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from tripline.domain.access import Actor
+from tripline.domain.import_drafts import Draft, DraftId, RowState
+from tripline.domain.refusals import Refusal
+from tripline.services.fleet import draft_pages, drafts
+from tripline.services.fleet.import_kinds import ImportKind
+from tripline.store.fleet import import_blocks
+from tripline.store.transactions import ReadTx, Store
+from tripline.wire import csv_files, csv_headings
+
+NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
+
+Say = Callable[[Refusal], str]
+"""The sentence of a refusal."""
+
+
+class Words(msgspec.Struct, frozen=True):
+    """How the file speaks to its reader."""
+
+    row: str
+    """Heading of the row numbers."""
+    reason: str
+    say: Say
+
+
+async def bad_rows(store: Store, draft: Draft, words: Words) -> AsyncIterator[bytes]:
+    """The file, a block at a time: every bad and duplicate row with its reasons."""
+    yield csv_files.written([[*draft.header, words.row, words.reason]])
+    for no in range(draft.blocks):
+        found = await store.read(lambda tx, no=no: _rows(tx, draft, no))  # type: ignore[misc]
+        if found:
+            yield csv_files.written_on(_line(draft, row, words) for row in found)
+
+
+def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
+    """The draft, whose rows have their verdicts. Raises `NotFound`, `Forbidden`, `NotNow`."""
+    draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
+    draft.require_verdicts()
+    return draft
+
+
+def sample(kind: ImportKind, language: str) -> bytes:
+    """A file to start from, with every column under the heading of this language and some rows."""
+    headings = [csv_headings.shown(kind.noun, column, language) for column in kind.sheet.columns]
+    return kind.sheet.sample_file(headings)
+
+
+def _rows(tx: ReadTx, draft: Draft, no: int) -> Sequence[draft_pages.RowView]:
+    blocks = import_blocks.read(tx, draft.id, first=no, count=1)
+    return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED)]
+
+
+def _line(draft: Draft, row: draft_pages.RowView, words: Words) -> list[str]:
+    cells = [*row.cells, *[""] * (len(draft.header) - len(row.cells))]
+    reasons = " ".join(words.say(refusal) for refusal in row.refusals)
+    return [*cells[: len(draft.header)], str(row.number), reasons, *cells[len(draft.header) :]]

@@ -1,0 +1,178 @@
+"""Rows of a draft as its owner sees them: by verdict, some at a time, each with what is wrong with which cell.
+
+A page goes by the number of a row, and reads the blocks that it needs and no other.
+
+Not here: what makes a verdict (`draft_rows.py`).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from tripline.domain import import_drafts
+from tripline.domain.access import Actor
+from tripline.domain.import_drafts import Draft, DraftId, RowState, Trouble
+from tripline.domain.refusals import NotFound, Refusal
+from tripline.services.fleet import draft_blocks, draft_rows, drafts
+from tripline.services.fleet.draft_names import DraftNames
+from tripline.store.fleet import import_blocks
+from tripline.store.fleet.import_blocks import Block, Sum
+from tripline.store.transactions import ReadTx
+
+MOST: Final = 200
+"""Rows of a page."""
+_COUNTS: Final = {
+    RowState.GOOD: "good",
+    RowState.BAD: "bad",
+    RowState.DUPLICATE: "duplicate",
+    RowState.SKIPPED: "skipped",
+}
+
+
+class RowView(msgspec.Struct, frozen=True):
+    """A row."""
+
+    number: int
+    cells: Sequence[str]
+    """As many as the file has columns, and those beyond them that are not empty."""
+    state: RowState
+    refusals: Sequence[Refusal]
+    """What is wrong with it; the `field` is our name of a column, None for the row as a whole."""
+
+
+class RowPage(msgspec.Struct, frozen=True):
+    """Some rows of a draft, in their order."""
+
+    draft: Draft
+    rows: Sequence[RowView]
+    before: int | None
+    """Number of the row before which the page before this one ends."""
+    after: int | None
+    """Number of the row behind which the next page begins."""
+
+
+def page(
+    tx: ReadTx,
+    *,
+    actor: Actor,
+    draft_id: DraftId,
+    state: RowState | None,
+    limit: int,
+    now_ms: int,
+    after: int | None = None,
+    before: int | None = None,
+) -> RowPage:
+    """Rows with this verdict (None: every row), behind or before a row. Raises `NotNow` when none were checked."""
+    draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
+    draft.require_verdicts()
+    backwards = before is not None
+    wanted = min(limit, MOST) + 1
+    found: list[RowView] = []
+    for row in _rows(tx, draft, state, start=before if backwards else after, backwards=backwards):
+        found.append(row)
+        if len(found) == wanted:
+            break
+    more = len(found) == wanted
+    shown = found[: wanted - 1]
+    if backwards:
+        shown.reverse()
+    earlier = more if backwards else after is not None
+    later = before is not None if backwards else more
+    return RowPage(
+        draft,
+        _with_row_numbers(tx, draft, shown),
+        shown[0].number if shown and earlier else None,
+        shown[-1].number if shown and later else None,
+    )
+
+
+def one(tx: ReadTx, *, actor: Actor, draft_id: DraftId, number: int, now_ms: int) -> RowView:
+    """The row with this number. Raises `NotFound`, `NotNow`."""
+    found = page(tx, actor=actor, draft_id=draft_id, state=None, limit=1, now_ms=now_ms, after=number - 1)
+    if not found.rows or found.rows[0].number != number:
+        raise NotFound("row", row=number)
+    return found.rows[0]
+
+
+def every(tx: ReadTx, draft: Draft, block: Block, states: Sequence[RowState]) -> list[RowView]:
+    """The rows of a block with one of these verdicts."""
+    return _with_row_numbers(tx, draft, [row for row in _views(block) if row.state in states])
+
+
+def _rows(tx: ReadTx, draft: Draft, state: RowState | None, *, start: int | None, backwards: bool) -> Iterator[RowView]:
+    """The rows behind (or before, going back) the start."""
+    sums = import_blocks.sums(tx, draft.id)
+    for each in reversed(sums) if backwards else sums:
+        if not _has(each, state) or (start is not None and _is_past(each, sums, start, backwards)):
+            continue
+        for block in import_blocks.read(tx, draft.id, first=each.no, count=1):
+            views = [view for view in _views(block) if state is None or view.state is state]
+            for view in reversed(views) if backwards else views:
+                if start is None or (view.number < start if backwards else view.number > start):
+                    yield view
+
+
+def _has(block: Sum, state: RowState | None) -> bool:
+    return state is None or getattr(block, _COUNTS[state]) > 0
+
+
+def _is_past(block: Sum, sums: Sequence[Sum], start: int, backwards: bool) -> bool:
+    """Whether no row of the block can be on the page."""
+    if backwards:
+        return block.first_row >= start
+    return block.no + 1 < len(sums) and sums[block.no + 1].first_row <= start + 1
+
+
+def _views(block: Block) -> list[RowView]:
+    rows, verdicts = draft_blocks.rows_of(block), draft_blocks.verdicts_of(block)
+    if verdicts is None:
+        return []
+    return [
+        RowView(number, cells, RowState(state), [_refusal(each) for each in verdicts.troubles.get(at, ())])
+        for at, (number, cells, state) in enumerate(zip(rows.numbers, rows.cells, verdicts.states, strict=True))
+    ]
+
+
+def _refusal(trouble: Trouble) -> Refusal:
+    return import_drafts.refusal_of(trouble)
+
+
+def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView]) -> list[RowView]:
+    """The rows, those that repeat a name with the number of the row that has it first."""
+    if not any(view.state is RowState.DUPLICATE for view in views):
+        return views
+    finder = _Finder(tx, draft)
+    return [finder.completed(view) if view.state is RowState.DUPLICATE else view for view in views]
+
+
+class _Finder:
+    """Finds the row that has a name first."""
+
+    def __init__(self, tx: ReadTx, draft: Draft) -> None:
+        self._tx = tx
+        self._draft = draft
+        self._kind = drafts.kind_of(draft)
+        self._names = DraftNames(tx, draft.id, self._kind)
+        self._numbers: dict[int, list[int]] = {}
+
+    def completed(self, view: RowView) -> RowView:
+        refusals = [self._numbered(view, each) for each in view.refusals]
+        return RowView(view.number, view.cells, view.state, refusals)
+
+    def _numbered(self, view: RowView, refusal: Refusal) -> Refusal:
+        if not draft_rows.is_repetition(import_drafts.trouble_of(refusal)):
+            return refusal
+        row = draft_rows.examined(view.cells, self._draft.columns, self._kind)
+        names = draft_rows.hashed(row, self._kind)
+        for at, key in enumerate(self._kind.keys):
+            place = self._names.first(at, names[at])
+            if key.column == refusal.field and place is not None:
+                return type(refusal)(refusal.case, field=refusal.field, row=self._number(*place))
+        return refusal
+
+    def _number(self, no: int, at: int) -> int:
+        if no not in self._numbers:
+            (block,) = import_blocks.read(self._tx, self._draft.id, first=no, count=1)
+            self._numbers[no] = draft_blocks.rows_of(block).numbers
+        return self._numbers[no][at]

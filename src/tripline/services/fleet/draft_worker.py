@@ -1,0 +1,210 @@
+"""The work on drafts: checking all their rows, and registering the good ones.
+
+A process that works on a draft holds it for some seconds and says again and again that it goes on. When it dies,
+another one, or the same after its restart, begins the work anew: a check has kept nothing that matters, and
+registering is one transaction, in which the draft is done as well. So good rows are registered once, all or none,
+whatever is killed at whichever moment; and a draft that was cancelled before that transaction ends has none of them.
+
+Not here: a file that registers its rows in one request (`imports.py`).
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from tripline import observe
+from tripline.domain import access
+from tripline.domain.access import Actor, Scope
+from tripline.domain.companies import Company
+from tripline.domain.ids import TimeIds
+from tripline.domain.import_drafts import Draft, DraftEvent, Note, RowState, State
+from tripline.domain.refusals import Forbidden, Refusal
+from tripline.observe import logger
+from tripline.ports import Clock, Outage, Signals
+from tripline.services.fleet import companies, draft_blocks, drafts, history
+from tripline.services.fleet.draft_checks import Check
+from tripline.services.fleet.draft_rows import Examined, Taken
+from tripline.services.fleet.import_kinds import ImportKind, Insert
+from tripline.services.nodes import Node
+from tripline.services.rounds import Rounds
+from tripline.store.accounts import accounts
+from tripline.store.fleet import import_blocks
+from tripline.store.fleet import import_drafts as rows
+from tripline.store.fleet.import_blocks import Block
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+LOOK_S: Final = 5.0
+HELD_MS: Final = 20_000
+"""How long a draft stays with a process that says nothing any more."""
+REGISTERING_MS: Final = 300_000
+"""The same while its rows go into the store: that is one transaction, which says nothing until its end."""
+AT_ONCE: Final = 4
+"""Blocks that are worked on between two words of it."""
+_EVERYTHING: Final = Scope.everything("import drafts")
+_AT_A_STRETCH: Final = 64
+_BREATH_S: Final = 0.0005
+
+log = logger("imports")
+
+
+class _Gone(Exception):  # noqa: N818  never leaves this module
+    """The draft was cancelled, thrown away, or taken over by another process."""
+
+
+class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves this module
+    """A name was registered after the check."""
+
+
+class DraftWorker:
+    """Works on one draft at a time."""
+
+    def __init__(self, *, store: Store, ids: TimeIds, signals: Signals, clock: Clock, node: Node) -> None:
+        self._store = store
+        self._ids = ids
+        self._clock = clock
+        self._node = node
+        self._rounds = Rounds(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._rounds.run(self.work, log=log, failed="imports.failed")
+
+    async def work(self) -> int:
+        """Work on one draft, if any waits; how many. Raises `Outage`."""
+        holder = self._node.id
+        now_ms = self._clock()
+        draft = await self._store.write(
+            lambda tx: rows.claim(tx, holder=holder, now_ms=now_ms, until_ms=now_ms + HELD_MS)
+        )
+        if draft is None:
+            return 0
+        work: Callable[[Draft], Awaitable[None]] = self._check if draft.state is State.CHECKING else self._commit
+        try:
+            await work(draft)
+        except _Gone:
+            pass
+        except Refusal:
+            await self._end(draft, DraftEvent.FAIL, Note.FORBIDDEN)
+        except Outage:
+            raise
+        except Exception:
+            log.exception("imports.failed")
+            await self._end(draft, DraftEvent.FAIL, Note.FAILED)
+        return 1
+
+    async def _check(self, draft: Draft) -> None:
+        """Give every row its verdict."""
+        company = await self._store.read(lambda tx: self._owner(tx, draft)[1])
+        check = Check(draft, company.service_type)
+        counted = replace(draft, good=0, bad=0, duplicate=0, skipped=0)
+        for first in range(0, draft.blocks, AT_ONCE):
+            judged = await self._judged(draft, check, first)
+            counted = draft_blocks.counted(counted, [], judged)
+            done = sum(getattr(counted, name) for name in ("good", "bad", "duplicate", "skipped"))
+            await self._store.write(lambda tx, judged=judged, done=done: self._go_on(tx, draft, judged, done))  # type: ignore[misc]
+        await self._store.write(lambda tx: self._checked(tx, draft, counted))
+
+    async def _judged(self, draft: Draft, check: Check, first: int) -> list[Block]:
+        blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
+        examined = [await asyncio.to_thread(check.examined, block) for block in blocks]
+
+        def look(tx: ReadTx) -> list[Taken]:
+            return [check.taken(tx, each) for each in examined]
+
+        taken = await self._store.read(look)
+        return await asyncio.to_thread(_judged, check, blocks, examined, taken)
+
+    def _checked(self, tx: WriteTx, draft: Draft, counted: Draft) -> None:
+        mine = self._still(tx, draft)
+        counts = {name: getattr(counted, name) for name in ("good", "bad", "duplicate", "skipped")}
+        rows.change(tx, replace(drafts.ended(mine, DraftEvent.FINISH_CHECK), **counts))
+
+    async def _commit(self, draft: Draft) -> None:
+        """Register every good row, in one transaction."""
+        actor, company = await self._store.read(lambda tx: self._owner(tx, draft))
+        kind = drafts.kind_of(draft)
+        registrations: list[Any] = []
+        for first in range(0, draft.blocks, AT_ONCE):
+            registrations += await self._registrations(draft, kind, first)
+            done = len(registrations)
+            await self._store.write(lambda tx, done=done: self._go_on(tx, draft, [], done))  # type: ignore[misc]
+        insert = await asyncio.to_thread(
+            kind.prepared, registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock()
+        )
+        await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
+        try:
+            await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))
+        except _Taken:
+            await self._end(draft, DraftEvent.CHECK, Note.TAKEN)
+
+    async def _registrations(self, draft: Draft, kind: ImportKind, first: int) -> list[Any]:
+        """What the good rows of some blocks register."""
+        blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
+        return await asyncio.to_thread(_registrations, draft, kind, blocks)
+
+    def _register(self, tx: WriteTx, draft: Draft, insert: Insert, count: int) -> None:
+        """Raises `_Taken`, `_Gone` and `Refusal`: nothing is kept then."""
+        mine = self._still(tx, draft)
+        actor, company = self._owner(tx, draft)
+        if not insert(tx):
+            raise _Taken
+        event, now_ms = drafts.kind_of(draft).event, self._clock()
+        history.note_import(tx, actor, event, company_id=company.id, count=count, no=None, ids=self._ids, now_ms=now_ms)
+        # Last, so that a cancellation meanwhile is not kept waiting: it collides with this, and is looked at again.
+        rows.change(tx, replace(drafts.ended(mine, DraftEvent.REGISTER), created=count))
+
+    def _owner(self, tx: ReadTx, draft: Draft) -> tuple[Actor, Company]:
+        """As whom rows are registered. Raises `Refusal` when the account may not do it, or not for this company."""
+        actor = accounts.actor(tx, draft.account_id)
+        if actor is None or actor.company_id != draft.company_id:
+            raise Forbidden("reach", thing=access.Thing.DRAFT)
+        access.scope_of(actor, drafts.kind_of(draft).action)
+        return actor, companies.own(tx, actor=actor)
+
+    def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Block], done: int, *, held_ms: int = HELD_MS) -> None:
+        """Keep verdicts, and say how far the work is. Raises `_Gone`."""
+        mine = self._still(tx, draft)
+        import_blocks.judge(tx, draft.id, judged)
+        rows.change(tx, replace(mine, done=done, held_until_ms=self._clock() + held_ms))
+
+    def _still(self, tx: WriteTx, draft: Draft) -> Draft:
+        """The draft, as long as it is this process's to work on. Raises `_Gone`."""
+        found = rows.find(tx, _EVERYTHING, draft.id, now_ms=self._clock())
+        if found is None or (found[0].state, found[0].holder) != (draft.state, draft.holder):
+            raise _Gone
+        return found[0]
+
+    async def _end(self, draft: Draft, event: DraftEvent, note: Note) -> None:
+        """End work that registered nothing."""
+
+        def work(tx: WriteTx) -> None:
+            rows.change(tx, replace(drafts.ended(self._still(tx, draft), event), note=note))
+
+        with contextlib.suppress(_Gone):
+            await self._store.write(work)
+
+
+def _judged(
+    check: Check, blocks: Sequence[Block], examined: Sequence[Sequence[Examined | None]], taken: Sequence[Taken]
+) -> list[Block]:
+    return [check.judged(*each) for each in zip(blocks, examined, taken, strict=True)]
+
+
+def _registrations(draft: Draft, kind: ImportKind, blocks: Sequence[Block]) -> list[Any]:
+    found = []
+    for block in blocks:
+        verdicts, cells = draft_blocks.verdicts_of(block), draft_blocks.rows_of(block).cells
+        assert verdicts is not None, "only a draft that is checked is committed"
+        for at, state in enumerate(verdicts.states):
+            if state == RowState.GOOD:
+                named = {
+                    column: cell for column, cell in zip(draft.columns, cells[at], strict=False) if column and cell
+                }
+                found.append(kind.registration(**kind.sheet.values(named)))
+            if at % _AT_A_STRETCH == 0:
+                time.sleep(_BREATH_S)
+    return found

@@ -1,0 +1,48 @@
+"""Counting what goes with a vehicle, sensor, person or company that is deleted, before anybody is asked to confirm it.
+
+Whoever asks was let pass for the deletion. Not here: the deletions (`vehicles.py`, `sensor_removal.py`, `removal.py`).
+"""
+
+from typing import Final
+
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.services.fleet import removal
+from tripline.store.fleet import companies, delegations, people, rights, vehicles
+from tripline.store.transactions import ReadTx
+from tripline.store.trips import trip_counts
+
+TRIPS_MAX: Final = trip_counts.MAX
+"""So many trips are counted; of more it is only told that there are more."""
+
+
+def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
+    """Sensors that are unmounted, delegations and rights that end, trips that are erased."""
+    return {
+        "sensors": len(vehicles.sensors_of(tx, vehicle_id)),
+        "delegations": delegations.count_of_vehicle(tx, vehicle_id),
+        "rights": rights.count_of_vehicle(tx, vehicle_id),
+        "trips": trip_counts.of_vehicle(tx, vehicle_id),
+    }
+
+
+def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
+    """Trips that name the sensor no more, or go with it when they are of no vehicle."""
+    return {"trips": trip_counts.of_sensor(tx, sensor_id)}
+
+
+def person(tx: ReadTx, user_id: UserId) -> dict[str, int]:
+    """Rights that end, vehicles that lose their managing director or driver, trips that name nobody any more."""
+    return {**removal.goes_with_person(tx, user_id), "trips": trip_counts.of_person(tx, user_id)}
+
+
+def company(tx: ReadTx, company_id: CompanyId) -> dict[str, int]:
+    """People who are deleted, and delegations that end."""
+    return {
+        "people": len(people.ids_of_company(tx, company_id)),
+        "delegations": delegations.count_received(tx, company_id),
+    }
+
+
+def blocks_company(tx: ReadTx, company_id: CompanyId) -> bool:
+    """Whether the company cannot be deleted now, because it owns vehicles or sensors, or has partners."""
+    return companies.owns_anything(tx, company_id) or companies.has_partners(tx, company_id)

@@ -1,0 +1,79 @@
+"""Lists of the fleet as somebody may see them: a page in any order, with any filters, and how many rows there are.
+
+Not here: how rows are found (`store/browsing/`), the lists of REST (`vehicles.py`, `sensors.py`, `people.py`,
+`companies.py`).
+"""
+
+from msgspec.structs import replace
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Reach, Scope
+from tripline.services.fleet import companies as company_service
+from tripline.services.fleet import people as people_service
+from tripline.store.browsing import companies, people, sensors, vehicles
+from tripline.store.browsing.companies import ListedCompany
+from tripline.store.browsing.people import ListedPerson
+from tripline.store.browsing.sensors import ListedSensor
+from tripline.store.browsing.turns import Slice, Turn
+from tripline.store.browsing.vehicles import ListedVehicle
+from tripline.store.transactions import ReadTx
+
+
+def vehicles_of(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, turn: Turn) -> Slice[ListedVehicle]:
+    """The vehicles of the turn that the actor may see. Raises `Forbidden`."""
+    return vehicles.page(tx, access.scope_of(actor, Action.VEHICLE_READ), filters, turn)
+
+
+def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> int:
+    """How many vehicles the actor may see. Raises `Forbidden`."""
+    return vehicles.count(tx, access.scope_of(actor, Action.VEHICLE_READ), filters)
+
+
+def sensors_of(tx: ReadTx, *, actor: Actor, filters: sensors.Filters, turn: Turn) -> Slice[ListedSensor]:
+    """The sensors of the turn that the actor may see. Raises `Forbidden`."""
+    return sensors.page(tx, access.scope_of(actor, Action.SENSOR_READ), filters, turn)
+
+
+def count_sensors(tx: ReadTx, *, actor: Actor, filters: sensors.Filters) -> int:
+    """How many sensors the actor may see. Raises `Forbidden`."""
+    return sensors.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
+
+
+def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) -> Slice[ListedPerson]:
+    """The people of a company in the turn. Raises `NotFound` and `Forbidden`."""
+    return people.page(tx, _of_people(tx, actor, filters), filters, turn)
+
+
+def count_people(tx: ReadTx, *, actor: Actor, filters: people.Filters) -> int:
+    """How many people the company has. Raises `NotFound` and `Forbidden`."""
+    return people.count(tx, _of_people(tx, actor, filters), filters)
+
+
+def companies_of(tx: ReadTx, *, actor: Actor, filters: companies.Filters, turn: Turn) -> Slice[ListedCompany]:
+    """The companies of the turn that the actor may see. Raises `Forbidden`."""
+    return companies.page(tx, *_of_companies(tx, actor, filters), turn)
+
+
+def count_companies(tx: ReadTx, *, actor: Actor, filters: companies.Filters) -> int:
+    """How many companies the actor may see. Raises `Forbidden`."""
+    return companies.count(tx, *_of_companies(tx, actor, filters))
+
+
+def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:
+    """An account without a company finds nobody."""
+    company_id = filters.company_id or actor.company_id
+    if company_id is not None:
+        people_service.admit_to_list(tx, actor=actor, company_id=company_id)
+    return access.scope_of(actor, Action.PERSON_LIST)
+
+
+def _of_companies(tx: ReadTx, actor: Actor, filters: companies.Filters) -> tuple[Scope, companies.Filters]:
+    """Within a service type, unless the actor sees all, or none yet: there an index has the names in order."""
+    scope = access.scope_of(actor, Action.COMPANY_LIST)
+    if Reach.ANY in scope.reaches or actor.company_id is None:
+        return scope, filters
+    own = company_service.own(tx, actor=actor)
+    if not own.master:
+        # A partner has no partners of its own; asked for them, the store would look through its whole service type.
+        scope = replace(scope, reaches=scope.reaches & {Reach.OWN_COMPANY})
+    return scope, replace(filters, service_type=own.service_type)

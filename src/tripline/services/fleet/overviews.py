@@ -1,0 +1,285 @@
+"""A record with all that is connected with it, as far as somebody may see that, in a few look-ups by key.
+
+What is out of the reader's reach is left out: its name, or the whole part. Which of the possible actions the reader
+may do with this very record is told too (`may`), from the same scopes that the actions ask.
+
+Not here: what goes with a deletion (`goes_with.py`), lists.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Authority, Scope, Thing
+from tripline.domain.companies import Company
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.people import DRIVING_ROLES, User
+from tripline.domain.refusals import NotFound
+from tripline.domain.rpc import StoredCall
+from tripline.domain.sensors import Sensor
+from tripline.domain.stored_trips import StoredTrip
+from tripline.domain.vehicles import Vehicle
+from tripline.services.fleet import companies, latest_values, sensors, trips, vehicles
+from tripline.services.fleet.latest_values import Latest
+from tripline.services.rpc import records
+from tripline.store import lists
+from tripline.store.accounts import accounts
+from tripline.store.fleet import companies as company_rows
+from tripline.store.fleet import people as person_rows
+from tripline.store.fleet import rights as right_rows
+from tripline.store.fleet import sensors as sensor_rows
+from tripline.store.fleet import vehicles as vehicle_rows
+from tripline.store.lists import Span
+from tripline.store.rpc import activations
+from tripline.store.transactions import ReadTx
+
+SHOWN: Final = 20
+"""Things of one sort beside a record; of more the list is to be opened."""
+_PEOPLE: Final = (Authority.COMPANY_ADMIN, *DRIVING_ROLES)
+_ANY_COMPANY: Final = Scope.everything("name the owner of what is shown")
+_VEHICLE: Final = (
+    Action.VEHICLE_MODIFY,
+    Action.VEHICLE_DELETE,
+    Action.VEHICLE_ACTIVATE,
+    Action.VEHICLE_ASSIGN_DIRECTOR,
+    Action.VEHICLE_ASSIGN_DRIVER,
+    Action.VEHICLE_DELEGATE,
+    Action.VEHICLE_DELEGATIONS_READ,
+    Action.VEHICLE_HISTORY_READ,
+    Action.DRIVING_READ,
+    Action.SENSOR_READ,
+    Action.SENSOR_MOUNT,
+    Action.RIGHT_GIVE_DIRECTOR,
+    Action.RIGHT_GIVE_DRIVER,
+)
+_SENSOR: Final = (
+    Action.SENSOR_MODIFY,
+    Action.SENSOR_DELETE,
+    Action.SENSOR_MOUNT,
+    Action.SENSOR_CREDENTIAL_READ,
+    Action.SENSOR_HISTORY_READ,
+    Action.RPC_READ,
+    Action.RPC_CALL,
+)
+_PERSON: Final = (
+    Action.PERSON_MODIFY,
+    Action.PERSON_DELETE,
+    Action.USER_HISTORY_READ,
+    Action.RIGHT_READ,
+    Action.DRIVING_READ,
+)
+_COMPANY: Final = (
+    Action.COMPANY_MODIFY,
+    Action.COMPANY_DELETE,
+    Action.COMPANY_ADMIN_MANAGE,
+    Action.COMPANY_HISTORY_READ,
+    Action.CANDIDATE_READ,
+    Action.VEHICLE_READ,
+)
+
+T = TypeVar("T")
+Inside = Callable[[ReadTx, Scope], bool | None]
+"""Whether the record is inside a scope; None when it is not there."""
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A person of whom the reader may know the name, or None."""
+
+    id: UserId
+    name: str | None
+    authority: Authority | None
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The company that owns something."""
+
+    id: CompanyId
+    name: str
+    readable: bool
+    """Whether the reader may open its record."""
+
+
+class VehicleOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """A vehicle and what is connected with it."""
+
+    vehicle: Vehicle
+    company: Owner
+    director: Named | None
+    driver: Named | None
+    sensors: Sequence[Sensor]
+    trip: StoredTrip | None
+    """The newest."""
+    may: frozenset[Action]
+
+
+class SensorOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """A sensor and what is connected with it; the access token is not in it."""
+
+    sensor: Sensor
+    company: Owner
+    has_token: bool
+    latest: Latest
+    activation_on: VehicleId | None
+    """Where it goes when the activation that is awaited succeeds."""
+    calls: Sequence[StoredCall]
+    may: frozenset[Action]
+
+
+class PersonOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """A person and what is connected with him."""
+
+    user: User
+    company: Owner | None
+    driven: Vehicle | None
+    """The vehicle driven now."""
+    managed: Sequence[Vehicle]
+    managed_count: int
+    rights_count: int
+    trip: StoredTrip | None
+    """The newest."""
+    may: frozenset[Action]
+
+
+class CompanyOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """A company and its administrators."""
+
+    company: Company
+    operator_name: str
+    registered_by_name: str | None
+    administrators: Sequence[User]
+    may: frozenset[Action]
+
+
+def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOverview:
+    """The vehicle. Raises `NotFound` or `Forbidden`."""
+    found = vehicles.read(tx, actor=actor, vehicle_id=vehicle_id)
+    may = allowed(tx, actor, _VEHICLE, lambda tx, scope: vehicle_rows.inside(tx, scope, vehicle_id))
+    return VehicleOverview(
+        vehicle=found,
+        company=_owner(tx, actor, found.company_id),
+        director=_named(tx, actor, found.director_id),
+        driver=_named(tx, actor, found.current_driver_id),
+        sensors=_sensors_on(tx, actor, vehicle_id),
+        trip=_or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
+        if Action.DRIVING_READ in may
+        else None,
+        may=may,
+    )
+
+
+def sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> SensorOverview:
+    """The sensor. Raises `NotFound` or `Forbidden`."""
+    found = sensors.read(tx, actor=actor, sensor_id=sensor_id)
+    may = allowed(tx, actor, _SENSOR, lambda tx, scope: sensor_rows.inside(tx, scope, sensor_id))
+    awaited = activations.of_sensor(tx, sensor_id)
+    calls: Sequence[StoredCall] = ()
+    if Action.RPC_READ in may:
+        calls = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=5))
+    return SensorOverview(
+        sensor=msgspec.structs.replace(found, credentials_id=None),
+        company=_owner(tx, actor, found.company_id),
+        has_token=found.credentials_id is not None,
+        latest=latest_values.read(tx, actor=actor, sensor_id=sensor_id),
+        activation_on=None if awaited is None else awaited[1],
+        calls=calls,
+        may=may,
+    )
+
+
+def person(tx: ReadTx, *, actor: Actor, roles: tuple[Authority, ...], user_id: UserId, thing: Thing) -> PersonOverview:
+    """The person, with one of these roles. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.USER_READ)
+    user = access.admitted(person_rows.find(tx, scope, roles, user_id), thing)
+    may = allowed(tx, actor, _PERSON, lambda tx, scope: accounts.inside(tx, scope, user_id))
+    readable = access.RULES[Action.VEHICLE_READ].get(actor.authority) is not None
+    managed: Sequence[Vehicle] = ()
+    if readable and user.authority is Authority.DIRECTOR:
+        window = lists.Window(limit=SHOWN)
+        managed = vehicles.managed_by(tx, actor=actor, director_id=user_id, window=window)
+    driven = None
+    if readable and user.vehicle_id is not None:
+        at = vehicle_rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), user.vehicle_id)
+        driven = at[0] if at is not None and at[1] else None
+    return PersonOverview(
+        user=user,
+        company=None if user.company_id is None else _owner(tx, actor, user.company_id),
+        driven=driven,
+        managed=managed,
+        managed_count=vehicle_rows.count_managed(tx, user_id),
+        rights_count=right_rows.count_of_user(tx, user_id),
+        trip=_newest_trip(tx, actor, user) if Action.DRIVING_READ in may else None,
+        may=may,
+    )
+
+
+def company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> CompanyOverview:
+    """The company. Raises `NotFound` or `Forbidden`."""
+    found = companies.read(tx, actor=actor, company_id=company_id)
+    may = allowed(tx, actor, _COMPANY, lambda tx, scope: company_rows.inside(tx, scope, company_id))
+    if company_id == actor.company_id:
+        may -= {Action.COMPANY_DELETE}
+    people: Sequence[User] = ()
+    if Action.COMPANY_ADMIN_MANAGE in may:
+        scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
+        window = lists.Window(limit=SHOWN)
+        people = person_rows.of_company(tx, scope, company_id, Authority.COMPANY_ADMIN, window)
+    registrar = found.registered_by_id
+    return CompanyOverview(
+        company=found,
+        operator_name=_company_name(tx, found.master_id),
+        registered_by_name=None if registrar is None else _company_name(tx, registrar),
+        administrators=people,
+        may=may,
+    )
+
+
+def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], inside: Inside) -> frozenset[Action]:
+    """Which of the actions the actor may do with a record."""
+    possible = [action for action in actions if actor.authority in access.RULES[action]]
+    answers: dict[frozenset[access.Reach], bool] = {}
+    for action in possible:
+        scope = access.scope_of(actor, action)
+        if scope.reaches not in answers:
+            answers[scope.reaches] = bool(inside(tx, scope))
+    return frozenset(action for action in possible if answers[access.RULES[action][actor.authority]])
+
+
+def _sensors_on(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Sequence[Sensor]:
+    if actor.authority not in access.RULES[Action.SENSOR_READ]:
+        return ()
+    return sensor_rows.on_vehicle(tx, access.scope_of(actor, Action.SENSOR_READ), vehicle_id, limit=SHOWN)
+
+
+def _named(tx: ReadTx, actor: Actor, user_id: UserId | None) -> Named | None:
+    if user_id is None:
+        return None
+    found = person_rows.find(tx, access.scope_of(actor, Action.USER_READ), _PEOPLE, user_id)
+    if found is None or not found[1]:
+        return Named(user_id, None, None)
+    return Named(user_id, found[0].name, found[0].authority)
+
+
+def _owner(tx: ReadTx, actor: Actor, company_id: CompanyId) -> Owner:
+    readable = allowed(tx, actor, (Action.COMPANY_READ,), lambda tx, scope: company_rows.inside(tx, scope, company_id))
+    return Owner(company_id, _company_name(tx, company_id), bool(readable))
+
+
+def _company_name(tx: ReadTx, company_id: CompanyId) -> str:
+    return access.admitted(company_rows.find(tx, _ANY_COMPANY, company_id), Thing.COMPANY).name
+
+
+def _newest_trip(tx: ReadTx, actor: Actor, user: User) -> StoredTrip | None:
+    trip_id = user.latest_trip_id
+    if trip_id is None:
+        return None
+    return _or_none(lambda: trips.read_trip(tx, actor=actor, trip_id=trip_id))
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
+    """What is read; None when there is none yet."""
+    try:
+        return read()
+    except NotFound:
+        return None

@@ -1,0 +1,81 @@
+"""Finding vehicles, sensors and people by the beginning of any of their numbers, names or addresses."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from tripline.domain import access
+from tripline.domain.access import RULES, Action, Actor
+from tripline.store.browsing import numbers, sensors, vehicles
+from tripline.store.browsing.numbers import FoundLine, FoundPerson
+from tripline.store.browsing.sensors import ListedSensor
+from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.vehicles import ListedVehicle
+from tripline.store.transactions import ReadTx
+
+LEAST: Final = 2
+"""Characters from which something is looked for."""
+MOST: Final = 6
+"""Things of a kind that are shown."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What begins with the text; of each kind up to `MOST`."""
+
+    vehicles: Sequence[ListedVehicle] = ()
+    sensors: Sequence[ListedSensor] = ()
+    lines: Sequence[FoundLine] = ()
+    """Sensors by telephone or card number; none that is among `sensors`."""
+    people: Sequence[FoundPerson] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.vehicles or self.sensors or self.lines or self.people)
+
+
+def find(tx: ReadTx, *, actor: Actor, text: str) -> Found:
+    """What the actor may see that begins with the text: nothing for less than `LEAST` characters."""
+    text = text.strip()[:255]
+    if len(text) < LEAST:
+        return Found()
+    by_serial = _sensors(tx, actor, text)
+    known = {each.id for each in by_serial}
+    return Found(
+        vehicles=_vehicles(tx, actor, text),
+        sensors=by_serial,
+        lines=[each for each in _lines(tx, actor, text) if each.sensor_id not in known],
+        people=_people(tx, actor, text),
+    )
+
+
+def _may(actor: Actor, action: Action) -> bool:
+    return actor.authority in RULES[action] and actor.company_id is not None
+
+
+def _vehicles(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedVehicle]:
+    if not _may(actor, Action.VEHICLE_READ):
+        return ()
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    return vehicles.page(tx, scope, vehicles.Filters(search=text), Turn(limit=MOST, by="number")).rows
+
+
+def _sensors(tx: ReadTx, actor: Actor, text: str) -> Sequence[ListedSensor]:
+    if not _may(actor, Action.SENSOR_READ):
+        return ()
+    scope = access.scope_of(actor, Action.SENSOR_READ)
+    return sensors.page(tx, scope, sensors.Filters(search=text), Turn(limit=MOST, by="serial")).rows
+
+
+def _lines(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundLine]:
+    digits = "".join(character for character in text if character not in "-+ ")
+    if not digits.isdigit() or not _may(actor, Action.SENSOR_READ):
+        return ()
+    return numbers.lines(tx, access.scope_of(actor, Action.SENSOR_READ), digits, limit=MOST)
+
+
+def _people(tx: ReadTx, actor: Actor, text: str) -> Sequence[FoundPerson]:
+    if not _may(actor, Action.PERSON_LIST):
+        return ()
+    return numbers.people(tx, access.scope_of(actor, Action.PERSON_LIST), text, limit=MOST)

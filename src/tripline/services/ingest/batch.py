@@ -1,0 +1,43 @@
+"""A batch on its way through the pipeline, and the readings in it: each step adds what it found out.
+
+Not here: the steps (`pipeline.py`).
+"""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from tripline.domain.ids import SensorId, VehicleId
+from tripline.services.device_frames import Answered, Frame, Refusal
+from tripline.services.ingest.tracks import Track
+from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
+
+Usable = Microtrip | Trip | DeviceEvent | LatestValues
+
+
+class Item(msgspec.Struct, gc=False, eq=False):
+    """A reading on its way: the frame it came in, its sensor's track, what it says, and what became of it."""
+
+    frame: Frame
+    track: Track
+    reading: Usable
+    vehicle_id: VehicleId | None
+    """The vehicle that it is of: the sensor's, but a trip message may tell of a trip from before the sensor moved."""
+    instant: int = 0
+    mark: int | None = None
+    """By both a second delivery of a microtrip or event is known (`domain/deliveries.py`); None: of nothing else."""
+
+
+class Batch(msgspec.Struct, gc=False, eq=False):
+    """The messages that go through together. Whoever follows what was kept is handed this: pushes, watching."""
+
+    frames: Sequence[Frame]
+    concerned: Collection[SensorId]
+    """Their sensors, and those of which something else is to be looked at."""
+    now_ms: int
+    items: list[Item]
+    """Every usable reading, in the order received."""
+    answers: list[Answered]
+    refusals: list[Refusal]
+    new: Sequence[Item] = ()
+    """Of the items those that were not taken in before: they are placed and kept."""

@@ -1,0 +1,195 @@
+"""Taking in what gateways wrote to the bus: batches of frames, each stored once, of each sensor in its order.
+
+How far a partition is stored is written in the transaction that stores it, so a frame that the bus delivers again, to
+this process or another, is left out; whoever lost a partition and does not know it yet stores nothing of it any more.
+While the store is away the batch waits, and the bus keeps the rest.
+
+Not here: writing frames (`buffer.py`), placing them (`pipeline.py`), reading the bus (`adapters/`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from tripline import observe
+from tripline.domain.ids import SensorId
+from tripline.ports import BusBatch, BusLog, BusMessage, BusReader, Clock, Outage
+from tripline.services import batch_tries
+from tripline.services.device_frames import Frame
+from tripline.services.ingest import cuts
+from tripline.services.ingest.intake import BATCH_BYTES, Intake
+from tripline.services.ingest.pace import Pace
+from tripline.store.bus import offsets as bus_offsets
+from tripline.store.bus.offsets import MovedError
+from tripline.store.transactions import Store, WriteTx
+from tripline.wire import frames
+from tripline.wire.readings import Rejected
+
+LONGEST_PAUSE_S: Final = 2.0
+"""Between two tries while the store is away."""
+NOT_A_FRAME: Final = "not_a_frame"
+BUFFER: Final = "buffer"
+"""Where a batch comes from, for the log."""
+OUTAGE: Final = "outage"
+"""What the drain is at when the store or the bus is away, or gave up."""
+_log = observe.logger("ingest")
+
+
+class Place:
+    """Where a frame stood on the bus: its source, as the pipeline sees it. Its token is the offset."""
+
+    __slots__ = ("partition", "sensor_id")
+
+    def __init__(self, sensor_id: SensorId, partition: int) -> None:
+        self.sensor_id = sensor_id
+        self.partition = partition
+
+    def settled(self, tokens: list[int]) -> None:
+        """Stored; the bus hears of the batch as a whole."""
+
+    def abandoned(self) -> None:
+        """Not stored; the batch waits."""
+
+
+class Progress:
+    """How far a log is stored: the positions in the store, against what the bus says of its ends."""
+
+    def __init__(self, *, log: BusLog, store: Store) -> None:
+        self._bus_log = log
+        self._store = store
+        self._name = ""
+        """Of the log, once the bus has told it."""
+        self._asked: tuple[int, dict[int, int]] | None = None
+        """An instant, and where every partition ended then."""
+
+    async def stored_until(self, now_ms: int) -> int | None:
+        """An instant until which everything that gateways acknowledged is stored; None: not known yet.
+
+        Asked again and again it goes on; with nothing left behind it is about the time of asking. Raises `Outage`.
+        """
+        await self.learn()
+        if self._asked is None:
+            self._asked = now_ms, await self._bus_log.ends()
+        stored = await self.positions()
+        at_ms, ends = self._asked
+        if any(stored.get(partition, 0) < end for partition, end in ends.items()):
+            return None
+        self._asked = None
+        return at_ms
+
+    async def learn(self) -> None:
+        """Ask which log it is, unless that is known. Raises `Outage`."""
+        if not self._name:
+            self._name = await self._bus_log.identity()
+
+    async def positions(self) -> dict[int, int]:
+        """Partition -> its first offset that is not stored. Raises `Outage`."""
+        await self.learn()
+        return await self._store.read(lambda tx: bus_offsets.positions(tx, self._name))
+
+    def begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
+        """This transaction stores these frames. Raises `MovedError` when some of them are stored."""
+        moves: dict[int, tuple[int, int]] = {}
+        for frame in together:
+            partition, offset = _partition(frame), frame.token
+            first, behind = moves.get(partition, (offset, 0))
+            moves[partition] = (min(first, offset), max(behind, offset + 1))
+        bus_offsets.advance(tx, self._name, moves)
+
+
+class Drain:
+    """Reads frames and has them taken in, until it is cancelled."""
+
+    def __init__(self, *, reader: BusReader, progress: Progress, intake: Intake, clock: Clock, batch: int) -> None:
+        """`batch`: how many frames a transaction stores at most."""
+        self._reader = reader
+        self._progress = progress
+        self._intake = intake
+        self._clock = clock
+        self._pace = Pace(most=batch)
+        self._away = False
+        reader.explain(self._doing)
+
+    async def run(self) -> None:
+        """Take in what comes."""
+        while True:
+            batch = await self._reader.read(self._pace.size)
+            await self._store(batch)
+            self._reader.done(batch)
+
+    async def _store(self, batch: BusBatch) -> None:
+        """Try until the batch is stored, or is another member's."""
+        outages = 0
+        doubtful = batch.came
+        left = [_frame(message, self._clock()) for message in batch.messages]
+        while left := self._ours(left, batch):
+            try:
+                if doubtful:
+                    left = await self._unstored(left, batch)
+                    doubtful = False
+                else:
+                    left = await self._beginning_stored(left)
+                    outages = 0
+            except MovedError:
+                doubtful = True
+            except Outage as outage:
+                _log.warning("ingest.outage", reason=str(outage), frames=len(left), sources=0)
+                self._pace.failed()
+                self._away = True
+                outages += 1
+                await asyncio.sleep(batch_tries.pause_s(outages, longest_s=LONGEST_PAUSE_S))
+                self._away = False
+                doubtful = True
+
+    def _ours(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
+        """Those of partitions that are still this member's."""
+        marks = self._reader.kept(batch).marks
+        if len(marks) == len(batch.marks):
+            return left
+        partitions = {partition for _, partition in marks}
+        return [frame for frame in left if _partition(frame) in partitions]
+
+    async def _unstored(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
+        """Those that are not stored: by whoever had the partition before, or by a commit whose outcome was not heard.
+        The reader goes on behind what is. Raises `Outage`."""
+        stored = await self._progress.positions()
+        behind = {
+            partition: stored.get(partition[1], 0)
+            for partition, (_, end) in batch.marks.items()
+            if stored.get(partition[1], 0) > end
+        }
+        if behind:
+            self._reader.skip(behind)
+        return [frame for frame in left if frame.token >= stored.get(_partition(frame), 0)]
+
+    async def _beginning_stored(self, left: list[Frame]) -> list[Frame]:
+        """Store as many of these as go through together in about a second; the rest. Raises `Outage`."""
+        await self._progress.learn()
+        together = cuts.beginning(left[: self._pace.size], BATCH_BYTES)
+        await self._intake.take_in(together, begin=self._progress.begin, kind=BUFFER)
+        self._pace.took(len(together), self._intake.worked_s)
+        return left[len(together) :]
+
+    def _doing(self) -> str:
+        return OUTAGE if self._away else self._intake.doing
+
+
+def _partition(frame: Frame) -> int:
+    source = frame.source
+    assert isinstance(source, Place)
+    return source.partition
+
+
+def _frame(message: BusMessage, now_ms: int) -> Frame:
+    """The message as the pipeline takes it; what is none goes to the rejected-message log."""
+    source = Place(SensorId((message.key or b"").decode(errors="replace")), message.partition)
+    try:
+        frame = frames.unpacked(message.value)
+    except frames.FrameError as error:
+        refused = Rejected(reason=NOT_A_FRAME, detail=str(error), body=message.value)
+        received_ms = message.timestamp_ms or now_ms
+        return Frame(source, message.topic, message.value, received_ms, message.offset, refused)
+    refusal = None
+    if frame.reason is not None:
+        refusal = Rejected(reason=frame.reason, detail=frame.detail or "", body=frame.body)
+    return Frame(source, frame.topic, frame.body, frame.received_ms, message.offset, refusal)

@@ -1,0 +1,44 @@
+"""Makes every process forget what was deleted, where several take data in.
+
+The caller has committed the deletion. Batches that began before it may still write rows that name what was deleted,
+so we wait for them; then every sensor of which a process may remember a trip of the vehicle or driver is read
+anew, which the sensors' claims see to (`store/ingest/claims.py`).
+
+Not here: erasing the rows (`services/eraser.py`), this process's own pipeline (`intake.py`).
+"""
+
+import asyncio
+from collections.abc import Collection
+from typing import Final
+
+from tripline.config import Ingest
+from tripline.ports import Outage
+from tripline.services.ingest.tracks import SCOPE
+from tripline.store.ingest import claims
+from tripline.store.transactions import ReadTx, Store
+
+_MINUTE_MS: Final = 60_000
+
+
+LOOK_S: Final = 0.02
+LONGEST_S: Final = 40.0
+"""A process that fell silent with a batch under way is given up by the server before."""
+
+
+async def everywhere(store: Store, settings: Ingest, deleted: Collection[str], *, now_ms: int) -> None:
+    """Return when no process has a batch under way that knew these deleted vehicles, sensors or drivers, and none
+    will: their rows are all written. For a shared store. Raises `Outage`."""
+    before = await store.read_short(_under_way)
+    for _ in range(int(LONGEST_S / LOOK_S)):
+        if not before:
+            break
+        await asyncio.sleep(LOOK_S)
+        before &= await store.read_short(_under_way)
+    else:
+        raise Outage("A batch of another process does not end.")
+    since_ms = int(now_ms - 2 * max(settings.reopen_minutes, settings.redelivery_minutes) * _MINUTE_MS)
+    await store.write(lambda tx: claims.release_naming(tx, SCOPE, deleted, since_ms=since_ms), locked=True)
+
+
+def _under_way(tx: ReadTx) -> set[str]:
+    return claims.under_way(tx, SCOPE)

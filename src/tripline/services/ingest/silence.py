@@ -1,0 +1,50 @@
+"""Trips that end by silence.
+
+Which trips are silent is asked of the rows, not of the tracks, so it is the same after a restart. On a shared store any
+process may end them: first the one that keeps track of the sensor, and when that one is gone another.
+
+Not here: what ends with a trip (`placement.py`), when to ask (`intake.py`).
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from tripline.config import Ingest
+from tripline.domain.ids import RowNo, SensorId
+from tripline.services.ingest.tracks import SCOPE
+from tripline.store.ingest import tracks
+from tripline.store.transactions import ReadTx, Store
+
+SWEEP_S: Final = 5.0
+"""Pause between two sweeps."""
+_ENDED_AT_ONCE: Final = 500
+"""Trips ended in one sweep; the rest follow in the next."""
+_PATIENCE_MS: Final = 15_000
+"""How much longer a sensor is left to the process that keeps track of it."""
+_MINUTE_MS: Final = 60_000
+
+
+async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms: int) -> list[SensorId]:
+    """Sensors whose open trip got no microtrip for longer than the gap, by the platform's clock (I1, H8)."""
+    since_ms = _silent_since(settings, now_ms)
+    node = node_id if store.shared else None
+
+    def find(tx: ReadTx) -> list[tuple[SensorId, RowNo]]:
+        return tracks.silent(tx, SCOPE, since_ms=since_ms, limit=_ENDED_AT_ONCE, node_id=node, patience_ms=_PATIENCE_MS)
+
+    return [sensor_id for sensor_id, _ in await store.read(find)]
+
+
+async def still_silent(
+    store: Store, settings: Ingest, silent: Collection[SensorId], *, now_ms: int
+) -> Collection[SensorId]:
+    """Those that are silent still: on a shared store another process may have stored something before it lost the
+    sensor to us, who have claimed it now. Raises `Outage`."""
+    if not silent or not store.shared:
+        return silent
+    since_ms = _silent_since(settings, now_ms)
+    return await store.read(lambda tx: tracks.still_silent(tx, SCOPE, silent, since_ms=since_ms))
+
+
+def _silent_since(settings: Ingest, now_ms: int) -> int:
+    return int(now_ms - settings.trip_gap_minutes * _MINUTE_MS)

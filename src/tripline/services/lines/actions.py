@@ -1,0 +1,91 @@
+"""Doing a carrier's actions: in the order sent, each one once, one that is refused not stopping the others.
+
+Follows spec/gaps G10. Not here: what each one does (`effects.py`), reading them (`api/lines.py`).
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from tripline.domain import access, line_actions, lines
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import TimeIds
+from tripline.domain.line_actions import LineAction, Outcome
+from tripline.domain.refusals import Refusal
+from tripline.services.hints import Hint
+from tripline.services.lines import effects
+from tripline.services.lines.effects import Desk
+from tripline.store.database import uniqueness
+from tripline.store.lines import actions as carrier_actions
+from tripline.store.transactions import WriteTx
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """An action as it came: its number, a digest of all that was said, and what was said, or why it cannot be read."""
+
+    action_id: str
+    content: str
+    said: LineAction | Refusal
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The outcomes of the first actions, and hints for after the commit; `halted`: the next one's line is busy."""
+
+    outcomes: list[Outcome]
+    hints: list[Hint]
+    halted: bool
+
+
+def perform(
+    tx: WriteTx,
+    *,
+    actor: Actor,
+    submitted: Sequence[Submitted],
+    busy: AbstractSet[str],
+    ids: TimeIds,
+    now_ms: int,
+) -> Progress:
+    """Do the actions up to the first whose line is busy, as lines with the numbers in `busy` are. Raises `Forbidden`.
+
+    An outcome is kept with its action, a refusal too; an action that comes again is answered from there.
+    """
+    desk = Desk(tx, access.scope_of(actor, Action.CARRIER_ACT), ids, now_ms)
+    progress = Progress([], [], halted=False)
+    for each in submitted:
+        try:
+            outcome, hints = _once(desk, actor, each, busy)
+        except lines.LineBusy:
+            return Progress(progress.outcomes, progress.hints, halted=True)
+        progress.outcomes.append(outcome)
+        progress.hints.extend(hints)
+    return progress
+
+
+def _once(desk: Desk, actor: Actor, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
+    known = carrier_actions.find(desk.tx, actor.user_id, submitted.action_id)
+    if known is not None:
+        content, outcome = known
+        if content == submitted.content:
+            return outcome, ()
+        changed = line_actions.ActionChanged(field="actionId")
+        return Outcome(submitted.action_id, refused=changed), ()
+    outcome, hints = _tried(desk, submitted, busy)
+    carrier_actions.add(desk.tx, actor.user_id, content=submitted.content, outcome=outcome, now_ms=desk.now_ms)
+    return outcome, hints
+
+
+def _tried(desk: Desk, submitted: Submitted, busy: AbstractSet[str]) -> tuple[Outcome, Sequence[Hint]]:
+    """What came of the action. Raises `lines.LineBusy`, which is no outcome: the action is to be tried again."""
+    if isinstance(submitted.said, Refusal):
+        return Outcome(submitted.action_id, refused=submitted.said), ()
+    if submitted.said.mdn in busy:
+        raise lines.busy()
+    try:
+        with uniqueness.undone_if_refused(desk.tx):
+            done = effects.apply(desk, submitted.said)
+    except lines.LineBusy:
+        raise
+    except Refusal as refusal:
+        return Outcome(submitted.action_id, refused=refusal), ()
+    return Outcome(submitted.action_id, done.sensor_id, done.nw_status), done.hints

@@ -1,0 +1,71 @@
+"""A carrier's batch of actions from first to last: some in each transaction, with a wait where a line is busy."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from tripline import observe
+from tripline.domain import lines
+from tripline.domain.access import Actor
+from tripline.domain.ids import TimeIds
+from tripline.domain.line_actions import LineAction, Outcome
+from tripline.ports import Clock, Signals
+from tripline.services import hints
+from tripline.services.barrier import GATEWAYS, Barrier
+from tripline.services.lines import actions, patience
+from tripline.services.lines.actions import Progress, Submitted
+from tripline.store.transactions import Store, WriteTx
+
+AT_ONCE: Final = 10
+"""Actions in one transaction, about 2 ms each: that long do other writers wait."""
+
+
+class Batches:
+    """Applies batches of actions; gives hints after each commit."""
+
+    def __init__(self, *, store: Store, settling: Barrier, signals: Signals, ids: TimeIds, clock: Clock) -> None:
+        self._store = store
+        self._settling = settling
+        self._signals = signals
+        self._ids = ids
+        self._clock = clock
+
+    async def perform(self, *, actor: Actor, submitted: Sequence[Submitted]) -> list[Outcome]:
+        """The outcome of each action, in order.
+
+        A line that stays busy refuses this action and, so that the order of its actions holds, the later ones in the
+        batch; nothing is kept of these, they may be sent again. All waiting together is bounded.
+        """
+        outcomes: list[Outcome] = []
+        ends_sessions = False
+        busy: set[str] = set()
+        pauses = iter(patience.PAUSES_S)
+        while len(outcomes) < len(submitted):
+            left = submitted[len(outcomes) :]
+            progress = await self._some(actor, left[:AT_ONCE], busy)
+            outcomes += progress.outcomes
+            ends_sessions |= any(subject == observe.SIGNAL_CREDENTIAL_ENDED for subject, _ in progress.hints)
+            if not progress.halted:
+                continue
+            halted = left[len(progress.outcomes)]
+            pause_s = None if _number(halted) in busy else next(pauses, None)
+            if pause_s is None:
+                busy.add(_number(halted))
+                outcomes.append(Outcome(halted.action_id, refused=lines.busy()))
+            else:
+                await asyncio.sleep(pause_s)
+        if ends_sessions:
+            await self._settling.settled(GATEWAYS)
+        return outcomes
+
+    async def _some(self, actor: Actor, submitted: Sequence[Submitted], busy: set[str]) -> Progress:
+        def work(tx: WriteTx) -> Progress:
+            return actions.perform(tx, actor=actor, submitted=submitted, busy=busy, ids=self._ids, now_ms=self._clock())
+
+        progress = await self._store.write(work)
+        hints.tell(self._signals, progress.hints)
+        return progress
+
+
+def _number(submitted: Submitted) -> str:
+    return submitted.said.mdn if isinstance(submitted.said, LineAction) else ""

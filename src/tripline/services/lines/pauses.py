@@ -1,0 +1,154 @@
+"""Lifting the pause of a line: claim it, ask the carrier outside any transaction, write what came of it.
+
+    nobody's --begin--> claimed --done--> 01 --refused--> nobody's, still 02
+                                --unknown--> free to be asked again, with the same request id
+
+The claim keeps everything else off the line while the carrier is asked. When this program dies meanwhile the claim runs
+out, and whoever lifts the pause next asks again with the request id of the lost call, which the carrier does once.
+
+Follows spec/rest 11 and spec/gaps G14, G15. Not here: how the carrier is asked (`ports.CarrierLines`).
+"""
+
+import asyncio
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from tripline import observe
+from tripline.domain import access, lines
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain.lines import Change, Claim, LineEvent, NwStatus
+from tripline.domain.refusals import NotFound
+from tripline.domain.sensors import Sensor
+from tripline.ports import CarrierLines, CarrierRefusedError, Clock, Outage
+from tripline.services.lines import patience
+from tripline.services.push import notices
+from tripline.store.fleet import sensors as sensor_rows
+from tripline.store.lines import changes as line_changes
+from tripline.store.lines import lines as rows
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+MARGIN_MS: Final = 5_000
+"""How much longer than the carrier's time a claim holds: for writing down what it answered."""
+
+_log = observe.logger("carrier")
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The call to the carrier that holds a claim."""
+
+    sensor_id: SensorId
+    request_id: str
+
+
+class Unpauser:
+    """Lifts pauses."""
+
+    def __init__(self, *, store: Store, carrier: CarrierLines, ids: TimeIds, clock: Clock, timeout_s: float) -> None:
+        self._store = store
+        self._carrier = carrier
+        self._ids = ids
+        self._clock = clock
+        self._timeout_s = timeout_s
+
+    async def unpause(self, *, actor: Actor, mdn: str) -> Sensor:
+        """The device, whose line is normal now.
+
+        Raises `NotFound`, `Forbidden`, `lines.WrongState`, `lines.LineBusy`, `lines.CarrierRefused`, or `Outage` when
+        it is not known whether the pause was lifted: then it may be asked for again.
+        """
+        call = await patience.until_free(lambda: self._store.write(lambda tx: self._begun(tx, actor, mdn)))
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._carrier.unpause(mdn, request_id=call.request_id)
+        except CarrierRefusedError as error:
+            observe.CARRIER_CALLS.labels("refused").inc()
+            refused = lines.carrier_refused(str(error))
+            await self._store.write(
+                lambda tx: refuse(tx, call=call, refused=refused, ids=self._ids, now_ms=self._clock())
+            )
+            raise refused from error
+        except (Outage, TimeoutError) as error:
+            observe.CARRIER_CALLS.labels("away").inc()
+            _log.warning("carrier.away", request=call.request_id)
+            await self._store.write(lambda tx: release(tx, call=call, known=False))
+            raise Outage("The carrier cannot be reached.") from error
+        observe.CARRIER_CALLS.labels("done").inc()
+        return await self._store.write(
+            lambda tx: settle(tx, actor=actor, call=call, ids=self._ids, now_ms=self._clock())
+        )
+
+    def _begun(self, tx: WriteTx, actor: Actor, mdn: str) -> Call:
+        hold_ms = int(self._timeout_s * 1000) + MARGIN_MS
+        return begin(tx, actor=actor, mdn=mdn, ids=self._ids, now_ms=self._clock(), hold_ms=hold_ms)
+
+
+def begin(tx: WriteTx, *, actor: Actor, mdn: str, ids: TimeIds, now_ms: int, hold_ms: int) -> Call:
+    """Claim the line for a call to the carrier. Raises `NotFound`, `Forbidden`, `LineBusy` or `WrongState`."""
+    scope = access.scope_of(actor, Action.CARRIER_UNPAUSE)
+    found = sensor_rows.find_by_mdn(tx, scope, mdn, tokens=scope)
+    if found is None:
+        raise NotFound("line", field="mdn")
+    sensor = access.admitted(found, access.Thing.LINE)
+    claim = rows.claim_of(tx, sensor.id)
+    if claim is not None and claim.holds(now_ms):
+        raise lines.busy()
+    lines.moved(_status(sensor), LineEvent.UNPAUSE)
+    request_id = ids.next(now_ms=now_ms) if claim is None else claim.request_id
+    rows.claim(tx, sensor.id, Claim(request_id, now_ms + hold_ms))
+    return Call(sensor.id, request_id)
+
+
+def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) -> Sensor:
+    """Write down that the carrier lifted the pause; the device.
+
+    When the claim had run out and somebody else settled the same call, that stands. Raises `lines.LineBusy` when the
+    line has moved on since.
+    """
+    sensor = _of_call(tx, actor, call)
+    if _holds(tx, call) and sensor.line is not None:
+        after = replace(sensor.line, nw_status=lines.moved(sensor.line.nw_status, LineEvent.UNPAUSE))
+        rows.put(tx, after, now_ms=now_ms)
+        rows.claim(tx, sensor.id, None)
+        line_changes.add(tx, sensor.id, _change(after.nw_status, ids, now_ms))
+        subject = notices.Subject(sensor.id, sensor.company_id, sensor.vehicle_id)
+        notices.network_status(tx, subject=subject, status=after.nw_status, at_ms=now_ms, ids=ids, now_ms=now_ms)
+        return replace(sensor, line=after)
+    if _status(sensor) is not NwStatus.NORMAL:
+        raise lines.busy()
+    return sensor
+
+
+def refuse(tx: WriteTx, *, call: Call, refused: lines.CarrierRefused, ids: TimeIds, now_ms: int) -> None:
+    """Let go of the line, whose pause the carrier did not lift, and keep why."""
+    if _holds(tx, call):
+        words = str(refused.values.get("said", ""))
+        change = replace(_change(NwStatus.USE_SUSPENDED, ids, now_ms), refused=words)
+        line_changes.add(tx, call.sensor_id, change)
+    release(tx, call=call, known=True)
+
+
+def release(tx: WriteTx, *, call: Call, known: bool) -> None:
+    """Let go of the line. When it is not known what the carrier did, the next call takes up the request id."""
+    if _holds(tx, call):
+        rows.claim(tx, call.sensor_id, None if known else Claim(call.request_id, 0))
+
+
+def _change(status: NwStatus, ids: TimeIds, now_ms: int) -> Change:
+    return Change(no=ids.take(1, now_ms=now_ms), type=lines.UNPAUSE, nw_status=status, occurred_ms=now_ms)
+
+
+def _holds(tx: ReadTx, call: Call) -> bool:
+    claim = rows.claim_of(tx, call.sensor_id)
+    return claim is not None and claim.request_id == call.request_id
+
+
+def _of_call(tx: ReadTx, actor: Actor, call: Call) -> Sensor:
+    scope = access.scope_of(actor, Action.CARRIER_UNPAUSE)
+    return access.admitted(sensor_rows.find(tx, scope, call.sensor_id, tokens=scope), access.Thing.SENSOR)
+
+
+def _status(sensor: Sensor) -> NwStatus:
+    return NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status

@@ -1,0 +1,105 @@
+"""Reads where a company's vehicles are, whole or what changed since an earlier answer (spec/positions L8, L9).
+
+Not here: who keeps positions (`position_keeper.py`), the rows (`store/positions.py`).
+"""
+
+import base64
+import binascii
+from hashlib import blake2b
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import access, ids
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.positions import Position
+from tripline.domain.refusals import BadParameter
+from tripline.services.fleet import companies
+from tripline.store import positions as rows
+from tripline.store.transactions import ReadTx
+
+CURSOR_MS: Final = 7 * 86_400_000
+"""How long a cursor is good: for less than it is known whose reach changed (`services/accounts/sweeper.py`)."""
+_Whole = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class UnknownCursor(BadParameter):
+    """The cursor was not given to this caller for this company, or a week ago."""
+
+    code = "positions.unknown_cursor"
+
+
+class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+    """Where a reader stands: everything up to a number was answered, and of what came later the vehicles up to one."""
+
+    whose: str
+    since_no: _Whole
+    since_ms: _Whole
+    """When that was the newest number."""
+    until_no: _Whole
+    """While a walk through the vehicles goes on: the newest number when it began."""
+    until_ms: _Whole
+    after: str
+    """The vehicle that the walk has come to; empty: it is to begin."""
+
+
+class Answer(NamedTuple):
+    """Some vehicles, in the order of their ids."""
+
+    positions: list[Position]
+    left: list[VehicleId]
+    """Vehicles that the reader cannot see any more, or that have no position any more."""
+    since: str
+    """The cursor to go on with."""
+    has_next: bool
+    """Whether there is more by now."""
+
+
+def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, limit: int, now_ms: int) -> Answer:
+    """What the actor may see of the company's own vehicles and those it was delegated; with a cursor what changed.
+
+    Raises `UnknownCursor`; `companies.require` was asked before.
+    """
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    newest_no, whose = rows.now_no(tx), _whose(actor, company_id)
+    at = _Cursor(whose, 0, now_ms, newest_no, now_ms, "") if since is None else _opened(since, whose, newest_no, now_ms)
+    if not at.after:
+        at = msgspec.structs.replace(at, until_no=newest_no, until_ms=now_ms)
+    found = rows.changed(tx, scope, company_id, since_no=at.since_no, after=at.after, limit=limit + 1)
+    has_next = len(found) > limit
+    found = found[:limit]
+    if has_next:
+        at = msgspec.structs.replace(at, after=found[-1].vehicle_id)
+    else:
+        at = _Cursor(whose, at.until_no, at.until_ms, at.until_no, at.until_ms, "")
+    return Answer(
+        [each.position for each in found if each.position is not None],
+        [each.vehicle_id for each in found if each.position is None],
+        base64.urlsafe_b64encode(msgspec.json.encode(at)).decode().rstrip("="),
+        has_next,
+    )
+
+
+def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who may see the company. Raises `NotFound`, `Forbidden`."""
+    companies.require(tx, actor=actor, company_id=company_id)
+
+
+def _opened(text: str, whose: str, newest_no: int, now_ms: int) -> _Cursor:
+    """The cursor in this text."""
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        cursor = msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=_Cursor)
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        raise UnknownCursor(field="since") from error
+    known = cursor.since_no <= cursor.until_no <= newest_no and cursor.after in ("", ids.canonical(cursor.after))
+    if cursor.whose != whose or not known or now_ms - cursor.since_ms > CURSOR_MS:
+        raise UnknownCursor(field="since")
+    return cursor
+
+
+def _whose(actor: Actor, company_id: CompanyId) -> str:
+    """Tells readers apart: what one has been answered says nothing about another one."""
+    return blake2b(f"{actor.user_id} {company_id}".encode(), digest_size=6).hexdigest()

@@ -1,0 +1,73 @@
+"""The keeper of partitions: weeks to come have their partitions before they begin, weeks of rejected messages and of
+what tells second deliveries go as a whole.
+
+Any number of them may run. Partitions are PostgreSQL's; on SQLite there is nothing to do.
+
+Not here: what a partition is, and how long others wait for one (`store/database/partitions.py`).
+"""
+
+from typing import Final
+
+from tripline.config import Ingest
+from tripline.observe import logger
+from tripline.ports import Clock, Outage
+from tripline.services import rounds
+from tripline.store.database import partitions
+from tripline.store.database.partitions import Partition
+from tripline.store.tables import delivery, rejected_message
+from tripline.store.transactions import ReadTx, Store
+
+EVERY_S: Final = 600.0
+MINUTE_MS: Final = 60_000
+DAY_MS: Final = 86_400_000
+
+log = logger("store")
+
+
+class PartitionKeeper:
+    """Makes and drops one partition in a transaction."""
+
+    def __init__(self, *, store: Store, settings: Ingest, clock: Clock) -> None:
+        self._store = store
+        self._rejected_ms = int(settings.rejected_days * DAY_MS)
+        self._delivery_ms = int(settings.redelivery_minutes * MINUTE_MS) + DAY_MS
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look at once and then every ten minutes, until cancelled."""
+        await rounds.now_and_then(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
+
+    async def keep(self) -> int:
+        """Make what is missing and drop what was kept long enough; always 0: what fails now, fails at once again."""
+        now_ms = self._clock()
+        for partition in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
+            await self._make(partition)
+        for partition in await self._store.read(lambda tx: self._outlived(tx, now_ms)):
+            await self._drop(partition)
+        return 0
+
+    def _outlived(self, tx: ReadTx, now_ms: int) -> list[Partition]:
+        kept_ms = ((rejected_message, self._rejected_ms), (delivery, self._delivery_ms))
+        return [
+            partition for table, ms in kept_ms for partition in partitions.outlived(tx, table, before_ms=now_ms - ms)
+        ]
+
+    async def _make(self, partition: Partition) -> None:
+        try:
+            made = await self._store.write(lambda tx: partitions.make(tx, partition), locked=True)
+        except Outage as error:
+            log.warning("partitions.failed", partition=partition.name, error=str(error))
+            return
+        if made:
+            log.info("partitions.made", partition=partition.name)
+        else:
+            log.warning("partitions.failed", partition=partition.name, error="too many of its rows are kept elsewhere")
+
+    async def _drop(self, partition: Partition) -> None:
+        try:
+            dropped = await self._store.write(lambda tx: partitions.drop(tx, partition), locked=True)
+        except Outage as error:
+            log.warning("partitions.failed", partition=partition.name, error=str(error))
+            return
+        if dropped:
+            log.info("partitions.dropped", partition=partition.name)

@@ -1,0 +1,249 @@
+"""One attempt at a message, and what comes of it: its address, its request, its outcome, written down.
+
+A mute receiver takes messages and never answers (spec/push M1 to M3). A request to it counts as sent after `PLACE_S`,
+while its connection listens on; the first status line has everything that nobody confirmed put in line again.
+
+Not here: whose turn it is (`pusher.py`), what an outcome means for the queue (`queue.py`), how a request travels
+(`adapters/webhook_http.py`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from tripline.domain.ids import RowNo, first_no
+from tripline.observe import PUSHES, logger
+from tripline.ports import (
+    UNANSWERED,
+    Clock,
+    Listening,
+    Webhook,
+    WebhookFailedError,
+    WebhookSender,
+    WebhookUnansweredError,
+)
+from tripline.services import rounds
+from tripline.services.push import addresses, http_requests, outbox, secrets
+from tripline.services.push.ledger import Ledger
+from tripline.services.push.receivers import Receiver
+from tripline.services.push.schedule import Outcome, outcome_of
+from tripline.services.push.secrets import Sign
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.queue import Result, Row
+from tripline.store.transactions import Store, WriteTx
+
+ADDRESS_MS: Final = 60_000
+"""How long a company's addresses and secret are kept without a hint."""
+AGAIN_MS: Final = 1_000
+"""Pause after trouble of our own."""
+PARK_BATCH: Final = 500
+"""Rows given up in one transaction: it delays the commit of what devices send."""
+PLACE_S: Final = 0.25
+"""How long a message to a mute receiver waits for an answer before the next one goes out (spec/push M2)."""
+NO_ADDRESS: Final = "The company has no address for this any more."
+
+log = logger("push")
+
+
+class Deliveries:
+    """Delivers single messages. `wake` is called when there may be more to do."""
+
+    tasks: asyncio.TaskGroup
+    """Owns what goes on beside attempts; set before the first one."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        sender: WebhookSender,
+        ledger: Ledger,
+        clock: Clock,
+        patience_ms: int,
+        place_s: float,
+        wake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._sender = sender
+        self._ledger = ledger
+        self._clock = clock
+        self._patience_ms = patience_ms
+        self._place_s = place_s
+        self._wake = wake
+        self._stopping = False
+        self._releases: set[asyncio.Task[None]] = set()
+
+    def stop(self) -> None:
+        """Begin nothing more beside attempts; what nobody confirmed stays as it is."""
+        self._stopping = True
+        for release in self._releases:
+            release.cancel()
+
+    async def deliver(self, receiver: Receiver, row: Row) -> None:
+        """One attempt at a message, and what comes of it."""
+        try:
+            while self._clock() >= receiver.known_until_ms:
+                await self.find_address(receiver)
+            content = await self._store.read_short(lambda tx: push_queue.content(tx, row.no))
+            if content is None:
+                receiver.queue.vanished(row)
+                return
+            if receiver.url is None or receiver.sign is None:
+                self._park(receiver, row, NO_ADDRESS)
+                await self._park_others(receiver, first_no(self._clock() + self._patience_ms), NO_ADDRESS)
+                return
+            webhook = http_requests.request(
+                receiver.key[1], row, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
+            )
+        except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
+            rounds.report(error, log, failed="push.error", outage="push.outage")
+            receiver.queue.put_back(row, due_ms=self._clock() + AGAIN_MS)
+            self._wake()
+            return
+        listening = None
+        if receiver.queue.mute:
+            listening = Listening(self._place_s, partial(self._heard, receiver, receiver.url, row.no))
+        try:
+            async with asyncio.timeout(None) as attempt:
+                receiver.attempts.add(attempt)
+                try:
+                    outcome, error_text = await self._attempt(webhook, listening)
+                finally:
+                    receiver.attempts.discard(attempt)
+        except TimeoutError:  # broken off: the receiver has another address, or somebody asked to send at once
+            receiver.queue.put_back(row, due_ms=self._clock())
+            return
+        if outcome is Outcome.UNANSWERED:
+            self._settle_unanswered(receiver, row)
+        else:
+            await self._settle(receiver, row, outcome, error_text)
+
+    async def _attempt(self, webhook: Webhook, listening: Listening | None) -> tuple[Outcome, str]:
+        try:
+            status = await self._sender.post(webhook, listening)
+        except WebhookUnansweredError as unanswered:
+            return Outcome.UNANSWERED, str(unanswered)
+        except WebhookFailedError as failed:
+            return Outcome.LOST, str(failed)
+        except Exception:
+            log.exception("push.error")
+            return Outcome.LOST, "An unexpected error."
+        if status is None:
+            return Outcome.UNANSWERED, UNANSWERED
+        return outcome_of(status), f"HTTP status {status}."
+
+    def _settle_unanswered(self, receiver: Receiver, row: Row) -> None:
+        now_ms, was_mute = self._clock(), receiver.queue.mute
+        due_ms, unconfirmed = receiver.queue.unanswered(row, now_ms=now_ms)
+        if unconfirmed:
+            PUSHES.labels("unconfirmed").inc(len(unconfirmed))
+            results = [Result(each.no, each.attempts, now_ms, UNANSWERED) for each in unconfirmed]
+            self._ledger.unconfirmed(receiver.key, results)
+        elif due_ms is not None:
+            PUSHES.labels("unanswered").inc()
+            self._ledger.postponed(receiver.key, Result(row.no, row.attempts, due_ms, UNANSWERED))
+            self._wake()
+        else:
+            PUSHES.labels("parked").inc()
+            self._ledger.parked(receiver.key, Result(row.no, row.attempts, now_ms, UNANSWERED))
+        if receiver.queue.mute and not was_mute:
+            readdressed_ms = 0 if receiver.facts is None else receiver.facts.readdressed_ms
+            self._ledger.mute(receiver.key, since_ms=now_ms, readdressed_ms=readdressed_ms)
+            log.warning("push.mute", company=receiver.key[0], channel=receiver.key[1].value)
+
+    def _heard(self, receiver: Receiver, url: str, no: RowNo, status: int) -> None:
+        """A status line came on a connection that listened on."""
+        if outcome_of(status) is Outcome.DELIVERED:
+            PUSHES.labels("confirmed").inc()
+            self._ledger.delivered(receiver.key, no)
+        if receiver.url == url and not receiver.dropped and not self._stopping:
+            receiver.queue.heard(self._clock())
+            self.release_when_calm(receiver)
+
+    def release_when_calm(self, receiver: Receiver) -> None:
+        """Put in line again what nobody confirmed, once nothing is under way."""
+        if receiver.queue.releasing and not (receiver.workers or receiver.releasing or self._stopping):
+            receiver.releasing = True
+            task = self.tasks.create_task(self._release(receiver))
+            self._releases.add(task)
+            task.add_done_callback(self._releases.discard)
+
+    async def _release(self, receiver: Receiver) -> None:
+        def work(tx: WriteTx) -> int:
+            return push_receivers.release(tx, receiver.key, now_ms=self._clock(), limit=PARK_BATCH)
+
+        released, total = PARK_BATCH, 0
+        while released >= PARK_BATCH:
+            try:
+                await self._ledger.flushed()
+                released = await self._store.write(work, locked=True)
+                total += released
+            except Exception as error:  # noqa: BLE001  nothing else is sent to the receiver before
+                rounds.report(error, log, failed="push.error", outage="push.outage")
+                await asyncio.sleep(AGAIN_MS / 1_000)
+        log.info("push.answers", company=receiver.key[0], channel=receiver.key[1].value, messages=total)
+        receiver.releasing = False
+        receiver.queue.released()
+        self._wake()
+
+    async def _settle(self, receiver: Receiver, row: Row, outcome: Outcome, error: str) -> None:
+        now_ms = self._clock()
+        due_ms = receiver.queue.settle(row, outcome, now_ms=now_ms)
+        if outcome is Outcome.DELIVERED:
+            PUSHES.labels("delivered").inc()
+            self._ledger.delivered(receiver.key, row.no)
+        elif due_ms is not None:
+            PUSHES.labels("failed").inc()
+            self._ledger.postponed(receiver.key, Result(row.no, row.attempts, due_ms, error))
+            self._wake()
+        else:
+            PUSHES.labels("parked").inc()
+            self._ledger.parked(receiver.key, Result(row.no, row.attempts, now_ms, error))
+            if outcome in (Outcome.FAILED, Outcome.LOST) and receiver.queue.hopeless(row):
+                await self._park_others(receiver, first_no(now_ms - self._patience_ms), error)
+
+    def _park(self, receiver: Receiver, row: Row, error: str) -> None:
+        """Give a message up without an attempt."""
+        receiver.queue.give_up(row)
+        PUSHES.labels("parked").inc()
+        self._ledger.parked(receiver.key, Result(row.no, row.attempts, self._clock(), error))
+
+    async def _park_others(self, receiver: Receiver, before_no: int, error: str) -> None:
+        """Give up everything that waits for the receiver and has a smaller number."""
+        now_ms = self._clock()
+        park = outbox.park_unaddressed if error == NO_ADDRESS else push_queue.park_waiting
+        work = partial(park, key=receiver.key, before_no=before_no, error=error, now_ms=now_ms, limit=PARK_BATCH)
+        try:
+            parked = PARK_BATCH
+            while parked >= PARK_BATCH and not self._stopping:
+                parked = await self._store.write(work, locked=True)
+                if parked:
+                    PUSHES.labels("parked").inc(parked)
+                    log.warning(
+                        "push.parked",
+                        company=receiver.key[0],
+                        channel=receiver.key[1].value,
+                        messages=parked,
+                        error=error,
+                    )
+        except outbox.AddressedError:
+            return
+        except Exception as trouble:  # noqa: BLE001  they are parked the next time
+            rounds.report(trouble, log, failed="push.error", outage="push.outage")
+
+    async def find_address(self, receiver: Receiver) -> None:
+        """Read where the receiver's messages go, and what signs them; makes a secret when there is none."""
+        company_id, channel = receiver.key
+        now_ms, changes = self._clock(), receiver.changes
+        found = await self._store.read_short(lambda tx: push_queue.addresses(tx, company_id))
+        url = None if found is None else addresses.url_of(channel, found)
+        sign = None
+        if found is not None and found.secret is not None:
+            sign = Sign(found.secret, found.former, found.former_until_ms)
+        elif url is not None:
+            made = await self._store.write(lambda tx: secrets.of(tx, company_id, now_ms=now_ms))
+            sign = Sign(made.secret, made.former, made.former_until_ms)
+        # All at once: other requests to the receiver go on meanwhile.
+        if receiver.changes == changes:
+            receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS

@@ -1,0 +1,128 @@
+"""Trial messages: sent at once to a company's server for an administrator, who is shown what the server answered.
+
+A trial goes the way of every other message (address guard, signature, no redirects), but stands in no queue and leaves
+no trace: it is not repeated, and says nothing of the receiver to the pusher.
+
+Not here: messages that tell of something (`pusher.py`).
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from tripline.domain import access, pushes
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import PLACEHOLDER, CompanyId, RequestId, RowNo, SensorId, TimeIds
+from tripline.domain.pushes import Channel
+from tripline.ports import Clock, WebhookFailedError, WebhookSender
+from tripline.services.push import addresses, http_requests, secrets
+from tripline.services.push.secrets import Sign
+from tripline.store.fleet import companies
+from tripline.store.push import queue as push_queue
+from tripline.store.push.queue import Content, Row
+from tripline.store.transactions import Store, WriteTx
+from tripline.wire import push
+
+AT_ONCE: Final = 16
+"""Trials under way in this process; of one company it is one."""
+_NOTHING: Final = msgspec.Raw(b"{}")
+_METHOD: Final = "test"
+_AFTER_S: Final = 5
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a trial message."""
+
+    channel: Channel
+    at_ms: int
+    status: int | None = None
+    """Of HTTP; None: none came."""
+    took_ms: int | None = None
+    start: str = ""
+    """How the body of the answer begins."""
+    trouble: str | None = None
+    """Why there is no answer, without the address."""
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether the server took the message as delivered."""
+        return self.status is not None and 200 <= self.status <= 299
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    url: str
+    sign: Sign
+    master_id: CompanyId
+
+
+class Trials:
+    """Sends trial messages."""
+
+    def __init__(self, *, store: Store, sender: WebhookSender, ids: TimeIds, clock: Clock) -> None:
+        self._store = store
+        self._sender = sender
+        self._ids = ids
+        self._clock = clock
+        self._under_way: set[CompanyId] = set()
+
+    async def send(self, *, actor: Actor, company_id: CompanyId, channel: Channel) -> Trial:
+        """What came of a trial message to one of the company's addresses.
+
+        Takes as long as the server may take to connect and to answer. Raises `NotFound`, `Forbidden`,
+        `pushes.NoAddress` or `pushes.TrialUnderWay`.
+        """
+        now_ms = self._clock()
+        found = await self._store.write(lambda tx: _prepared(tx, actor, company_id, channel, now_ms))
+        row, content = self._message(company_id, found.master_id, channel, now_ms)
+        webhook = http_requests.request(channel, row, content, url=found.url, sign=found.sign, now_ms=now_ms)
+        with self._place(company_id):
+            try:
+                reply = await self._sender.ask(webhook)
+            except WebhookFailedError as failed:
+                return Trial(channel=channel, at_ms=now_ms, trouble=str(failed))
+        start = reply.start.decode("utf-8", "replace")
+        return Trial(channel=channel, at_ms=now_ms, status=reply.status, took_ms=reply.took_ms, start=start)
+
+    def _message(
+        self, company_id: CompanyId, master_id: CompanyId, channel: Channel, now_ms: int
+    ) -> tuple[Row, Content]:
+        no = self._ids.take(1, now_ms=now_ms)
+        nothing = SensorId(PLACEHOLDER)
+        row = Row(RowNo(no), self._ids.text(no), nothing, 0, now_ms)
+        if channel is Channel.RPC_NOTIFY:
+            return row, Content(nothing, bytes(_NOTHING), RequestId(PLACEHOLDER), _METHOD)
+        notice = push.Notice(
+            master_company_id=master_id,
+            company_id=company_id,
+            sensor_id=nothing,
+            vehicle_id=push.vehicle_or_unset(None),
+            ts=now_ms,
+            ty=pushes.TRIAL,
+            pld=_NOTHING,
+        )
+        return row, Content(nothing, push.body(notice), None, None)
+
+    @contextlib.contextmanager
+    def _place(self, company_id: CompanyId) -> Iterator[None]:
+        if company_id in self._under_way or len(self._under_way) >= AT_ONCE:
+            raise pushes.TrialUnderWay(after_s=_AFTER_S)
+        self._under_way.add(company_id)
+        try:
+            yield
+        finally:
+            self._under_way.discard(company_id)
+
+
+def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel, now_ms: int) -> _Prepared:
+    """Where the message goes and what signs it; makes a secret when there is none."""
+    scope = access.scope_of(actor, Action.PUSH_MANAGE)
+    company = access.admitted(companies.find(tx, scope, company_id), access.Thing.COMPANY)
+    found = push_queue.addresses(tx, company_id)
+    url = None if found is None else addresses.url_of(channel, found)
+    if url is None:
+        raise pushes.NoAddress()
+    made = secrets.of(tx, company_id, now_ms=now_ms)
+    sign = Sign(made.secret, made.former, made.former_until_ms)
+    return _Prepared(url, sign, company.master_id)

@@ -1,0 +1,154 @@
+"""Sending to devices wherever they are connected: here directly, on another gateway through a row and two hints.
+
+    asker: row --hint--> gateway: takes the row, sends --hint--> asker: what became of it
+
+A hint may be lost: the gateway looks every second, and so does the asker. Whoever asks is answered within `within_s`; a
+message that was not taken by then is not sent any more.
+
+Not here: sessions (`gateway/roster.py`), the rows (`store/rpc/sends.py`).
+"""
+
+import asyncio
+import contextlib
+from typing import Final, Protocol
+
+from tripline import observe
+from tripline.domain.ids import RowNo, SensorId, TimeIds
+from tripline.ports import Clock, Delivery, Outage, Signals
+from tripline.services.nodes import Node
+from tripline.services.rpc.group_commit import Gathering
+from tripline.store.devices import connections
+from tripline.store.rpc import sends
+from tripline.store.rpc.sends import Waiting
+from tripline.store.transactions import ReadTx, Store
+
+WITHIN_S: Final = 5.0
+"""How long the other gateway may take."""
+LOOK_S: Final = 1.0
+BATCH: Final = 200
+log = observe.logger("rpc")
+
+
+class Here(Protocol):
+    """The devices that are connected to this process."""
+
+    def session_of(self, sensor_id: SensorId) -> RowNo | None:
+        """The number of the sensor's session; None: it has none."""
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """Send a message at QoS 1, or less when the device asked for less."""
+
+
+class EveryDevice:
+    """Devices connected to any gateway. Implements `ports.Devices`."""
+
+    def __init__(
+        self, *, here: Here | None, node: Node, store: Store, ids: TimeIds, signals: Signals, clock: Clock
+    ) -> None:
+        self._here = here
+        self._node = node
+        self._store = store
+        self._ids = ids
+        self._signals = signals
+        self._clock = clock
+        self._gathering = Gathering(store, locked=True)
+        self._waiting: dict[RowNo, asyncio.Future[Delivery]] = {}
+        signals.subscribe(observe.SIGNAL_DEVICE_SENT, self._sent)
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """Send a message at QoS 1, or less when the device asked for less. Raises `Outage`."""
+        if self._here is not None and await self._is_here(self._here, sensor_id):
+            return await self._here.send(sensor_id, topic, body)
+        if not self._node.shared:
+            return Delivery.NOT_CONNECTED
+        no = self._ids.take(1, now_ms=self._clock())
+        waiting = Waiting(no, self._node.id, sensor_id, topic, body, in_time=True)
+        answer = self._waiting[no] = asyncio.get_running_loop().create_future()
+        try:
+            gateway = await self._gathering.write(lambda tx: sends.put(tx, waiting, within_ms=round(WITHIN_S * 1000)))
+            if gateway is None:
+                return Delivery.NOT_CONNECTED
+            self._signals.notify(observe.SIGNAL_DEVICE_SEND, gateway)
+            return await self._answered(waiting, answer)
+        except asyncio.CancelledError:
+            # Nobody waits for it any more: it is not to be sent later.
+            with contextlib.suppress(Outage):
+                await self._gathering.write(lambda tx: sends.withdraw(tx, no))
+            raise
+        finally:
+            del self._waiting[no]
+
+    async def _is_here(self, here: Here, sensor_id: SensorId) -> bool:
+        """Whether the sensor's newest session is here; an older one may be open still while the device is elsewhere."""
+        session_no = here.session_of(sensor_id)
+        if session_no is None or not self._node.shared:
+            return session_no is not None
+        found = await self._store.read_short(lambda tx: connections.latest(tx, sensor_id))
+        return found is None or found.node_id == self._node.id or found.session_no < session_no
+
+    async def _answered(self, waiting: Waiting, answer: asyncio.Future[Delivery]) -> Delivery:
+        """What became of the message; when nobody says so, what can be seen of it."""
+        taken = False
+        for _ in range(round(WITHIN_S / LOOK_S)):
+            done, _ = await asyncio.wait([answer], timeout=LOOK_S)
+            if done:
+                return answer.result()
+            if taken:
+                break  # a second ago already: what was said of it is lost
+            taken = not await self._store.read_short(lambda tx: sends.waits(tx, waiting.no))
+        if not taken and await self._gathering.write(lambda tx: sends.withdraw(tx, waiting.no)):
+            return Delivery.NOT_CONNECTED
+        return await self._store.read_short(lambda tx: _seen(tx, waiting.sensor_id))
+
+    def _sent(self, detail: str) -> None:
+        asked_by, no, outcome = detail.split(" ")
+        answer = self._waiting.get(RowNo(int(no))) if asked_by == self._node.id else None
+        if answer is not None and not answer.done():
+            answer.set_result(Delivery[outcome])
+
+
+def _seen(tx: ReadTx, sensor_id: SensorId) -> Delivery:
+    """The gateway took the message and did not say what came of it: if the device is still there it has it."""
+    return Delivery.NOT_CONNECTED if connections.latest(tx, sensor_id) is None else Delivery.SENT
+
+
+class Deliverer:
+    """Sends what other processes ask this gateway to send."""
+
+    def __init__(self, *, here: Here, node: Node, store: Store, signals: Signals) -> None:
+        self._here = here
+        self._node = node
+        self._store = store
+        self._signals = signals
+        self._asked = asyncio.Event()
+        signals.subscribe(observe.SIGNAL_DEVICE_SEND, self._hinted)
+        signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._asked.set())
+
+    async def run(self) -> None:
+        """Send when a hint says so, and every second unasked, until cancelled."""
+        while self._node.shared:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._asked.wait()
+            self._asked.clear()
+            try:
+                while await self.deliver() == BATCH:
+                    pass
+            except Outage as outage:
+                log.warning("rpc.failed", error=str(outage))
+            except Exception:
+                log.exception("rpc.failed")
+
+    async def deliver(self) -> int:
+        """Send some of what waits; how many. Raises `Outage`."""
+        node_id = self._node.id
+        taken = await self._store.write(lambda tx: sends.take(tx, node_id, limit=BATCH), locked=True)
+        for each in taken:
+            if each.in_time:
+                outcome = await self._here.send(each.sensor_id, each.topic, each.body)
+                self._signals.notify(observe.SIGNAL_DEVICE_SENT, f"{each.asked_by} {each.no} {outcome.name}")
+        return len(taken)
+
+    def _hinted(self, node_id: str) -> None:
+        if node_id == self._node.id:
+            self._asked.set()

@@ -1,0 +1,85 @@
+"""From jobs and samples to results: pure, on a thread of its own when there is much of it.
+
+Not here: reading the jobs and writing the results (`scorer.py`, `results.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from tripline.domain import trips
+from tripline.domain.ids import VehicleId
+from tripline.scoring import kernel, policy
+from tripline.scoring.rules import Rules
+from tripline.scoring.verdicts import NotScored, TripScore
+from tripline.services.scores import arrays
+from tripline.store.scores.scores import GpsEvent, Job, Task
+
+SAMPLE_BYTES: Final = arrays.PACKED.itemsize
+"""What a sample takes among the packed ones of a job."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What is to be kept of one trip: a score with its events, or the reason why there is none."""
+
+    job: Job
+    score: TripScore | None
+    events: list[GpsEvent]
+    not_scored: str | None
+
+
+def judged(tasks: Sequence[Task], rules: Rules) -> list[Result]:
+    """The result of each task. Raises ValueError when samples are cut."""
+    loaded = arrays.loaded(
+        [arrays.Track(packed, job.category, job.device_type, job.distance_m) for job, packed in tasks]
+    )
+    found = kernel.findings(loaded.drives, rules)
+    events = _events(found.events, len(tasks))
+    results = []
+    for trip, verdict in enumerate(policy.judged(found, rules)):
+        job = tasks[trip].job
+        reason = _row_reason(job)
+        if reason is None and isinstance(verdict, NotScored):
+            moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= rules.scoring.instant_ms
+            reason = _sample_reason(verdict, moments=moments)
+        if reason is None and isinstance(verdict, TripScore):
+            results.append(Result(job, verdict, events[trip], None))
+        else:
+            results.append(Result(job, None, [], reason))
+    return results
+
+
+def info_text(limit_kmh: float) -> str:
+    """The `info` of a GPS event without a road map: `maxSpd` is the limit broken, metres per hour."""
+    return f'{{"id":"","maxSpd":{round(limit_kmh * 1_000)},"rank":0}}'
+
+
+def _row_reason(job: Job) -> str | None:
+    vehicle_id = None if job.vehicle_id is None else VehicleId(job.vehicle_id)
+    return trips.why_not_scored(device_type=job.device_type, vehicle_id=vehicle_id, parking=job.parking)
+
+
+def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
+    """The kernel knows samples with a position alone; `moments`: the trip has two instants, with or without one."""
+    if verdict is NotScored.NO_SAMPLES and moments:
+        return NotScored.NO_POSITION.value
+    return verdict.value
+
+
+def _events(found: kernel.Events, trips_in_all: int) -> list[list[GpsEvent]]:
+    """The events of each trip."""
+    events: list[list[GpsEvent]] = [[] for _ in range(trips_in_all)]
+    for trip, kind, time_ms, lat, lon, speed_kmh, limit_kmh in zip(
+        found.trip.tolist(),
+        found.type.tolist(),
+        found.time_ms.tolist(),
+        found.lat.tolist(),
+        found.lon.tolist(),
+        found.speed_kmh.tolist(),
+        found.limit_kmh.tolist(),
+        strict=True,
+    ):
+        speed_mh = float(round(speed_kmh * 1_000))
+        events[trip].append(GpsEvent(time_ms, kind, speed_mh, lat, lon, info_text(limit_kmh)))
+    return events

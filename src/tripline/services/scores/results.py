@@ -1,0 +1,88 @@
+"""Results become rows, in the transaction that ends their jobs: nothing half, nothing twice.
+
+A job is compared with what was read before judging. When a microtrip, a trip message or a new request came in between,
+or another process took the job over, the result is dropped and the job stays for the next round. A result equal to the
+rows already there changes nothing, so ids and times of analysis stay.
+"""
+
+from collections.abc import Sequence
+
+from tripline.domain import ids
+from tripline.domain.ids import TimeIds
+from tripline.scoring import policy
+from tripline.scoring.rules import Accumulation
+from tripline.services.scores.judgement import Result
+from tripline.store.scores import scores
+from tripline.store.transactions import WriteTx
+
+
+def keep(
+    tx: WriteTx, results: Sequence[Result], *, accumulate: Accumulation, ids: TimeIds, now_ms: int
+) -> list[Result]:
+    """Write what the results change and end their jobs; those whose jobs were still the same."""
+    if tx.shared:
+        scores.hold(tx, {each.job.trip_no for each in results})
+        scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
+    kept: list[Result] = []
+    for result in results:
+        if scores.job(tx, result.job.trip_no) == result.job:
+            kept.append(result)
+        elif tx.shared:
+            # Ends the lease; a job with another time is somebody else's: a new request, or another process.
+            scores.put_off(tx, result.job, due_ms=now_ms)
+    changed: dict[str, int] = {}
+    for result in kept:
+        if not _is_kept(tx, result):
+            done_ms = _replace(tx, result, ids=ids, now_ms=now_ms)
+            if result.job.vehicle_id is not None:
+                changed[result.job.vehicle_id] = max(done_ms, changed.get(result.job.vehicle_id, 0))
+        if result.not_scored != result.job.not_scored:
+            scores.note(tx, result.job.trip_no, result.not_scored)
+        scores.finish(tx, result.job.trip_no)
+    for vehicle_id, done_ms in changed.items():
+        _accumulate(tx, vehicle_id, how=accumulate, at_ms=done_ms + 1)
+    return kept
+
+
+def _is_kept(tx: WriteTx, result: Result) -> bool:
+    """Whether the rows already say exactly this."""
+    before = scores.score(tx, result.job.trip_no)
+    if before != result.score:
+        return False
+    return before is None or scores.events(tx, result.job.trip_no) == result.events
+
+
+def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
+    """Write the result in place of an earlier one; the time of analysis. Events come first, the score after them."""
+    scores.forget(tx, result.job.trip_no)
+    at_ms = now_ms
+    if result.events:
+        at_ms = 1 + _keep_events(tx, result, ids=ids, now_ms=now_ms)
+    if result.score is not None:
+        scores.keep_score(tx, result.job, result.score, at_ms=at_ms)
+    return at_ms
+
+
+def _keep_events(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
+    """Write the events under one run of ids, all created in the millisecond of the first; that of the last."""
+    nos = ids.numbers(len(result.events), now_ms=now_ms)
+    scores.keep_events(tx, result.job, result.events, ids=ids.texts(nos), nos=nos, at_ms=_created(nos[0]))
+    return _created(nos[-1])
+
+
+def _created(no: int) -> int:
+    return ids.ms_of_no(no)
+
+
+def _accumulate(tx: WriteTx, vehicle_id: str, *, how: Accumulation, at_ms: int) -> None:
+    """Work out a vehicle's accumulated score anew from all its trips."""
+    sums = policy.sums(scores.trip_scores(tx, vehicle_id))
+    total = scores.Total(
+        vehicle_id,
+        created_ms=at_ms,
+        user_id=scores.newest_driver(tx, vehicle_id),
+        trips=sums.count,
+        score=policy.accumulated(sums, how) if sums.count else 0.0,
+        distance_m=sums.distance_m,
+    )
+    scores.keep_total(tx, total)

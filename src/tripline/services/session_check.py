@@ -1,0 +1,119 @@
+"""The live sessions of a gateway, compared with what the store says of them, where other processes change it.
+
+A hint ends a session at once: its sensor was deleted, has another access token, or a later session on another gateway.
+A hint may be lost, or never given by a process that was killed just after its commit. So every few seconds all live
+sessions are compared with the rows. Whoever must know that hints were acted on asks (`barrier.py`).
+
+Not here: the sessions (`gateway/roster.py`), writing down who is connected (`presence.py`).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from tripline import observe
+from tripline.domain.ids import RowNo, SensorId
+from tripline.ports import TAKEN_OVER, Outage, Signals
+from tripline.services.nodes import Node
+from tripline.store.devices import connections
+from tripline.store.devices.connections import Trouble
+from tripline.store.transactions import Store
+
+EVERY_S: Final = 3.0
+BATCH: Final = 2_000
+"""Sessions compared in one statement."""
+CREDENTIAL_ENDED: Final = "credential_ended"
+"""Why the session of a sensor that was deleted, or whose access token changed, was ended."""
+log = observe.logger("sessions")
+
+
+class Live(Protocol):
+    """The sessions of this process."""
+
+    def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
+        """Of each live session the sensor, the credential it came with, and its number."""
+
+    def drop(self, sensor_id: SensorId, reason: str) -> None:
+        """End the sensor's session, if there is one."""
+
+    def end_older(self, sensor_id: SensorId, session_no: RowNo, reason: str) -> None:
+        """End the sensor's session for this reason, if it is older than this."""
+
+
+class Unknown(Protocol):
+    """Who writes down who is connected."""
+
+    def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
+        """The rows do not know of this session."""
+
+
+class SessionCheck:
+    """Ends the sessions that hints speak of, and those that the rows say are over."""
+
+    def __init__(self, *, store: Store, node: Node, live: Live, presence: Unknown, signals: Signals) -> None:
+        self._store = store
+        self._node = node
+        self._live = live
+        self._presence = presence
+        self._asked = asyncio.Event()
+        self._losses = 0
+        """How often hints may have been lost."""
+        self._made_up = 0
+        """The losses that a comparison has made up for."""
+        signals.subscribe(observe.SIGNAL_CREDENTIAL_ENDED, self._credential_ended)
+        signals.subscribe(observe.SIGNAL_SESSION_BEGAN, self._began)
+        signals.subscribe(observe.SIGNAL_RESYNC, lambda _: self._lost())
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether hints may have been lost that no comparison has made up for."""
+        return self._made_up != self._losses
+
+    async def run(self) -> None:
+        """Compare every few seconds, and when hints were lost, until cancelled."""
+        while self._node.shared:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_S):
+                    await self._asked.wait()
+            self._asked.clear()
+            try:
+                await self.compare()
+            except Outage as outage:
+                log.warning("presence.failed", error=str(outage))
+            except Exception:
+                log.exception("presence.failed")
+
+    async def compare(self) -> None:
+        """Compare every live session with the rows. Raises `Outage`."""
+        losses = self._losses
+        live = self._live.sessions()
+        for start in range(0, len(live), BATCH):
+            await self._compare(live[start : start + BATCH])
+        self._made_up = losses
+
+    async def _compare(self, some: Sequence[tuple[SensorId, str, RowNo]]) -> None:
+        node_id = self._node.id
+        found = await self._store.read(lambda tx: connections.compared(tx, some, node_id=node_id))
+        ended = 0
+        for sensor_id, session_no, trouble in found:
+            ended += trouble is not Trouble.UNKNOWN
+            if trouble is Trouble.UNKNOWN:
+                self._presence.unknown(sensor_id, session_no)
+            else:
+                # The session that was compared: a newer one has proved itself since.
+                reason = CREDENTIAL_ENDED if trouble is Trouble.CREDENTIAL else TAKEN_OVER
+                self._live.end_older(sensor_id, RowNo(session_no + 1), reason)
+        if ended:
+            log.info("session.ended", sessions=ended)
+
+    def _lost(self) -> None:
+        self._losses += 1
+        self._asked.set()
+
+    def _credential_ended(self, sensor_id: str) -> None:
+        self._live.drop(SensorId(sensor_id), CREDENTIAL_ENDED)
+
+    def _began(self, detail: str) -> None:
+        sensor_id, _, session_no = detail.partition(" ")
+        self._live.end_older(SensorId(sensor_id), RowNo(int(session_no)), TAKEN_OVER)

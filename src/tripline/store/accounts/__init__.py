@@ -1,0 +1,1 @@
+"""Rows of accounts: log-ins, applications, links, mails."""

@@ -1,0 +1,158 @@
+"""Accounts as log-in and tokens see them: who an id or an e-mail address is, new accounts.
+
+These look-ups happen before there is an actor, so they take no scope: they answer about one key and are never shown to
+anybody but its owner. Records of people, under a scope: `store/fleet/people.py`.
+"""
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Text, bindparam, exists, insert, select, update
+
+from tripline.domain import fields
+from tripline.domain.access import Actor, Authority, Scope
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.people import EmailTaken
+from tripline.store import scopes
+from tripline.store.database import uniqueness
+from tripline.store.tables import account, account_session
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_ENABLED: Final = select(account.c.authority, account.c.company_id).where(
+    account.c.id == bindparam("id"), account.c.enabled
+)
+_ACTOR: Final = Hot(_ENABLED, "id")
+_ACTOR_IN_SESSION: Final = Hot(
+    _ENABLED.join(account_session, account_session.c.user_id == account.c.id).where(
+        account_session.c.id == bindparam("session")
+    ),
+    "id",
+    "session",
+)
+_ACTOR_WITHOUT_SESSION: Final = Hot(_ENABLED.where(account.c.sessions_ended_ms <= bindparam("issued")), "id", "issued")
+
+AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_session")
+"""Names of the values of `unchanged`: what is known of an account, in the order of `as_known`."""
+
+_LONGEST: Final = 512
+"""Characters that are worth comparing: no account's address has more than 255, however it is written."""
+_OF_CREDENTIALS: Final = (
+    account.c.id.label("user_id"),
+    account.c.email,
+    account.c.name,
+    account.c.authority,
+    account.c.password_hash,
+    account.c.enabled,
+)
+
+
+class Known(msgspec.Struct, frozen=True):
+    """An account as it was at an earlier request, and the session in which it asks now."""
+
+    actor: Actor
+    session_id: str
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """What a log-in is compared with."""
+
+    user_id: UserId
+    email: str
+    name: str
+    authority: Authority
+    password_hash: str
+    enabled: bool
+
+
+def login_form(email: str) -> str:
+    """The e-mail address in the form in which two are compared.
+
+    Without blanks around it and as `fields.compared` says. Of what is longer than any address the beginning counts.
+    """
+    return fields.compared(email.strip()[:_LONGEST])
+
+
+def actor(tx: ReadTx, user_id: UserId) -> Actor | None:
+    """The enabled account with this id."""
+    return _actor(user_id, tx.hot(_ACTOR, user_id))
+
+
+def actor_in_session(tx: ReadTx, user_id: UserId, session_id: str) -> Actor | None:
+    """The enabled account with this id, while its session lasts."""
+    return _actor(user_id, tx.hot(_ACTOR_IN_SESSION, user_id, session_id))
+
+
+def actor_without_session(tx: ReadTx, user_id: UserId, issued_ms: int) -> Actor | None:
+    """The enabled account with this id, unless all its sessions were ended after a token without one was issued."""
+    return _actor(user_id, tx.hot(_ACTOR_WITHOUT_SESSION, user_id, issued_ms))
+
+
+def as_known(known: Known) -> tuple[str | None, ...]:
+    """The values of `unchanged`."""
+    actor = known.actor
+    return actor.user_id, actor.company_id, actor.authority.value, known.session_id
+
+
+def unchanged() -> ColumnElement[bool]:
+    """Whether the account is enabled, still what is known of it, and in a session that lasts, as part of a statement
+    that reads for it."""
+    user_id, company_id, authority, session_id = (bindparam(name, type_=Text) for name in AS_KNOWN)
+    return exists().where(
+        account.c.id == user_id,
+        account.c.enabled,
+        account.c.authority == authority,
+        account.c.company_id.is_not_distinct_from(company_id),
+        account_session.c.id == session_id,
+        account_session.c.user_id == account.c.id,
+    )
+
+
+def credentials(tx: ReadTx, email: str) -> Credentials | None:
+    """The account that logs in with this e-mail address."""
+    return _credentials(tx, account.c.login == login_form(email))
+
+
+def credentials_of(tx: ReadTx, user_id: UserId) -> Credentials | None:
+    """The account with this id, enabled or not."""
+    return _credentials(tx, account.c.id == user_id)
+
+
+def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
+    """Keep a new account; `row` names every column that is not null, without `login`.
+
+    Raises `taken` when another account logs in with its e-mail address.
+    """
+    with uniqueness.refusing(((account.c.login,), taken)):
+        tx.run(insert(account).values(login=login_form(row["email"]), **row))
+
+
+def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: int) -> None:
+    """Keep the account's new password."""
+    changed = {"password_hash": password_hash, "password_updated_ms": now_ms}
+    tx.run(update(account).where(account.c.id == user_id).values(**changed))
+
+
+def _actor(user_id: UserId, rows: list[tuple[Any, ...]]) -> Actor | None:
+    """The account of a row that was found, if any."""
+    if not rows:
+        return None
+    authority, company_id = rows[0]
+    return Actor(user_id, Authority(authority), None if company_id is None else CompanyId(company_id))
+
+
+def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
+    row = tx.one(select(*_OF_CREDENTIALS).where(condition))
+    return None if row is None else Credentials(**{**row._mapping, "authority": Authority(row.authority)})
+
+
+def inside(tx: ReadTx, scope: Scope, user_id: UserId) -> bool | None:
+    """Whether the account is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), user_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.accounts(reaches)).where(account.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)

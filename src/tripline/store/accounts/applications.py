@@ -1,0 +1,80 @@
+"""Applications for a service account: sent in, listed by time, decided.
+
+They belong to no company; only platform administrators read them (`domain/access.py`), so they take no scope.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import Row, select, tuple_, update
+from sqlalchemy.dialects import sqlite
+
+from tripline.domain.applications import Application, State
+from tripline.domain.ids import UserId
+from tripline.later import Later
+from tripline.store.accounts import accounts
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import service_application
+from tripline.store.transactions import ReadTx, WriteTx
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+else:
+    postgresql = Later("sqlalchemy.dialects.postgresql")
+
+_ROW: Final = service_application.c
+_COLUMNS: Final = [_ROW[name] for name in Application.__struct_fields__]
+
+
+def add(tx: WriteTx, new: Application) -> None:
+    """Keep a new application, unless one with this e-mail address is open already.
+
+    Either way the same statements run and a row is written, so that the time does not tell which.
+    """
+    login = accounts.login_form(new.email)
+    tx.run(_insert_unless_open(tx).values(**msgspec.structs.asdict(new), login=login))
+    still_open = (_ROW.login == login, _ROW.state == State.SUBMITTED)
+    tx.run(update(service_application).where(*still_open).values(login=login))
+
+
+def _insert_unless_open(tx: WriteTx) -> Any:
+    dialect = postgresql if tx.shared else sqlite
+    return dialect.insert(service_application).on_conflict_do_nothing()
+
+
+def find(tx: ReadTx, application_id: str) -> Application | None:
+    """The application with this id."""
+    row = tx.one(select(*_COLUMNS).where(_ROW.id == application_id))
+    return None if row is None else _application(row)
+
+
+def listed(tx: ReadTx, *, state: State | None, span: Span) -> Sequence[Application]:
+    """Applications, of one state or all, by creation. Raises `UnknownOffset`."""
+    of_state = [] if state is None else [_ROW.state == state]
+    statement = select(*_COLUMNS).where(*of_state, _ROW.created_ms.between(span.first_ms, span.last_ms))
+    key = tuple_(_ROW.created_ms, _ROW.id)
+    if span.after is not None:
+        before = tx.one(select(_ROW.created_ms, _ROW.id).where(_ROW.id == span.after, *of_state))
+        if before is None:
+            raise UnknownOffset.of_list()
+        place = tuple_(before.created_ms, before.id)
+        statement = statement.where(key > place if span.ascending else key < place)
+    order = (_ROW.created_ms, _ROW.id)
+    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
+    return [_application(row) for row in tx.all(statement.limit(span.limit))]
+
+
+def decide(
+    tx: WriteTx, application_id: str, *, state: State, decided_by: UserId, reason: str | None, now_ms: int
+) -> None:
+    """Write the decision."""
+    tx.run(
+        update(service_application)
+        .where(_ROW.id == application_id)
+        .values(state=state, decided_ms=now_ms, decided_by_id=decided_by, reason=reason)
+    )
+
+
+def _application(row: Row[Any]) -> Application:
+    return Application(**{**row._mapping, "state": State(row.state)})

@@ -1,0 +1,108 @@
+"""Every account of the installation, by its e-mail address, a page at a time; and whether it may be used.
+
+For platform administrators (`domain/access.py`) and whoever holds the data folder, so it takes no scope.
+
+Not here: people of a company, under a scope (`store/fleet/people.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Row, Select, func, select, update
+
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId, UserId
+from tripline.store.accounts.accounts import login_form
+from tripline.store.tables import account, company
+from tripline.store.transactions import ReadTx, WriteTx
+
+_LAST_CHARACTER: Final = "\U0010ffff"
+_COLUMNS: Final = (
+    account.c.id,
+    account.c.created_ms,
+    account.c.name,
+    account.c.email,
+    account.c.login,
+    account.c.authority,
+    account.c.enabled,
+    account.c.company_id,
+    company.c.name.label("company_name"),
+)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """An account as whoever runs the installation sees it."""
+
+    id: UserId
+    created_ms: int
+    name: str
+    email: str
+    login: str
+    """By which the list is ordered."""
+    authority: Authority
+    enabled: bool
+    company_id: CompanyId | None
+    company_name: str | None
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which accounts: whose address begins so, of one role, in use or not; None asks for all."""
+
+    beginning: str | None = None
+    authority: Authority | None = None
+    enabled: bool | None = None
+
+
+def page(tx: ReadTx, which: Which, *, after: str | None, limit: int) -> Sequence[Entry]:
+    """So many accounts by address, behind the login `after`."""
+    statement = _chosen(select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id), which)
+    if after is not None:
+        statement = statement.where(account.c.login > after)
+    return [_entry(row) for row in tx.all(statement.order_by(account.c.login).limit(limit))]
+
+
+def count(tx: ReadTx, which: Which) -> int:
+    """How many accounts these are."""
+    counted: int = tx.all(_chosen(select(func.count()).select_from(account), which))[0][0]
+    return counted
+
+
+def find(tx: ReadTx, user_id: UserId) -> Entry | None:
+    """The account with this id."""
+    row = tx.one(
+        select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id).where(account.c.id == user_id)
+    )
+    return None if row is None else _entry(row)
+
+
+def find_by_email(tx: ReadTx, email: str) -> Entry | None:
+    """The account that logs in with this address."""
+    of_login = account.c.login == login_form(email)
+    row = tx.one(select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id).where(of_login))
+    return None if row is None else _entry(row)
+
+
+def any_made(tx: ReadTx) -> bool:
+    """Whether the installation has an account at all."""
+    return bool(tx.all(select(account.c.id).limit(1)))
+
+
+def enable(tx: WriteTx, user_id: UserId, *, enabled: bool) -> None:
+    """Let the account be used, or not."""
+    tx.run(update(account).where(account.c.id == user_id).values(enabled=enabled))
+
+
+def _chosen(statement: Select[Any], which: Which) -> Select[Any]:
+    if which.beginning:
+        first = login_form(which.beginning)
+        statement = statement.where(account.c.login >= first, account.c.login < first + _LAST_CHARACTER)
+    if which.authority is not None:
+        statement = statement.where(account.c.authority == which.authority.value)
+    if which.enabled is not None:
+        statement = statement.where(account.c.enabled.is_(which.enabled))
+    return statement
+
+
+def _entry(row: Row[Any]) -> Entry:
+    return Entry(**{**row._mapping, "authority": Authority(row.authority), "enabled": bool(row.enabled)})

@@ -1,0 +1,137 @@
+"""Account sessions: one for each log-in over REST and each sign-in with a browser, until it ends.
+
+A session of REST has the refresh token that is good in it and the one before; one of a browser has the hash of its
+cookie's secret. Both are found by the session's own id, which only a token that we signed or the cookie names, so they
+take no scope; lists are of one account, for its owner alone.
+
+Not here: what a token in hand means (`services/accounts/refresh_sessions.py`), cookies
+(`services/accounts/browser_sessions.py`), whether a session's account may ask (`accounts.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Row, bindparam, delete, insert, select, tuple_, update
+
+from tripline.domain.access import Actor, Authority
+from tripline.domain.account_sessions import Kind, Session
+from tripline.domain.ids import CompanyId, UserId
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import account, account_session
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_SESSION: Final = account_session.c
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """Who asks by a cookie, and since when the cookie's session is there and was prolonged, epoch ms."""
+
+    actor: Actor
+    created_ms: int
+    prolonged_ms: int
+
+
+def add(tx: WriteTx, new: Session) -> None:
+    """Keep a new session."""
+    row = {column.name: getattr(new, column.name) for column in account_session.columns}
+    tx.run(insert(account_session).values(**row))
+
+
+def find(tx: ReadTx, session_id: str) -> Session | None:
+    """The session of REST with this id."""
+    row = tx.one(select(account_session).where(_SESSION.id == session_id, _SESSION.kind == Kind.REST))
+    return None if row is None else _session(row)
+
+
+def visit(tx: ReadTx, session_id: str, secret_hash: str, *, now_ms: int) -> Visit | None:
+    """Who asks by a cookie: the enabled account of the browser's session, while it lasts."""
+    rows = tx.hot(_VISIT, session_id, secret_hash, now_ms)
+    if not rows:
+        return None
+    user_id, authority, company_id, created_ms, prolonged_ms = rows[0]
+    company = None if company_id is None else CompanyId(company_id)
+    return Visit(Actor(UserId(user_id), Authority(authority), company), created_ms, prolonged_ms)
+
+
+def rotate(tx: WriteTx, session: Session, *, current: str, now_ms: int, expires_ms: int) -> None:
+    """Make another token the good one; the present one becomes the one before."""
+    tx.run(
+        update(account_session)
+        .where(_SESSION.id == session.id)
+        .values(current=current, previous=session.current, rotated_ms=now_ms, expires_ms=expires_ms)
+    )
+
+
+def prolong(tx: WriteTx, used: Iterable[tuple[str, int, int]]) -> None:
+    """Let browsers' sessions last longer: id, when it was used, and until when it is good, each."""
+    later = (
+        update(account_session)
+        .where(
+            _SESSION.id == bindparam("session"),
+            _SESSION.kind == Kind.BROWSER,
+            _SESSION.rotated_ms < bindparam("used_ms"),
+        )
+        .values(rotated_ms=bindparam("used_ms"), expires_ms=bindparam("until_ms"))
+    )
+    # By id: two processes that prolong the same sessions wait for each other instead of colliding.
+    for session_id, used_ms, until_ms in sorted(used):
+        tx.run(later, {"session": session_id, "used_ms": used_ms, "until_ms": until_ms})
+
+
+def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[Session]:
+    """The account's sessions that have not expired, by when they were opened. Raises `UnknownOffset`."""
+    own = [_SESSION.user_id == user_id, _SESSION.expires_ms > now_ms]
+    statement = select(account_session).where(*own, _SESSION.created_ms.between(span.first_ms, span.last_ms))
+    order = (_SESSION.created_ms, _SESSION.id)
+    if span.after is not None:
+        before = tx.one(select(*order).where(_SESSION.id == span.after, *own))
+        if before is None:
+            raise UnknownOffset.of_list()
+        key, place = tuple_(*order), tuple_(before.created_ms, before.id)
+        statement = statement.where(key > place if span.ascending else key < place)
+    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
+    return [_session(row) for row in tx.all(statement.limit(span.limit))]
+
+
+def revoke(tx: WriteTx, session_id: str) -> None:
+    """End one session: its tokens or its cookie are good no more."""
+    tx.run(delete(account_session).where(_SESSION.id == session_id))
+
+
+def revoke_own(tx: WriteTx, user_id: UserId, session_id: str) -> bool:
+    """As `revoke`, when it is the account's; whether it was."""
+    return tx.run(delete(account_session).where(_SESSION.id == session_id, _SESSION.user_id == user_id)) > 0
+
+
+def revoke_all(tx: WriteTx, user_id: UserId, *, kept: str | None = None, now_ms: int) -> None:
+    """End every session of the account but the one kept, and every access token that names none."""
+    tx.run(update(account).where(account.c.id == user_id).values(sessions_ended_ms=now_ms))
+    others = delete(account_session).where(_SESSION.user_id == user_id)
+    tx.run(others if kept is None else others.where(_SESSION.id != kept))
+
+
+def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
+    """Forget sessions that have expired, the oldest first; how many."""
+    expired = select(_SESSION.id).where(_SESSION.expires_ms <= now_ms).order_by(_SESSION.expires_ms).limit(limit)
+    return tx.run(delete(account_session).where(_SESSION.id.in_(expired.with_for_update(skip_locked=True))))
+
+
+_VISIT: Final = Hot(
+    select(account.c.id, account.c.authority, account.c.company_id, _SESSION.created_ms, _SESSION.rotated_ms)
+    .join(account, account.c.id == _SESSION.user_id)
+    .where(
+        _SESSION.id == bindparam("session"),
+        _SESSION.kind == Kind.BROWSER.value,
+        _SESSION.current == bindparam("secret"),
+        _SESSION.expires_ms > bindparam("now"),
+        account.c.enabled,
+    ),
+    "session",
+    "secret",
+    "now",
+)
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(**{**row._mapping, "kind": Kind(row.kind)})

@@ -1,0 +1,68 @@
+"""Visitors of the portal: what every page says of the account that looks at it.
+
+Found by the id of the account that asks and shown to nobody else, so it takes no scope.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from sqlalchemy import bindparam, select, update
+
+from tripline.domain.ids import CompanyId, UserId
+from tripline.store.tables import account, company
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_OF_ACCOUNT: Final = Hot(
+    select(
+        account.c.name,
+        account.c.email,
+        company.c.id,
+        company.c.name,
+        company.c.service_type,
+        company.c.master,
+        account.c.language,
+        account.c.theme,
+    )
+    .select_from(account.outerjoin(company, company.c.id == account.c.company_id))
+    .where(account.c.id == bindparam("id")),
+    "id",
+)
+
+
+class Company(msgspec.Struct, frozen=True):
+    """The company of a visitor."""
+
+    id: CompanyId
+    name: str
+    service_type: str
+    is_operator: bool
+
+
+class Account(msgspec.Struct, frozen=True):
+    """An account as its own pages name it."""
+
+    name: str
+    email: str
+    company: Company | None
+    language: str | None
+    """What it prefers; None: as the browser asks."""
+    theme: str | None
+    """None: as the visitor's system."""
+
+
+def of(tx: ReadTx, user_id: UserId) -> Account | None:
+    """The account with this id, enabled or not."""
+    rows = tx.hot(_OF_ACCOUNT, user_id)
+    if not rows:
+        return None
+    name, email, company_id, company_name, service_type, is_operator, language, theme = rows[0]
+    own = None
+    if company_id is not None:
+        own = Company(CompanyId(company_id), company_name, service_type, bool(is_operator))
+    return Account(name, email, own, language, theme)
+
+
+def prefer(tx: WriteTx, user_id: UserId, values: Mapping[str, str | None]) -> None:
+    """Keep what the account prefers: `language`, `theme`."""
+    tx.run(update(account).where(account.c.id == user_id).values(**values))

@@ -1,0 +1,103 @@
+"""Companies within somebody's reach, as a list: by name or registration, and how many they are."""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, select
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId
+from tripline.store import scopes
+from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.tables import account, company, sensor, vehicle
+from tripline.store.transactions import ReadTx
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which companies are asked for; None: whichever."""
+
+    service_type: str | None = None
+    search: str | None = None
+    """Beginning of the name, in any case."""
+    operators: bool | None = None
+    """Operators alone, or partners alone."""
+
+
+class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
+    """A company as a list shows it."""
+
+    id: CompanyId
+    created_ms: int
+    name: str
+    service_type: str
+    master: bool
+    region: str | None
+    pic_name: str | None
+    pic_email: str | None
+    pic_phone: str | None
+    vehicles: int
+    sensors: int
+    people: int
+
+
+def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedCompany]:
+    """The companies of the turn that are inside the scope."""
+    found = _BROWSED.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
+    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+
+
+def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
+    """How many companies inside the scope the filters let pass."""
+    return _BROWSED.count(tx, _sources(scope, filters), _values(scope, filters), search=filters.search)
+
+
+class _Which(NamedTuple):
+    """What makes a statement."""
+
+    reaches: scopes.Reaches
+    of_type: bool
+    operators: bool | None
+
+
+def _sources(scope: Scope, filters: Filters) -> list[Source]:
+    which = _Which(scope.reaches, filters.service_type is not None, filters.operators)
+    return [Source(_conditions, (which,), walked=True)]
+
+
+def _values(scope: Scope, filters: Filters) -> tuple[str | None, ...]:
+    return scope.user_id, scope.company_id, filters.service_type
+
+
+def _conditions(which: _Which) -> list[ColumnElement[bool]]:
+    conditions = [scopes.companies(which.reaches)]
+    if which.of_type:
+        conditions.append(company.c.service_type == bindparam("service_type"))
+    if which.operators is not None:
+        conditions.append(company.c.master.is_(which.operators))
+    return conditions
+
+
+def _shown(page: Subquery) -> Select[Any]:
+    row = company.alias("shown")
+    looked_up: dict[str, ColumnElement[Any]] = {
+        "vehicles": select(func.count()).where(vehicle.c.company_id == row.c.id).scalar_subquery(),
+        "sensors": select(func.count()).where(sensor.c.company_id == row.c.id).scalar_subquery(),
+        "people": select(func.count()).where(account.c.company_id == row.c.id).scalar_subquery(),
+    }
+    columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
+    return select(page.c.place, page.c.key, *columns).select_from(page.join(row, row.c.id == page.c.key))
+
+
+_FIELDS: Final = ListedCompany.__struct_fields__
+_BROWSED: Final = Browsed(
+    company.c.id,
+    {"name": company.c.name, "created": company.c.created_ms},
+    "name",
+    _shown,
+    (scopes.USER, scopes.COMPANY, "service_type"),
+)
+
+
+def _listed(row: tuple[Any, ...]) -> ListedCompany:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    return ListedCompany(**{**values, "master": bool(values["master"])})

@@ -1,0 +1,74 @@
+"""The rank of somebody in lists: which company asks, what of it is within reach, how many single vehicles beside."""
+
+from functools import cache
+from typing import Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, bindparam, select
+
+from tripline.domain.access import Reach, Scope
+from tripline.store import reached, scopes
+from tripline.store.tables import company
+from tripline.store.transactions import Hot, ReadTx
+
+SINGLES_MANY: Final = 4_000
+"""Up to so many, finding and sorting single vehicles takes 20 ms; above, walking along the list meets one soon."""
+
+
+class Rank(msgspec.Struct, frozen=True, kw_only=True):
+    """The company of whoever asks, as lists need it."""
+
+    service_type: str
+    operator_id: str
+    whole_type: bool
+    """Whether every row of the service type is inside: an operator's own and its partners'."""
+    own: bool
+    """Whether every row of the company itself is inside."""
+
+
+def of_scope(tx: ReadTx, scope: Scope) -> Rank | None:
+    """The rank of the scope's company; None without one."""
+    rows = tx.hot(_COMPANY, scope.company_id)
+    if not rows:
+        return None
+    service_type, operator_id = rows[0]
+    return Rank(
+        service_type=service_type,
+        operator_id=operator_id,
+        whole_type=Reach.PARTNERS in scope.reaches and operator_id == scope.company_id,
+        own=Reach.OWN_COMPANY in scope.reaches,
+    )
+
+
+def has_few_singles(tx: ReadTx, scope: Scope) -> bool:
+    """Whether the single vehicles inside are so few that they are sorted; those of whole companies do not count."""
+    past = _past_many(scope.reaches)
+    return past is None or not tx.hot(past, scope.user_id, scope.company_id)
+
+
+def whole(reaches: scopes.Reaches) -> Select[tuple[str]]:
+    """The companies inside as a whole, of reaches that have such."""
+    found = reached.whole(reaches, of_one=False)
+    assert found is not None
+    return found
+
+
+def beside_whole(owner: ColumnElement[str], reaches: scopes.Reaches) -> list[ColumnElement[bool]]:
+    """That the owner is no company inside as a whole: its rows have a source of their own."""
+    known = reached.whole(reaches, of_one=False)
+    return [] if known is None else [reached.beside_index(owner).not_in(known)]
+
+
+@cache
+def _past_many(reaches: scopes.Reaches) -> Hot | None:
+    """Whether there are more single vehicles than are sorted; None: there is no such reach."""
+    single = reached.single_vehicles(reaches, of_one=False)
+    if single is None:
+        return None
+    ids = single.subquery()
+    return Hot(select(ids.c[0]).limit(1).offset(SINGLES_MANY), scopes.USER, scopes.COMPANY)
+
+
+_COMPANY: Final = Hot(
+    select(company.c.service_type, company.c.master_id).where(company.c.id == bindparam("of_company")), "of_company"
+)

@@ -1,0 +1,211 @@
+"""Lists that people look through: in an order of their choice, filtered, page by page, forward and back.
+
+A page starts by key, never by offset. Its rows come from one or more sources that share no row, each of which an index
+has in order, or which are so few that they are sorted; the sources' rows are merged here. Which sources a list has is
+decided by its noun (its neighbours).
+
+Not here: the pages of REST, which have one order and no filters (`store/lists.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+from sqlalchemy import Column, ColumnElement, Select, Subquery, bindparam, func, select, tuple_
+
+from tripline.store import prefixes, reached
+from tripline.store.tables.base import lowered
+from tripline.store.transactions import Hot, ReadTx
+
+R = TypeVar("R")
+MANY: Final = 2_000
+"""Up to so many, finding and sorting rows takes 17 ms; above, walking along the list meets one soon."""
+_WINDOW: Final = ("page_search", "page_value", "page_key", "page_limit", "page_from", "page_to")
+"""Names of the values of a turn in a statement."""
+_EVERY_NAME: Final = (("", ""),)
+"""The ranges of a page without search, whose statement asks for none."""
+
+
+class Place(NamedTuple):
+    """Where a row stands in a list."""
+
+    value: str | int
+    """What the list is ordered by."""
+    key: str
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """Which page is asked for: `limit` rows behind the place, or before it."""
+
+    limit: int
+    by: str
+    """One of the list's orders."""
+    descending: bool = False
+    place: Place | None = None
+    """None: the first page."""
+    back: bool = False
+    """The page that ends before the place."""
+
+    @property
+    def falling(self) -> bool:
+        """Whether the database walks from the greatest value to the least."""
+        return self.descending != self.back
+
+
+class Slice(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """A page: its rows in the order of the list, and whether there are more on either side."""
+
+    rows: Sequence[R]
+    first: Place | None
+    last: Place | None
+    more_before: bool
+    more_behind: bool
+
+
+class Source(NamedTuple):
+    """Rows among which a page's are. `where` and `which` make its conditions, and are part of its statement's key."""
+
+    where: Callable[..., list[ColumnElement[bool]]]
+    which: tuple[Any, ...]
+    """All hashable."""
+    walked: bool
+    """Whether an index is walked along; else the rows are few and sorted."""
+
+
+class Browsed(msgspec.Struct, frozen=True, eq=False):
+    """A list: its orders, how it is searched, and what is shown of its rows."""
+
+    key: Column[str]
+    orders: Mapping[str, Column[Any]]
+    name: str
+    """The order that a search goes by."""
+    shown: Callable[[Subquery], Select[Any]]
+    """What is shown of the rows in the subquery, which has their `place` and `key`: these two first."""
+    values: tuple[str, ...]
+    """Names of the values that conditions leave open."""
+
+    def page(
+        self, tx: ReadTx, turn: Turn, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None
+    ) -> Slice[tuple[Any, ...]]:
+        """The rows of the turn, from every source. `values` are in the order of their names."""
+        found: list[tuple[Any, ...]] = []
+        for source in sources:
+            found += self._rows(tx, turn, source, values, search)
+        found.sort(key=_place, reverse=turn.falling)
+        more = len(found) > turn.limit
+        rows = found[: turn.limit]
+        if turn.back:
+            rows.reverse()
+        return Slice(
+            rows=rows,
+            first=_place(rows[0]) if rows else None,
+            last=_place(rows[-1]) if rows else None,
+            more_before=more if turn.back else turn.place is not None,
+            more_behind=turn.back or more,
+        )
+
+    def count(self, tx: ReadTx, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None) -> int:
+        """How many rows all sources have together."""
+        counted = 0
+        for source in sources:
+            statement = _count(self, source, _reading(source, search))
+            for bounds in _ranges(source, search):
+                counted += tx.hot(statement, *values, search or "", None, None, None, *bounds)[0][0]
+        return counted
+
+    def few(self, tx: ReadTx, source: Source, values: Sequence[Any], *, search: str | None = None) -> bool:
+        """Whether a source has up to `MANY` rows; looks at no more than these."""
+        left = MANY + 1
+        statement = _keys(self, source, _reading(source, search))
+        for bounds in _ranges(source, search):
+            left -= len(tx.hot(statement, *values, search or "", None, None, left, *bounds))
+            if left <= 0:
+                return False
+        return True
+
+    def _rows(
+        self, tx: ReadTx, turn: Turn, source: Source, values: Sequence[Any], search: str | None
+    ) -> list[tuple[Any, ...]]:
+        """Up to `limit + 1` rows of each range of one source."""
+        reading = _reading(source, search)
+        if search and turn.by != self.name and source.walked:
+            # Few are found by their names and sorted; of many the first of the order are met soon.
+            few = self.few(tx, source, values, search=search)
+            reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
+        place = turn.place or Place("", "")
+        wanted = (search or "", place.value, place.key, turn.limit + 1)
+        statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None))
+        ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
+        return [row for bounds in ranges for row in tx.hot(statement, *values, *wanted, *bounds)]
+
+
+class Reading(Enum):
+    """How a statement meets what is searched for."""
+
+    ALL = "nothing is"
+    IN_RANGE = "a range of names, along the index"
+    FEW_IN_RANGE = "a range of names, sorted by something else"
+    TESTED = "each row is compared"
+
+
+class _Asked(NamedTuple):
+    """What makes a statement: what a turn asks for, without its values."""
+
+    by: str
+    falling: bool
+    reading: Reading
+    continued: bool
+
+
+def _reading(source: Source, search: str | None) -> Reading:
+    if not search:
+        return Reading.ALL
+    return Reading.IN_RANGE if source.walked else Reading.TESTED
+
+
+def _ranges(source: Source, search: str | None) -> Sequence[tuple[str, str]]:
+    return prefixes.ranges(search) if search and source.walked else _EVERY_NAME
+
+
+def _place(row: tuple[Any, ...]) -> Place:
+    return Place(row[0], row[1])
+
+
+@cache
+def _page(browsed: Browsed, source: Source, asked: _Asked) -> Hot:
+    by, key = browsed.orders[asked.by], browsed.key
+    conditions = _conditions(browsed, source, asked.reading)
+    # Rows that are few are found first and sorted then: no index of the order is to tempt anybody.
+    sorted_ = not source.walked or asked.reading is Reading.FEW_IN_RANGE
+    order: ColumnElement[Any] = reached.beside_index(by) if sorted_ else by
+    if asked.continued:
+        here, there = tuple_(order, key), tuple_(bindparam("page_value", type_=by.type), bindparam("page_key"))
+        conditions.append(here < there if asked.falling else here > there)
+    within = select(by.label("place"), key.label("key")).where(*conditions)
+    within = within.order_by(*((order.desc(), key.desc()) if asked.falling else (order, key)))
+    return Hot(browsed.shown(within.limit(bindparam("page_limit")).subquery("page")), *browsed.values, *_WINDOW)
+
+
+@cache
+def _count(browsed: Browsed, source: Source, reading: Reading) -> Hot:
+    counted = select(func.count()).select_from(browsed.key.table).where(*_conditions(browsed, source, reading))
+    return Hot(counted, *browsed.values, *_WINDOW)
+
+
+@cache
+def _keys(browsed: Browsed, source: Source, reading: Reading) -> Hot:
+    keys = select(browsed.key).where(*_conditions(browsed, source, reading)).limit(bindparam("page_limit"))
+    return Hot(keys, *browsed.values, *_WINDOW)
+
+
+def _conditions(browsed: Browsed, source: Source, reading: Reading) -> list[ColumnElement[bool]]:
+    conditions = source.where(*source.which)
+    if reading is Reading.ALL:
+        return conditions
+    name = browsed.orders[browsed.name]
+    if reading is not Reading.TESTED:
+        conditions += [name >= bindparam("page_from"), name < bindparam("page_to")]
+    search = lowered(bindparam("page_search", type_=name.type))
+    return [*conditions, func.substr(lowered(name), 1, func.length(search)) == search]

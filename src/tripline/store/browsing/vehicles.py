@@ -1,0 +1,346 @@
+"""Vehicles within somebody's reach, as a list: filtered, by number or registration, and how many they are.
+
+An operator's rows are its whole service type's, which an index has in order. A partner's are its own, and those
+delegated to it; a director's and driver's are single ones. What is sparse in a long list (vehicles that drive now,
+vehicles delegated by choice) is looked for by its own index while it is few, and met on the way while it is many.
+"""
+
+from enum import Enum
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, literal_column, or_, select
+
+from tripline.domain import trips
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.vehicles import Status
+from tripline.store import reached, scopes
+from tripline.store.browsing import ranks, turns
+from tripline.store.browsing.ranks import Rank
+from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_position
+from tripline.store.transactions import Hot, ReadTx
+
+
+class Whose(Enum):
+    """Whose vehicles are asked for."""
+
+    OWN = "own"
+    """Of the company that asks."""
+    OTHERS = "others"
+    """Of other companies: of partners, or delegated to this one."""
+    DELEGATED = "delegated"
+    """Its own that it delegated to others by choice."""
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which vehicles are asked for; None: whichever."""
+
+    search: str | None = None
+    """Beginning of the number, in any case."""
+    status: Status | None = None
+    with_sensor: bool | None = None
+    driving: bool | None = None
+    whose: Whose | None = None
+    company_id: CompanyId | None = None
+    director_id: UserId | None = None
+
+
+class ListedVehicle(msgspec.Struct, frozen=True, kw_only=True):
+    """A vehicle as a list shows it."""
+
+    id: VehicleId
+    created_ms: int
+    vehicle_no: str
+    vendor: str | None
+    model_name: str | None
+    model_year: float | None
+    mission_type: str | None
+    fuel_type: str | None
+    category: str | None
+    mileage: float
+    status: Status
+    company_id: CompanyId
+    company_name: str
+    director_id: UserId | None
+    director_name: str | None
+    driver_id: UserId | None
+    driver_name: str | None
+    sensor_count: int
+    serial_no: str | None
+    """Of its sensor; of several, any one."""
+    delegated_to: int
+    """How many companies it is delegated to by choice."""
+    seen_ms: int | None
+    """The time of its newest position."""
+    speed_kmh: float | None
+    driving: bool
+
+
+def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedVehicle]:
+    """The vehicles of the turn that are inside the scope."""
+    rank = ranks.of_scope(tx, scope)
+    values = _values(scope, rank, filters)
+    sources = _sources(tx, scope, rank, filters, values)
+    found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
+    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+
+
+def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
+    """How many vehicles inside the scope the filters let pass."""
+    rank = ranks.of_scope(tx, scope)
+    values = _values(scope, rank, filters)
+    sources = _sources(tx, scope, rank, filters, values)
+    return _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
+
+
+class _Found(Enum):
+    """How rows are found."""
+
+    TYPE = "along the numbers of the service type"
+    COMPANY = "along the numbers of a company"
+    DIRECTOR = "along the numbers of a director's"
+    WHOLE = "by the companies inside, in no order"
+    SINGLES = "by single vehicles inside"
+    MANAGED = "along the numbers of those that the actor manages"
+    RIGHTS = "by the actor's rights on others"
+    BESIDE = "along the numbers of the service type, those of no company inside as a whole"
+    DRIVING = "by the open trips of a company"
+    DRIVING_IN_TYPE = "by the open trips of every company inside"
+    DELEGATED = "by the company's delegations"
+    STATUS = "by the status, of a company"
+    STATUS_IN_TYPE = "by the status, of every company inside"
+
+
+class _Kept(NamedTuple):
+    """Which filters there are, without their values."""
+
+    status: bool
+    with_sensor: bool | None
+    driving: bool | None
+    whose: Whose | None
+    company: bool
+    director: bool
+
+
+def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | None, ...]:
+    """In the order of `_NAMES`."""
+    return (
+        scope.user_id,
+        scope.company_id,
+        None if rank is None else rank.service_type,
+        None if rank is None else rank.operator_id,
+        filters.company_id or scope.company_id,
+        filters.director_id,
+        None if filters.status is None else filters.status.value,
+    )
+
+
+def _sources(
+    tx: ReadTx, scope: Scope, rank: Rank | None, filters: Filters, values: tuple[str | None, ...]
+) -> list[Source]:
+    """Where the rows come from; they share none."""
+    if rank is None:
+        return []
+    kept = _kept(filters)
+    walked = [_source(scope, each, kept) for each in _ways(tx, scope, rank, filters)]
+    return [_narrowed(tx, each, values) for each in walked]
+
+
+def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters) -> list[_Found]:
+    if filters.director_id is not None:
+        return [_Found.DIRECTOR]
+    if rank.whole_type and filters.company_id is None and filters.whose in (None, Whose.OTHERS):
+        return [_Found.TYPE]
+    whole = filters.company_id in (None, scope.company_id) if rank.own else False
+    if (whole and filters.whose in (Whose.OWN, Whose.DELEGATED)) or rank.whole_type:
+        return [_Found.COMPANY]
+    if Reach.MANAGED in scope.reaches:
+        return [_Found.MANAGED, _Found.RIGHTS]
+    singles = _Found.SINGLES if ranks.has_few_singles(tx, scope) else _Found.BESIDE
+    if not whole or filters.whose is Whose.OTHERS:
+        return [singles]
+    return [_Found.COMPANY] if filters.company_id is not None else [_Found.COMPANY, singles]
+
+
+def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Source:
+    """The source, or the same rows by an index of their own while they are few."""
+    found, reaches, kept = source.which
+    narrow = None
+    if kept.driving and found in (_Found.TYPE, _Found.COMPANY):
+        narrow = _Found.DRIVING_IN_TYPE if found is _Found.TYPE else _Found.DRIVING
+    elif kept.whose is Whose.DELEGATED and found is _Found.COMPANY:
+        narrow = _Found.DELEGATED
+    elif kept.status and found in (_Found.TYPE, _Found.COMPANY):
+        narrow = _Found.STATUS_IN_TYPE if found is _Found.TYPE else _Found.STATUS
+    if narrow is None or tx.hot(_past_set(narrow, reaches), *values):
+        return source
+    return Source(_conditions, (narrow, reaches, kept), walked=False)
+
+
+def _source(scope: Scope, found: _Found, kept: _Kept) -> Source:
+    return Source(_conditions, (found, scope.reaches, kept), walked=found not in (_Found.SINGLES, _Found.RIGHTS))
+
+
+def _counted(source: Source) -> Source:
+    """The source as it is counted: of a service type company by company, in an index alone."""
+    found, reaches, kept = source.which
+    return source if found is not _Found.TYPE else Source(_conditions, (_Found.WHOLE, reaches, kept), walked=True)
+
+
+def _kept(filters: Filters) -> _Kept:
+    return _Kept(
+        filters.status is not None,
+        filters.with_sensor,
+        filters.driving,
+        filters.whose,
+        filters.company_id is not None,
+        filters.director_id is not None,
+    )
+
+
+def _conditions(found: _Found, reaches: scopes.Reaches, kept: _Kept) -> list[ColumnElement[bool]]:
+    conditions = [*_found_by(found, reaches), *_filtered(kept)]
+    if found not in _INSIDE:
+        conditions.append(scopes.vehicles(reaches))
+    return conditions
+
+
+def _found_by(found: _Found, reaches: scopes.Reaches) -> list[ColumnElement[bool]]:
+    """What finds the rows; nothing else is there to be found by an index."""
+    row, owner = vehicle.c, reached.beside_index(vehicle.c.company_id)
+    match found:
+        case _Found.TYPE:
+            return [row.service_type == bindparam("service_type")]
+        case _Found.COMPANY:
+            return [row.company_id == bindparam("of_company")]
+        case _Found.DIRECTOR:
+            return [row.director_id == bindparam("of_director")]
+        case _Found.MANAGED:
+            return [row.director_id == bindparam(scopes.USER)]
+        case _Found.RIGHTS:
+            others = reached.beside_index(row.director_id).is_distinct_from(bindparam(scopes.USER))
+            return [row.id.in_(reached.singles(reaches - {Reach.MANAGED})), others]
+        case _Found.WHOLE:
+            return [row.company_id.in_(ranks.whole(reaches))]
+        case _Found.BESIDE:
+            return [
+                row.service_type == bindparam("service_type"),
+                *ranks.beside_whole(vehicle.c.company_id, reaches),
+            ]
+        case _Found.DELEGATED | _Found.DRIVING | _Found.STATUS:
+            return [row.id.in_(_set(found, reaches)), owner == bindparam("of_company")]
+    return [
+        row.id.in_(_set(found, reaches)),
+        *(ranks.beside_whole(vehicle.c.company_id, reaches) if found is _Found.SINGLES else ()),
+    ]
+
+
+def _set(found: _Found, reaches: scopes.Reaches) -> Any:
+    """The ids of rows that are found by an index of their own."""
+    if found is _Found.SINGLES:
+        return reached.singles(reaches)
+    if found is _Found.DELEGATED:
+        return select(_CHOSEN.c.vehicle_id).where(_CHOSEN.c.from_company_id == bindparam("of_company"), _BY_CHOICE)
+    if found in (_Found.STATUS, _Found.STATUS_IN_TYPE):
+        of = _OF_STATUS.c.company_id
+        inside = of == bindparam("of_company") if found is _Found.STATUS else of.in_(ranks.whole(reaches))
+        return select(_OF_STATUS.c.id).where(inside, _OF_STATUS.c.status == bindparam("of_status"))
+    of = trip.c.company_id
+    inside = of == bindparam("of_company") if found is _Found.DRIVING else of.in_(ranks.whole(reaches))
+    return select(trip.c.vehicle_id).where(inside, trip.c.vehicle_id.is_not(None), *_OPEN)
+
+
+def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
+    """The filters, so that no index finds rows by them."""
+    row = vehicle.c
+    filters: list[ColumnElement[bool]] = []
+    owner = reached.beside_index(row.company_id)
+    if kept.status:
+        filters.append(reached.beside_index(row.status) == bindparam("of_status"))
+    if kept.with_sensor is not None:
+        mounted = exists().where(sensor.c.vehicle_id == row.id)
+        filters.append(mounted if kept.with_sensor else ~mounted)
+    if kept.driving is not None:
+        filters.append(_DRIVES if kept.driving else ~_DRIVES)
+    if kept.whose is Whose.OTHERS:
+        filters.append(owner != bindparam(scopes.COMPANY))
+    elif kept.whose is not None:
+        filters.append(owner == bindparam(scopes.COMPANY))
+    if kept.whose is Whose.DELEGATED:
+        filters.append(exists().where(_CHOSEN.c.vehicle_id == row.id, _CHOSEN.c.automatic.is_(False)))
+    if kept.company:
+        filters.append(owner == bindparam("of_company"))
+    if kept.director:
+        filters.append(reached.beside_index(row.director_id) == bindparam("of_director"))
+    return filters
+
+
+_INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS)
+"""Of these what is inside is the condition itself."""
+_OF_STATUS: Final = vehicle.alias("of_the_status")
+_CHOSEN: Final = vehicle_company.alias("chosen")
+"""The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+# A partner's vehicles go to its operator automatically, and nobody has one so but the operator.
+_BY_CHOICE: Final = or_(
+    _CHOSEN.c.to_company_id < bindparam("operator"), _CHOSEN.c.to_company_id > bindparam("operator")
+)
+_OPEN: Final = (trip.c.state == literal_column(f"'{trips.State.OPEN}'"), ~trip.c.parking)
+_DRIVES: Final = exists().where(trip.c.company_id == vehicle.c.company_id, trip.c.vehicle_id == vehicle.c.id, *_OPEN)
+_NAMES: Final = (
+    *(scopes.USER, scopes.COMPANY),
+    *("service_type", "operator", "of_company", "of_director", "of_status"),
+)
+
+
+@cache
+def _past_set(found: _Found, reaches: scopes.Reaches) -> Hot:
+    return Hot(_set(found, reaches).limit(1).offset(turns.MANY), *_NAMES)
+
+
+def _shown(page: Subquery) -> Select[Any]:
+    row, director, driver = vehicle.alias("shown"), account.alias("director"), account.alias("driver")
+    mounted = select(func.count()).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
+    serial_no = select(func.min(sensor.c.serial_no)).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
+    received = (_CHOSEN.c.vehicle_id == row.c.id) & _CHOSEN.c.automatic.is_(False)
+    delegated = select(func.count()).where(received).scalar_subquery()
+    drives = exists().where(trip.c.company_id == row.c.company_id, trip.c.vehicle_id == row.c.id, *_OPEN)
+    looked_up: dict[str, ColumnElement[Any]] = {
+        "company_name": company.c.name,
+        "director_name": director.c.name,
+        "driver_id": row.c.current_driver_id,
+        "driver_name": driver.c.name,
+        "sensor_count": mounted,
+        "serial_no": serial_no,
+        "delegated_to": delegated,
+        "seen_ms": vehicle_position.c.time_ms,
+        "speed_kmh": vehicle_position.c.speed_kmh,
+        "driving": drives,
+    }
+    columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
+    joined = (
+        page.join(row, row.c.id == page.c.key)
+        .join(company, company.c.id == row.c.company_id)
+        .outerjoin(director, director.c.id == row.c.director_id)
+        .outerjoin(driver, driver.c.id == row.c.current_driver_id)
+        .outerjoin(vehicle_position, vehicle_position.c.vehicle_id == row.c.id)
+    )
+    return select(page.c.place, page.c.key, *columns).select_from(joined)
+
+
+_FIELDS: Final = ListedVehicle.__struct_fields__
+_BROWSED: Final = Browsed(
+    vehicle.c.id,
+    {"number": vehicle.c.vehicle_no, "created": vehicle.c.created_ms},
+    "number",
+    _shown,
+    _NAMES,
+)
+
+
+def _listed(row: tuple[Any, ...]) -> ListedVehicle:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    values["status"], values["driving"] = Status(values["status"]), bool(values["driving"])
+    return ListedVehicle(**values)

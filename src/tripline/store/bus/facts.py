@@ -1,0 +1,157 @@
+"""The sensors, vehicles and people that a batch of customers' messages names, read in a few statements.
+
+Not here: trips and records (`store/trips/bus_trips.py`, `store/trips/bus_records.py`).
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Select, bindparam, select
+
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
+from tripline.store.tables import account, sensor, trip, vehicle, vehicle_user
+from tripline.store.transactions import ReadTx, WriteTx
+
+AT_ONCE: Final = 500
+"""Ids in one statement."""
+
+
+class Sensor(msgspec.Struct, frozen=True):
+    """A registered sensor."""
+
+    id: SensorId
+    company_id: CompanyId
+    service_type: str
+    type: str
+    vehicle_id: VehicleId | None
+    kind: str | None
+    """Last kind of trip message."""
+
+
+class Latest(msgspec.Struct, frozen=True):
+    """Of a vehicle or a person: the latest trip, and when that began."""
+
+    company_id: CompanyId | None
+    trip_id: TripId | None
+    start_ms: int | None
+    kind: str | None = None
+    """Last kind of trip message, of a vehicle."""
+    driver_id: UserId | None = None
+    """Who drives the vehicle now."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a batch is placed by."""
+
+    sensors: dict[str, Sensor]
+    vehicles: dict[str, Latest]
+    people: dict[str, Latest]
+    rights: frozenset[tuple[str, str]]
+    """Person and vehicle, where the person has a right on a vehicle of any company."""
+
+
+def sensors(tx: ReadTx, scope: Scope, ids: Collection[str]) -> dict[str, Sensor]:
+    """The sensors among the ids."""
+    _everything(scope)
+    return {row.id: Sensor(*row) for row in _rows(tx, _SENSORS, ids)}
+
+
+def load(
+    tx: ReadTx,
+    scope: Scope,
+    *,
+    sensors: dict[str, Sensor],
+    vehicle_ids: Collection[str],
+    user_ids: Collection[str],
+) -> Facts:
+    """These vehicles and those that the sensors are on; these people and who drives those vehicles."""
+    _everything(scope)
+    mounted = {each.vehicle_id for each in sensors.values() if each.vehicle_id is not None}
+    vehicles = _vehicles(tx, {*vehicle_ids, *mounted})
+    drivers = {each.driver_id for each in vehicles.values() if each.driver_id is not None}
+    return Facts(
+        sensors=sensors,
+        vehicles=vehicles,
+        people=_people(tx, {*user_ids, *drivers}),
+        rights=frozenset((row.user_id, row.vehicle_id) for row in _rows(tx, _RIGHTS, user_ids)),
+    )
+
+
+def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
+    """Keep the rows from changing until the commit; whether they still say what the facts say.
+
+    In the order in which the device pipeline takes them (docs/locks.md): sensors, vehicles, people, each by id. On
+    SQLite nobody else writes anyway.
+    """
+    _everything(scope)
+    if not tx.shared:
+        return True
+    rows = _rows(tx, _SENSORS.with_for_update(key_share=True), facts.sensors)
+    vehicles = _vehicles(tx, facts.vehicles, locked=True)
+    people = _people(tx, facts.people, locked=True)
+    return (vehicles, {row.id: Sensor(*row) for row in rows}, people) == (facts.vehicles, facts.sensors, facts.people)
+
+
+def _vehicles(tx: ReadTx, ids: Collection[str], *, locked: bool = False) -> dict[str, Latest]:
+    statement = _VEHICLES.with_for_update(key_share=True, of=vehicle) if locked else _VEHICLES
+    return {
+        row.id: Latest(row.company_id, row.latest_trip_id, row.start_ms, row.last_trip_msg_type, row.current_driver_id)
+        for row in _rows(tx, statement, ids)
+    }
+
+
+def _people(tx: ReadTx, ids: Collection[str], *, locked: bool = False) -> dict[str, Latest]:
+    statement = _PEOPLE.with_for_update(key_share=True, of=account) if locked else _PEOPLE
+    return {row.id: Latest(row.company_id, row.latest_trip_id, row.start_ms) for row in _rows(tx, statement, ids)}
+
+
+def _rows(tx: ReadTx, statement: Select[Any], ids: Collection[str]) -> list[Any]:
+    wanted = sorted(ids)
+    return [
+        row
+        for start in range(0, len(wanted), AT_ONCE)
+        for row in tx.all(statement, {"ids": wanted[start : start + AT_ONCE]})
+    ]
+
+
+def _everything(scope: Scope) -> None:
+    assert Reach.ANY in scope.reaches, "the bus consumer works on every sensor"
+
+
+_IDS: Final[Any] = bindparam("ids", expanding=True)
+_SENSORS: Final = (
+    select(
+        sensor.c.id,
+        sensor.c.company_id,
+        sensor.c.service_type,
+        sensor.c.type,
+        sensor.c.vehicle_id,
+        sensor.c.last_trip_msg_type,
+    )
+    .where(sensor.c.id.in_(_IDS))
+    .order_by(sensor.c.id)
+)
+_VEHICLES: Final = (
+    select(
+        vehicle.c.id,
+        vehicle.c.company_id,
+        vehicle.c.latest_trip_id,
+        trip.c.start_ms,
+        vehicle.c.last_trip_msg_type,
+        vehicle.c.current_driver_id,
+    )
+    .select_from(vehicle.outerjoin(trip, trip.c.id == vehicle.c.latest_trip_id))
+    .where(vehicle.c.id.in_(_IDS))
+    .order_by(vehicle.c.id)
+)
+_PEOPLE: Final = (
+    select(account.c.id, account.c.company_id, account.c.latest_trip_id, trip.c.start_ms)
+    .select_from(account.outerjoin(trip, trip.c.id == account.c.latest_trip_id))
+    .where(account.c.id.in_(_IDS))
+    .order_by(account.c.id)
+)
+_RIGHTS: Final = (
+    select(vehicle_user.c.user_id, vehicle_user.c.vehicle_id).where(vehicle_user.c.user_id.in_(_IDS)).distinct()
+)

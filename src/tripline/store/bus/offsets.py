@@ -1,0 +1,56 @@
+"""The position up to which each partition of a topic is stored, kept in the transaction that stores it.
+
+The bus delivers at least once: a process that dies between the store's commit and the bus's gets messages again, and
+one that was away too long may write while another has its partition. Both are told here: what lies before the position
+is stored. A log is a topic with its id, so that one made anew under the same name begins anew.
+
+Not here: reading the bus (`adapters/`), what is stored (`services/ingest/`).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sqlalchemy import bindparam, select, update
+
+from tripline.ports import Outage
+from tripline.store.bulk import Bulk
+from tripline.store.tables import bus_position
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class MovedError(Outage):
+    """Some of these messages are stored already, by another process or before this one started."""
+
+
+_NEXT: Final = Hot(
+    select(bus_position.c.part, bus_position.c.next_offset).where(bus_position.c.log == bindparam("of_log")), "of_log"
+)
+_FIRST: Final = Bulk(bus_position, "log", "part", "next_offset", on_conflict="ON CONFLICT DO NOTHING")
+_ADVANCE: Final = Hot(
+    update(bus_position)
+    .where(
+        bus_position.c.log == bindparam("of_log"),
+        bus_position.c.part == bindparam("of_part"),
+        bus_position.c.next_offset <= bindparam("first"),
+    )
+    .values(next_offset=bindparam("behind"))
+    .returning(bus_position.c.part),
+    *("of_log", "of_part", "first", "behind"),
+)
+
+
+def positions(tx: ReadTx, log: str) -> dict[int, int]:
+    """Partition -> its first offset that is not stored; one of which nothing is stored is not there."""
+    return dict(tx.hot(_NEXT, log))
+
+
+def advance(tx: WriteTx, log: str, moves: Mapping[int, tuple[int, int]]) -> None:
+    """This transaction stores of each partition what lies from the first offset up to the second. Raises `MovedError`.
+
+    Before everything else in the transaction: the rows stay locked until its end, taken in one order.
+    """
+    for partition, (first, behind) in sorted(moves.items()):
+        if not tx.hot(_ADVANCE, log, partition, first, behind):
+            _FIRST.insert(tx, [log, partition, 0])
+            if not tx.hot(_ADVANCE, log, partition, first, behind):
+                raise MovedError("Stored already.")

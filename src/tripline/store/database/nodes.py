@@ -1,0 +1,149 @@
+"""Rows of nodes: the processes that use a shared database, by the slot of their row numbers (`domain/ids.py`).
+
+A node says every few seconds that it is there, by the clock of the database. One that left, or was buried after it had
+been silent, keeps its row without roles until the slot is taken again, which is not soon: what it numbered last must
+lie behind what the next one numbers. Only on PostgreSQL.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import BigInteger, Row, bindparam, cast, delete, extract, func, insert, or_, select, update
+from sqlalchemy.sql import ColumnElement
+
+from tripline.domain.ids import SLOTS
+from tripline.ports import Outage
+from tripline.store.tables import device_connection, device_send, node, push_claim
+from tripline.store.transactions import ReadTx, WriteTx
+
+QUARANTINE_MS: Final = 60_000
+"""How long a slot stays free after its node was seen: clocks of machines differ, and numbers may run ahead."""
+NO_ROLES: Final = ""
+"""Of a node that is not there any more."""
+GATEWAY_LOST: Final = "gateway_lost"
+"""Why the sessions of a gateway ended that is not there any more."""
+_LOCK: Final = 0x7472_6970
+"""Held while a slot is taken: two nodes that start together do not take the same."""
+NOW_MS: Final[ColumnElement[int]] = cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
+"""The clock of the database, which is one for all."""
+_MINE: Final = (node.c.slot == bindparam("my_slot"), node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
+_BEAT: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS)
+_LEAVE: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS, roles=NO_ROLES)
+_THERE: Final = (
+    select(node.c.slot)
+    .where(node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
+    # Shared with others' and with heartbeats; burying waits.
+    .with_for_update(read=True, key_share=True)
+)
+_SILENT: Final = (
+    select(node.c.slot, node.c.id, node.c.name, node.c.seen_ms)
+    .where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - bindparam("for_ms"))
+    .order_by(node.c.slot)
+)
+
+
+class SlotsTaken(Outage):
+    """Too many processes: every node number is in use."""
+
+
+class Buried(Outage):
+    """This node was taken for dead: what it holds is written under its next id."""
+
+
+class Silent(msgspec.Struct, frozen=True):
+    """A node that was not seen for a while."""
+
+    slot: int
+    id: str
+    name: str
+    seen_ms: int
+
+
+def enter(tx: WriteTx, node_id: str, *, name: str, roles: str) -> int:
+    """Take a slot, one that was never used or is the longest unused; which. Raises `SlotsTaken`."""
+    tx.all(select(func.pg_advisory_xact_lock(_LOCK)))
+    rows = tx.all(
+        select(
+            node.c.slot, or_(node.c.roles != NO_ROLES, node.c.seen_ms >= NOW_MS - QUARANTINE_MS).label("in_use")
+        ).order_by(node.c.seen_ms)
+    )
+    used = {row.slot: bool(row.in_use) for row in rows}
+    never = next((slot for slot in range(SLOTS) if slot not in used), None)
+    unused = next((slot for slot, in_use in used.items() if not in_use), None)
+    slot = unused if never is None else never
+    if slot is None:
+        raise SlotsTaken(f"{SLOTS} processes use this database, or did a minute ago; wait, or end some.")
+    tx.run(delete(node).where(node.c.slot == bindparam("of_slot")), {"of_slot": slot})
+    values = {"slot": slot, "id": node_id, "name": name[:255], "roles": roles}
+    tx.run(insert(node).values(**values, started_ms=NOW_MS, seen_ms=NOW_MS))
+    return int(slot)
+
+
+def beat(tx: WriteTx, slot: int, node_id: str) -> bool:
+    """Say that the node is there; False when it was taken for dead meanwhile."""
+    return tx.run(_BEAT, {"my_slot": slot, "my_id": node_id}) == 1
+
+
+def require(tx: WriteTx, node_id: str) -> None:
+    """Raise `Buried` when the node was taken for dead; until the transaction ends it will not be."""
+    if not tx.all(_THERE, {"my_id": node_id}):
+        raise Buried("Others took this process for dead.")
+
+
+def leave(tx: WriteTx, slot: int, node_id: str) -> None:
+    """The node goes, having ended its sessions; what it had claimed is free."""
+    tx.run(_LEAVE, {"my_slot": slot, "my_id": node_id})
+    _release(tx, node_id)
+
+
+def silent(tx: ReadTx, *, for_ms: int) -> list[Silent]:
+    """Nodes that were not seen for so long."""
+    return [_silent(row) for row in tx.all(_SILENT, {"for_ms": for_ms})]
+
+
+def bury(tx: WriteTx, *, for_ms: int) -> list[Silent]:
+    """End what the nodes held that were not seen for so long, but for those that somebody else buries just now.
+
+    Their sessions ended, as far as is known, when the node was seen last.
+    """
+    dead = [_silent(row) for row in tx.all(_SILENT.with_for_update(skip_locked=True), {"for_ms": for_ms})]
+    for each in dead:
+        tx.run(update(node).where(node.c.slot == each.slot, node.c.id == each.id).values(roles=NO_ROLES))
+        last_ms = func.greatest(device_connection.c.seen_ms, each.seen_ms)
+        tx.run(
+            update(device_connection)
+            .where(device_connection.c.node_id == each.id, device_connection.c.connected.is_(True))
+            .values(connected=False, changed_ms=last_ms, lost_ms=last_ms, reason=GATEWAY_LOST)
+        )
+        _release(tx, each.id)
+    return dead
+
+
+def gateways_since(tx: ReadTx, *, for_ms: int) -> int | None:
+    """Since when there has been a gateway, epoch ms by the clock of the database; None: there is none now."""
+    since: int | None = tx.all(
+        select(func.min(node.c.started_ms)).where(
+            or_(node.c.roles.contains("gateway"), node.c.roles.contains("all")),
+            node.c.seen_ms >= NOW_MS - bindparam("for_ms"),
+        ),
+        {"for_ms": for_ms},
+    )[0][0]
+    return since
+
+
+def of_roles(tx: ReadTx, roles: Collection[str], *, for_ms: int) -> frozenset[str]:
+    """Ids of the nodes that have one of these roles and were seen in the last `for_ms`."""
+    seen = select(node.c.id, node.c.roles).where(node.c.seen_ms >= NOW_MS - bindparam("for_ms"))
+    return frozenset(
+        row.id for row in tx.all(seen, {"for_ms": for_ms}) if not set(roles).isdisjoint(row.roles.split(","))
+    )
+
+
+def _silent(row: Row[Any]) -> Silent:
+    return Silent(row.slot, row.id, row.name, row.seen_ms)
+
+
+def _release(tx: WriteTx, node_id: str) -> None:
+    for table in (push_claim, device_send):
+        tx.run(delete(table).where(table.c.node_id == bindparam("of_node")), {"of_node": node_id})

@@ -1,0 +1,85 @@
+"""Hot statements on one connection to PostgreSQL: prepared at their first use, values and rows in binary form.
+
+They are run by libpq's own calls, with the driver's conversions: a cursor of the driver takes twice the processor time
+(`docs/decisions/707-hot-statements-are-prepared-by-hand.md`).
+
+Not here: transactions and when a connection is replaced (`postgres.py`).
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+import psycopg
+from psycopg import abc, errors, pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.pq.abc import PGconn, PGresult
+
+KEPT: Final = 300
+"""Statements that a connection keeps prepared; the one that was not used for longest makes room."""
+_Known: TypeAlias = tuple[str, tuple[int, ...] | None]
+"""A statement and the types of its values: a NULL or a greater number makes it another one for the server."""
+_NAMES = count()
+
+
+class Statements:
+    """What is prepared on a connection. One thread at a time uses it."""
+
+    def __init__(self, driver: psycopg.Connection[Any]) -> None:
+        self._cursor = driver.cursor()
+        """Kept, as it learns how to write types."""
+        self._pgconn = driver.pgconn
+        self._converter: abc.Transformer = Transformer.from_context(driver)
+        self._names: dict[_Known, bytes] = {}
+
+    def rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Every row that the statement answers; its placeholders are `$1`, `$2`, ... Raises psycopg's errors."""
+        converter = self._converter
+        dumped = converter.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        name = self._prepared((sql, converter.types))
+        result = self._pgconn.exec_prepared(name, dumped, converter.formats, pq.Format.BINARY)  # type: ignore[arg-type]  # None is NULL
+        if result.status == pq.ExecStatus.TUPLES_OK:
+            converter.set_pgresult(result)
+            rows = converter.load_rows(0, result.ntuples, tuple)
+            converter.set_pgresult(None)
+            return rows
+        self._require(result)
+        return []
+
+    def run(self, sql: str, values: Sequence[Any]) -> int:
+        """Execute a statement in the driver's own writing (`%s`); the number of rows touched.
+
+        One without values does not go through the driver, which would deallocate all that is prepared behind a
+        `ROLLBACK TO SAVEPOINT` or a `DROP`.
+        """
+        if values:
+            return self._cursor.execute(sql, values).rowcount
+        result = self._pgconn.exec_(sql.encode())
+        self._require(result)
+        return result.command_tuples or 0
+
+    def forget(self) -> None:
+        """The server has nothing prepared any more, whoever told it so."""
+        self._names.clear()
+
+    def _prepared(self, known: _Known) -> bytes:
+        name = self._names.pop(known, None)
+        if name is None:
+            if len(self._names) >= KEPT:
+                oldest = next(iter(self._names))
+                self._require(self._pgconn.exec_(b"DEALLOCATE " + self._names.pop(oldest)))
+            name = b"hot_%d" % next(_NAMES)
+            self._require(self._pgconn.prepare(name, known[0].encode(), known[1]))
+        self._names[known] = name
+        return name
+
+    def _require(self, result: PGresult) -> None:
+        require(self._pgconn, result)
+
+
+def require(pgconn: PGconn, result: PGresult) -> None:
+    """Pass when the server did what it was asked. Raises psycopg's errors."""
+    if result.status != pq.ExecStatus.COMMAND_OK:
+        if pgconn.status == pq.ConnStatus.BAD:
+            raise psycopg.OperationalError(pgconn.get_error_message())
+        raise errors.error_from_result(result)

@@ -1,0 +1,296 @@
+"""The embedded store: one SQLite file, one writer thread, a few reader threads, one inline reader.
+
+WAL with `synchronous=FULL`: a commit that returned survives a power cut. Other processes may use the file at the
+same time; writers wait for each other up to `files.BUSY_MS`.
+
+Not here: tables (`tables.py`), migrations (`store/migrate.py`), carrying the log over (`checkpoints.py`).
+"""
+
+import asyncio
+import contextlib
+import functools
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
+from sqlalchemy.util import LRUCache
+
+from tripline.ports import Fault, StoreOutage
+from tripline.store.database import checkpoints, faults, sqlite_files
+from tripline.store.database.faults import Troubles
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+T = TypeVar("T")
+PROVED_S: Final = 30.0
+"""A commit within this time proves that there can be one: an idle server need not write more often."""
+CHECKED_S: Final = 30.0
+"""How often a file that was damaged is read as a whole, to see whether it still is."""
+READ_CACHE_KIB = 32_768
+WRITE_CACHE_KIB = 8_192
+"""Pages are read through the map of the file and the cache of the system; four times as much makes ingest no faster."""
+_COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
+"""Statement -> its SQL, for every connection: there are fewer statements than this."""
+
+
+def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
+    """An engine over exactly one driver connection, in autocommit mode: transactions are begun by hand."""
+    connection: Any = sqlite3.connect(
+        str(path),
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=sqlite_files.BUSY_MS / 1000,
+        cached_statements=512,
+    )
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    connection.execute(f"PRAGMA cache_size={-(READ_CACHE_KIB if read_only else WRITE_CACHE_KIB)}")
+    connection.execute("PRAGMA mmap_size=268435456")
+    if read_only:
+        connection.execute("PRAGMA query_only=ON")
+    # SQLite's own knows the letters of ASCII only.
+    connection.create_function("lower", 1, _lower, deterministic=True)
+    known = _dialect()
+    return Engine(
+        StaticPool(lambda: connection, reset_on_return=None),
+        known.dialect,
+        known.url,
+        hide_parameters=True,  # an unexpected error is logged with its text, which must not hold anybody's values
+        execution_options={"compiled_cache": _COMPILED},
+    )
+
+
+@functools.cache
+def _dialect() -> Engine:
+    """An engine of nothing, whose dialect all others use: what one connection compiled is compiled for all of them."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    engine.connect().close()  # the dialect learns from its first connection what SQLite can do
+    engine.dispose()
+    return engine
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file this is; None: there is none, or nobody can say."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class _Lane:
+    """One connection and the transaction discipline on it."""
+
+    def __init__(self, path: Path | str, troubles: Troubles, *, read_only: bool) -> None:
+        self._troubles = troubles
+        with self._outages():
+            self._engine = open_engine(path, read_only=read_only)
+        self._begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
+        self.connection: Connection = self._engine.connect()
+        self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
+        self._tx = ReadTx(self.connection) if read_only else WriteTx(self.connection)
+
+    def work(self, work: Callable[[Any], T]) -> T:
+        """Run the work inside one transaction. Raises `Outage`."""
+        with self._outages():
+            if not self.driver.in_transaction:
+                self.driver.execute(self._begin)
+            try:
+                result = work(self._tx)
+            except BaseException:
+                self.let_go()
+                raise
+            self.driver.commit()
+        return result
+
+    def look(self, work: Callable[[Any], T]) -> T:
+        """Run reading work in the transaction at hand, or in one that begins now; `let_go` ends it. Raises `Outage`."""
+        with self._outages():
+            if not self.driver.in_transaction:
+                self.driver.execute(self._begin)
+            return work(self._tx)
+
+    def ask(self, statement: Hot, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Every row of the statement, which is a transaction by itself. Raises `Outage`."""
+        with self._outages():
+            return self._tx.hot(statement, *values)
+
+    def hold(self) -> None:
+        """Begin the next work's transaction now. Raises `Outage`."""
+        with self._outages():
+            self.driver.execute(self._begin)
+
+    def let_go(self) -> None:
+        """End a transaction that is not to be kept."""
+        if self.driver.in_transaction:
+            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself where it cannot be told to
+                self.driver.rollback()
+
+    @contextlib.contextmanager
+    def _outages(self) -> Iterator[None]:
+        """Errors that are not ours become outages."""
+        try:
+            yield
+        except (sqlite3.Error, exc.DBAPIError) as error:
+            outage = faults.of_sqlite(getattr(error, "orig", None) or error)
+            if hasattr(self, "driver"):
+                self.let_go()
+                # What was read of a damaged file may be mended there by now: the next try reads it anew.
+                with contextlib.suppress(sqlite3.Error):
+                    self.driver.execute("PRAGMA shrink_memory")
+            if outage is None:
+                raise
+            raise self._troubles.meet(outage) from error
+
+    def close(self) -> None:
+        self.connection.close()
+        self.driver.close()
+
+
+class SqliteStore:
+    """The store of a single node. Open it on the event loop's thread."""
+
+    def __init__(self, path: Path, *, readers: int = 2, checkpoint_s: float = checkpoints.EVERY_S) -> None:
+        self._path = path
+        self._checked_at = -CHECKED_S
+        self.troubles = Troubles()
+        self._writer = _Lane(path, self.troubles, read_only=False)
+        self._inline = _Lane(path, self.troubles, read_only=True)
+        # SQLite makes the map anew whenever somebody committed: for a few pages by key that costs more than it saves.
+        self._inline.driver.execute("PRAGMA mmap_size=0")
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._read_threads = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._local = threading.local()
+        self._read_lanes: list[_Lane] = []
+        self._view_end: asyncio.Handle | None = None
+        self._version = self._data_version()
+        self._foreign_commits = 0
+        self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
+        self._file = _identity(path)
+        self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
+
+    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
+        """Run the work in one durable transaction on the writer thread: nobody writes at the same time anyway."""
+        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._write, work)
+
+    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run the work on one consistent view, on a reader thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._read_threads, self._read, work)
+
+    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
+        """Run the work on the event loop itself: a look-up by key takes less than a thread hop.
+
+        Look-ups of one turn of the loop share a view. After each commit SQLite reads every page anew, which costs more
+        than the look-up; and nobody can tell within a turn whether a commit came before or behind it.
+        """
+        if self._view_end is None:
+            self._view_end = asyncio.get_running_loop().call_soon(self._end_view)
+        return self._inline.look(work)
+
+    async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of the statement, on the event loop itself."""
+        return self._inline.ask(statement, values)
+
+    async def prove(self) -> None:
+        """See whether something can be committed, unless it is known. Raises `Outage`."""
+        met = self.troubles.present
+        if met is not None and met.fault is Fault.DAMAGED:
+            await asyncio.to_thread(self._look_for_damage)
+        elif met is not None or self.troubles.since_commit_s >= PROVED_S:
+            # Writes the first page, and changes nothing.
+            await self.write(lambda tx: tx.run_sql("PRAGMA user_version = 0", ()))
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Inside, no other process commits until this one does; see `Store`."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._write_thread, self._hold)
+            yield
+        finally:
+            await loop.run_in_executor(self._write_thread, self._writer.let_go)
+
+    @property
+    def shared(self) -> bool:
+        """Whether processes on other machines may use the database."""
+        return False
+
+    @property
+    def foreign_commits(self) -> int:
+        """How often another process was seen to commit; looked at with the write lock in hand, at every write."""
+        return self._foreign_commits
+
+    async def close(self) -> None:
+        """Finish queued work, then close every connection."""
+        await asyncio.to_thread(self._checkpoints.close)
+        await asyncio.to_thread(self._write_thread.shutdown)
+        await asyncio.to_thread(self._read_threads.shutdown)
+        self._end_view()
+        for lane in (*self._read_lanes, self._inline, self._writer):
+            lane.close()
+
+    def _end_view(self) -> None:
+        if self._view_end is not None:
+            self._view_end.cancel()
+            self._view_end = None
+            self._inline.let_go()
+
+    def _look_for_damage(self) -> None:
+        """Damage that was found is over when the whole file is sound; of a large one that is not asked while it is
+        worked on."""
+        now = time.monotonic()
+        if now - self._checked_at >= CHECKED_S and sqlite_files.is_quick(self._path):
+            self._checked_at = now
+            if not sqlite_files.damage(self._path):
+                self.troubles.mended()
+
+    def _write(self, work: Callable[[WriteTx], T]) -> T:
+        if _identity(self._path) != self._file:
+            # What is written into a file without a name is gone when the last program closes it.
+            text = f"The store cannot be used: {self._path} was removed or replaced while the server runs; restart it"
+            raise self.troubles.meet(StoreOutage(Fault.AWAY, text))
+
+        def noticing(tx: WriteTx) -> T:
+            self._notice()
+            return work(tx)
+
+        result = self._writer.work(noticing)
+        self.troubles.committed()
+        self._checkpoints.written()
+        return result
+
+    def _hold(self) -> None:
+        if not self._writer.driver.in_transaction:
+            self._writer.hold()
+            self._notice()
+
+    def _notice(self) -> None:
+        version = self._data_version()
+        if version != self._version:
+            self._version = version
+            self._foreign_commits += 1
+
+    def _finish_checkpoint(self) -> None:
+        self._write_thread.submit(checkpoints.carry_over, self._writer.driver).result()
+
+    def _read(self, work: Callable[[ReadTx], T]) -> T:
+        lane: _Lane | None = getattr(self._local, "lane", None)
+        if lane is None:
+            lane = self._local.lane = _Lane(self._path, self.troubles, read_only=True)
+            self._read_lanes.append(lane)
+        return lane.work(work)
+
+    def _data_version(self) -> int:
+        # Asked on the writing connection, so our own commits do not count.
+        version: int = self._writer.driver.execute("PRAGMA data_version").fetchone()[0]
+        return version

@@ -1,0 +1,91 @@
+"""Database files of SQLite, looked at from outside: whether one is damaged, and whether it can be written.
+
+Not here: transactions (`sqlite.py`), bringing a file to the present schema (`store/migrate.py`).
+"""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+BUSY_MS: Final = 10_000
+"""How long a writer waits for others, from whatever program."""
+_HEAD: Final = 100
+_MAGIC: Final = b"SQLite format 3\0"
+"""https://sqlite.org/fileformat2.html, 1.3: page size, pages, and two counters that are equal when those are right."""
+QUICK_CHECK_LIMIT: Final = 256 * 2**20
+"""Bytes up to which a start reads the whole file for damage (about a second); `tripline doctor` always does."""
+
+
+def is_quick(path: Path) -> bool:
+    """Whether there is a file with something in it that takes no time to read as a whole."""
+    try:
+        return 0 < path.stat().st_size <= QUICK_CHECK_LIMIT
+    except OSError:
+        return False
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is no file, or one without anything in it."""
+    try:
+        if path.stat().st_size == 0:
+            return True
+        if _cut(path) is not None:
+            return False
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+    except FileNotFoundError:
+        return True
+    except (OSError, sqlite3.Error):
+        return False
+
+
+def damage(path: Path) -> list[str]:
+    """What is wrong with the file's structure; empty when it is sound. Reads the whole file."""
+    if (cut := _cut(path)) is not None:
+        return [cut]
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_MS / 1000)
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return [str(error)]
+    return [] if found == ["ok"] else found
+
+
+def _cut(path: Path) -> str | None:
+    """What SQLite does not mind: an end that is missing, which it takes for zeros, or for nothing at all."""
+    try:
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size > 0:
+            return None  # what is missing in the file may be in there
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        # After the head: a server may let the file grow meanwhile, and never makes it shorter.
+        size = path.stat().st_size
+    except OSError:
+        return None
+    if 0 < size < _HEAD:
+        return f"the file has {size} bytes, less than its head"
+    page, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+    whole = (65_536 if page == 1 else page) * pages
+    if head.startswith(_MAGIC) and head[24:28] == head[92:96] and size < whole:
+        return f"the file has {size} bytes, and should have {whole}"
+    return None
+
+
+def unwritable(path: Path, *, wait_s: float = BUSY_MS / 1000) -> str | None:
+    """Why nothing can be written now, after waiting for other writers; None when it can. Writes nothing."""
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, timeout=wait_s, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return str(error)
+    return None

@@ -1,0 +1,1 @@
+"""Rows of devices beside their trips: connections, events, latest values, watches."""

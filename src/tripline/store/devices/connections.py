@@ -1,0 +1,263 @@
+"""The connection of each device: one row a sensor, written when it changes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import bindparam, delete, select, text, update
+
+from tripline.domain.ids import CompanyId, RowNo, SensorId, VehicleId
+from tripline.store.bulk import Bulk
+from tripline.store.tables import device_connection, sensor
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_CHANGES: Final = Bulk(
+    device_connection,
+    *("sensor_id", "connected", "changed_ms", "seen_ms", "lost_ms", "reason", "told", "node_id", "session_no"),
+    on_conflict="ON CONFLICT (sensor_id) DO UPDATE SET connected = excluded.connected,"
+    " changed_ms = excluded.changed_ms, seen_ms = excluded.seen_ms, told = excluded.told,"
+    " node_id = excluded.node_id, session_no = excluded.session_no,"
+    " lost_ms = coalesce(excluded.lost_ms, device_connection.lost_ms),"
+    " reason = coalesce(excluded.reason, device_connection.reason)",
+)
+_BLANK: Final = Bulk(
+    device_connection,
+    *("sensor_id", "connected", "changed_ms", "seen_ms", "told"),
+    on_conflict="ON CONFLICT (sensor_id) DO NOTHING",
+)
+_LOCK: Final = (
+    select(device_connection.c.sensor_id)
+    .where(device_connection.c.sensor_id.in_(bindparam("ids", expanding=True)))
+    .order_by(device_connection.c.sensor_id)
+    .with_for_update()
+)
+_SUBJECTS: Final = (
+    select(
+        sensor.c.id,
+        sensor.c.company_id,
+        sensor.c.vehicle_id,
+        device_connection.c.told,
+        device_connection.c.connected,
+        device_connection.c.node_id,
+        device_connection.c.session_no,
+    )
+    .outerjoin(device_connection, device_connection.c.sensor_id == sensor.c.id)
+    .where(sensor.c.id.in_(bindparam("ids", expanding=True)))
+)
+_AWAY: Final = (
+    select(device_connection.c.sensor_id, device_connection.c.changed_ms, sensor.c.company_id, sensor.c.vehicle_id)
+    .join(sensor, sensor.c.id == device_connection.c.sensor_id)
+    .where(
+        device_connection.c.told != device_connection.c.connected,
+        device_connection.c.connected.is_(False),
+        device_connection.c.changed_ms <= bindparam("before_ms"),
+    )
+    .order_by(device_connection.c.changed_ms)
+    .limit(bindparam("at_most"))
+)
+_AWAY_LOCKED: Final = _AWAY.with_for_update(of=device_connection, skip_locked=True)
+_OF_SENSOR: Final = Hot(
+    select(
+        device_connection.c.connected,
+        device_connection.c.changed_ms,
+        device_connection.c.seen_ms,
+        device_connection.c.lost_ms,
+        device_connection.c.reason,
+        device_connection.c.node_id,
+    ).where(device_connection.c.sensor_id == bindparam("of_sensor")),
+    "of_sensor",
+)
+_SEEN: Final = (
+    update(device_connection)
+    .where(device_connection.c.sensor_id == bindparam("of_sensor"), device_connection.c.connected.is_(True))
+    .values(seen_ms=bindparam("at_ms"))
+)
+_LATEST: Final = Hot(
+    select(device_connection.c.node_id, device_connection.c.session_no).where(
+        device_connection.c.sensor_id == bindparam("of_sensor"), device_connection.c.connected.is_(True)
+    ),
+    "of_sensor",
+)
+_COMPARED: Final = Hot(
+    text(
+        "SELECT live.sensor_id, live.no, CASE WHEN sensor.id IS NULL THEN 'credential'"
+        " WHEN known.session_no > live.no THEN 'later' ELSE 'unknown' END FROM"
+        " unnest(CAST(:ids AS text[]), CAST(:credentials AS text[]), CAST(:numbers AS int8[]))"
+        " AS live (sensor_id, credential, no)"
+        " LEFT JOIN sensor ON sensor.id = live.sensor_id AND sensor.credentials_id = live.credential"
+        " LEFT JOIN device_connection AS known ON known.sensor_id = live.sensor_id"
+        " WHERE sensor.id IS NULL OR known.session_no IS DISTINCT FROM live.no OR NOT known.connected"
+        " OR known.node_id IS DISTINCT FROM :node"
+    ),
+    *("ids", "credentials", "numbers", "node"),
+)
+_TOLD_AWAY: Final = (
+    update(device_connection).where(device_connection.c.sensor_id == bindparam("of_sensor")).values(told=False)
+)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A session that began, or ended for a reason."""
+
+    sensor_id: SensorId
+    connected: bool
+    at_ms: int
+    seen_ms: int
+    session_no: RowNo
+    lost_ms: int | None = None
+    """When the session before it ended; of an end: `at_ms`. None: as it is known."""
+    reason: str | None = None
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A sensor as it is now, and the last state of its connection that customers got."""
+
+    company_id: CompanyId
+    vehicle_id: VehicleId | None
+    told: bool
+    connected: bool
+    node_id: str | None
+    """The gateway that holds the latest session, or held it."""
+    session_no: RowNo
+    """Of the latest session; 0 when there was none."""
+
+
+class Away(msgspec.Struct, frozen=True):
+    """A device that was lost and did not come back, while its customers believe that it is there."""
+
+    sensor_id: SensorId
+    lost_ms: int
+    company_id: CompanyId
+    vehicle_id: VehicleId | None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A session that goes on."""
+
+    node_id: str | None
+    """The gateway that holds it, where there are several processes."""
+    session_no: RowNo
+
+
+class Connection(msgspec.Struct, frozen=True):
+    """What is known of a device's connection."""
+
+    connected: bool
+    changed_ms: int
+    seen_ms: int
+    lost_ms: int | None
+    """When the last session ended; None: none has."""
+    reason: str | None
+    """Why it ended."""
+    node_id: str | None
+    """The gateway that holds the latest session, or held it, where there are several processes."""
+
+
+def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dict[SensorId, Subject]:
+    """Those of the sensors that exist, with the row of each connection locked until the transaction ends."""
+    found = _subjects(tx, sensor_ids)
+    if not tx.shared or not found:
+        return {sensor_id: subject for sensor_id, (subject, _) in found.items()}
+    blank: list[Any] = []
+    for sensor_id in sorted(sensor_id for sensor_id, (_, has_row) in found.items() if not has_row):
+        blank += (sensor_id, False, now_ms, now_ms, False)
+    if blank:
+        # What is not there cannot be locked: two gateways that hear of a new device at once would both tell of it.
+        _BLANK.insert(tx, blank)
+    tx.all(_LOCK, {"ids": list(found)})
+    return {sensor_id: subject for sensor_id, (subject, _) in _subjects(tx, sensor_ids).items()}
+
+
+def _subjects(tx: ReadTx, sensor_ids: Sequence[SensorId]) -> dict[SensorId, tuple[Subject, bool]]:
+    return {
+        SensorId(row.id): (
+            Subject(
+                CompanyId(row.company_id),
+                row.vehicle_id,
+                bool(row.told),
+                bool(row.connected),
+                row.node_id,
+                RowNo(row.session_no or 0),
+            ),
+            row.connected is not None,
+        )
+        for row in tx.all(_SUBJECTS, {"ids": sensor_ids})
+    }
+
+
+def write(tx: WriteTx, changes: Iterable[Change], told: Mapping[SensorId, bool], *, node_id: str | None) -> None:
+    """Keep one change for each of these sensors, of sessions of this node, and what customers were told by then."""
+    values: list[Any] = []
+    for change in changes:
+        values += (change.sensor_id, change.connected, change.at_ms, change.seen_ms, change.lost_ms, change.reason)
+        values += (told[change.sensor_id], node_id, change.session_no)
+    _CHANGES.insert(tx, values)
+
+
+def seen(tx: WriteTx, heard: Iterable[tuple[SensorId, int]]) -> None:
+    """Keep when these connected devices, at least one, were last heard of."""
+    tx.run(_SEEN, [{"of_sensor": sensor_id, "at_ms": at_ms} for sensor_id, at_ms in sorted(heard)])
+
+
+def away(tx: ReadTx, *, before_ms: int, limit: int, lock: bool = False) -> list[Away]:
+    """Devices lost up to the instant that customers believe to be there, the longest lost first; locked on demand, and
+    then without those that somebody else has locked."""
+    rows = tx.all(_AWAY_LOCKED if lock else _AWAY, {"before_ms": before_ms, "at_most": limit})
+    return [Away(SensorId(row.sensor_id), row.changed_ms, CompanyId(row.company_id), row.vehicle_id) for row in rows]
+
+
+def told_away(tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
+    """Note that customers got the absence of these devices, at least one."""
+    tx.run(_TOLD_AWAY, [{"of_sensor": sensor_id} for sensor_id in sensor_ids])
+
+
+def of_sensor(tx: ReadTx, sensor_id: SensorId) -> Connection | None:
+    """The sensor's connection, None when it never had one; the caller was let pass."""
+    rows = tx.hot(_OF_SENSOR, sensor_id)
+    if not rows:
+        return None
+    connected, changed_ms, seen_ms, lost_ms, reason, node_id = rows[0]
+    return Connection(bool(connected), changed_ms, seen_ms, lost_ms, reason, node_id)
+
+
+def end_all(tx: WriteTx, *, reason: str) -> None:
+    """The server that held these sessions is gone: each ended, as far as is known, when its device was last heard."""
+    gone = update(device_connection).where(device_connection.c.connected.is_(True))
+    last_ms = device_connection.c.seen_ms
+    tx.run(gone.values(connected=False, changed_ms=last_ms, lost_ms=last_ms, reason=reason))
+    tx.run(update(device_connection).values(session_no=None))
+
+
+def latest(tx: ReadTx, sensor_id: SensorId) -> Session | None:
+    """The session of the sensor's device; None: it is not connected."""
+    rows = tx.hot(_LATEST, sensor_id)
+    return Session(rows[0][0], RowNo(rows[0][1] or 0)) if rows else None
+
+
+class Trouble(StrEnum):
+    """What is wrong with a session that a gateway holds."""
+
+    CREDENTIAL = "credential"
+    """The sensor is gone, or has another credential."""
+    LATER = "later"
+    """The sensor has a later session, elsewhere."""
+    UNKNOWN = "unknown"
+    """The rows do not know of it."""
+
+
+def compared(
+    tx: ReadTx, sessions: Sequence[tuple[SensorId, str, RowNo]], *, node_id: str
+) -> list[tuple[SensorId, RowNo, Trouble]]:
+    """Of these sessions of a gateway (sensor, credential it came with, number) those that are not what the rows say.
+    Only on PostgreSQL."""
+    columns = [list(column) for column in zip(*sessions, strict=True)] or [[], [], []]
+    return [(SensorId(row[0]), RowNo(row[1]), Trouble(row[2])) for row in tx.hot(_COMPARED, *columns, node_id)]
+
+
+def forget(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Forget the connection of a sensor that is deleted."""
+    tx.run(
+        delete(device_connection).where(device_connection.c.sensor_id == bindparam("of_sensor")),
+        {"of_sensor": sensor_id},
+    )

@@ -1,0 +1,66 @@
+"""Latest values of sensors: the newest payload of each attribute event, and what boxes report of themselves.
+
+Not here: writing them (`store/trips/batch_rows.py`), the device events that most of them came with
+(`events.py`).
+"""
+
+from typing import Final
+
+import msgspec
+from sqlalchemy import bindparam, delete, func, select
+
+from tripline.domain.ids import SensorId
+from tripline.store.tables import device_event, microtrip, sensor_attribute, trip
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+CAPABILITIES: Final = "cm"
+"""The one value that is about the box itself, not about the vehicle it is in."""
+RPC_RESULT: Final = "rpc"
+"""The newest result of a call to the device (spec/push 4.3)."""
+
+
+class LatestValue(msgspec.Struct, frozen=True):
+    """One attribute: the number of its event as text, `cm`, `latest` or `rpc`."""
+
+    name: str
+    updated_ms: int
+    payload: bytes
+    """JSON, as sent."""
+
+
+def of_sensor(tx: ReadTx, sensor_id: SensorId) -> list[LatestValue]:
+    """The sensor's latest values, by name; the caller was let pass."""
+    return [LatestValue(*row) for row in tx.hot(_OF_SENSOR, sensor_id)]
+
+
+def newest_rows(tx: ReadTx, sensor_id: SensorId) -> list[int]:
+    """Row numbers of the sensor's newest trip, its newest microtrip and its newest event; they tell when these came."""
+    newest = (tx.hot(each, sensor_id)[0][0] for each in (_NEWEST_TRIP, _NEWEST_MICROTRIP, _NEWEST_EVENT))
+    return [no for no in newest if no is not None]
+
+
+def forget(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Forget every value of a sensor that is deleted."""
+    tx.run(_FORGET, {"of_sensor": sensor_id})
+
+
+def forget_of_vehicle(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Forget what a sensor reported of the vehicle that it is taken off."""
+    tx.run(_FORGET.where(sensor_attribute.c.name != CAPABILITIES), {"of_sensor": sensor_id})
+
+
+_OF_SENSOR: Final = Hot(
+    select(sensor_attribute.c.name, sensor_attribute.c.updated_ms, sensor_attribute.c.payload)
+    .where(sensor_attribute.c.sensor_id == bindparam("of_sensor"))
+    .order_by(sensor_attribute.c.name),
+    "of_sensor",
+)
+_LAST_TRIP: Final = select(func.max(trip.c.no)).where(trip.c.sensor_id == bindparam("of_sensor"))
+_NEWEST_TRIP: Final = Hot(_LAST_TRIP, "of_sensor")
+_NEWEST_MICROTRIP: Final = Hot(
+    select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == _LAST_TRIP.scalar_subquery()), "of_sensor"
+)
+_NEWEST_EVENT: Final = Hot(
+    select(func.max(device_event.c.no)).where(device_event.c.sensor_id == bindparam("of_sensor")), "of_sensor"
+)
+_FORGET: Final = delete(sensor_attribute).where(sensor_attribute.c.sensor_id == bindparam("of_sensor"))

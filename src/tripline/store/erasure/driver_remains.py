@@ -1,0 +1,61 @@
+"""The driver in stored data: the data outlives a deleted driver and names none from then on; history likewise.
+
+The rows are too many to change in the transaction that deletes the person: it puts the person on the eraser's list
+(`erasures.begin_person`), from when on nobody is shown the id (`erasures.mentioned`), and the eraser takes it out.
+
+Takes no scope: it works on what names nobody any more. Not here: reading trips (`store/trips/trips.py`), who drives a
+vehicle now (`vehicles.release_driver`).
+"""
+
+from typing import Final
+
+from sqlalchemy import Column, Update, bindparam, literal_column, select, update
+
+from tripline.domain import trips
+from tripline.domain.ids import SensorId, UserId
+from tripline.store.fleet import history
+from tripline.store.tables import device_event, driving_score, gps_event, rpc_call, trip, vehicle_score
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_DRIVING: Final = Hot(
+    select(trip.c.sensor_id)
+    .distinct()
+    .where(
+        trip.c.user_id == bindparam("of_user"),
+        trip.c.state == literal_column(f"'{trips.State.OPEN}'"),
+        trip.c.sensor_id.is_not(None),
+    ),
+    "of_user",
+)
+
+
+def _detach(key: Column[int] | Column[str]) -> Update:
+    """Take the driver out of some rows, by the index that begins with it."""
+    table = key.table
+    driven = select(key).where(table.c.user_id == bindparam("of_user")).limit(bindparam("most"))
+    return update(table).where(key.in_(driven)).values(user_id=None)
+
+
+_IN_TURN: Final = tuple(
+    _detach(key)
+    for key in (
+        *(trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id),
+        rpc_call.c.no,
+    )
+)
+"""Trips first: a score that was judged for one with another driver is not kept. Accumulated scores after scores: they
+take their driver from them. Calls to devices stay too, and do not tell who made them."""
+
+
+def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:
+    """The sensors whose open trip the person drives: the pipeline holds it in memory."""
+    return [SensorId(sensor_id) for (sensor_id,) in tx.hot(_DRIVING, user_id)]
+
+
+def erase_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
+    """Let up to `limit` rows that the deleted person drove name no driver; how many. 0: nothing names it any more."""
+    for statement in _IN_TURN:
+        touched = tx.run(statement, {"of_user": user_id, "most": limit})
+        if touched:
+            return touched
+    return history.erase_person_some(tx, user_id, limit=limit)

@@ -1,0 +1,90 @@
+"""The list of deleted vehicles and sensors whose driving data the eraser still has to erase.
+
+A vehicle's trips, microtrips, scores and events are too many to go in the transaction that deletes it. That
+transaction puts the vehicle on this list, and from then on they are not there for anybody: every statement that finds
+such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor or
+person in trips, events and scores, and for those of a sensor's trips that have no vehicle.
+
+Not here: erasing the rows (`vehicle_remains.py`, `sensor_remains.py`, `driver_remains.py`), who asks for it
+(`services/eraser.py`).
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
+
+from tripline.domain.ids import SensorId, UserId, VehicleId
+from tripline.store.tables import erasure
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class Kind(StrEnum):
+    """What was deleted."""
+
+    VEHICLE = "vehicle"
+    SENSOR = "sensor"
+    PERSON = "person"
+
+
+_ANY: Final = Hot(select(erasure.c.id).limit(1))
+_HOLD: Final = Hot(select(erasure.c.id).where(erasure.c.id == bindparam("id")).with_for_update(skip_locked=True), "id")
+_DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(erasure.c.id == bindparam("id")), "id")
+_PENDING: Final = Hot(
+    select(erasure.c.id)
+    .where(erasure.c.kind == bindparam("of_kind"))
+    .order_by(erasure.c.created_ms, erasure.c.id)
+    .limit(bindparam("most")),
+    *("of_kind", "most"),
+)
+
+
+def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a row of driving data with this vehicle or sensor (or none) was not left behind by a deleted one."""
+    return ~exists().where(erasure.c.id == owner_id)
+
+
+def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
+    """The sensor or person that a row of driving data names; null from the moment in which it is deleted."""
+    return case((kept(owner_id), owner_id))
+
+
+def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
+    """What the vehicle drove is not there any more, and waits to be erased."""
+    tx.run(insert(erasure).values(id=vehicle_id, kind=Kind.VEHICLE.value, created_ms=now_ms))
+
+
+def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
+    """What the sensor drove names it no more, and what it drove without a vehicle waits to be erased."""
+    tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
+
+
+def begin_person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> None:
+    """What the person drove names nobody any more."""
+    tx.run(insert(erasure).values(id=user_id, kind=Kind.PERSON.value, created_ms=now_ms))
+
+
+def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
+    """Deleted vehicles, or sensors or persons, whose driving data waits to be erased, the longest waiting first."""
+    return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
+
+
+def hold(tx: WriteTx, owner_id: str) -> bool:
+    """Whether it still waits to be erased and nobody else is at it; nobody will be until the transaction ends."""
+    return bool(tx.hot(_HOLD, owner_id))
+
+
+def any_pending(tx: ReadTx) -> bool:
+    """Whether anything waits, so that a list may have to step over many rows that are not there any more."""
+    return bool(tx.hot(_ANY))
+
+
+def deleted_ms(tx: ReadTx, owner_id: str) -> int:
+    """When what waits on the list was deleted."""
+    at_ms: int = tx.hot(_DELETED_MS, owner_id)[0][0]
+    return at_ms
+
+
+def finish(tx: WriteTx, owner_id: str) -> None:
+    """Nothing is left of the vehicle, sensor or person."""
+    tx.run(delete(erasure).where(erasure.c.id == owner_id))

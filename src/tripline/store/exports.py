@@ -1,0 +1,127 @@
+"""Rows of exports and the pieces of their files.
+
+Whoever makes an export says so in its row and is heard of with every piece; one that fell silent is replaced. Each of
+its writes holds only while the export is still its own. Not here: what is in the file (`services/exports.py`).
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+
+from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, Form, State
+from tripline.domain.ids import RecordId, UserId
+from tripline.store.tables import export, export_part
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+SILENT_MS: Final = 60_000
+"""After so long without a word another one makes the export anew."""
+_FIELDS: Final = Export.__struct_fields__
+_COLUMNS: Final = [export.c[name] for name in _FIELDS]
+_OF_ACCOUNT: Final = export.c.account_id == bindparam("of_account")
+_FIND: Final = Hot(select(*_COLUMNS).where(export.c.id == bindparam("id"), _OF_ACCOUNT), "id", "of_account")
+_LISTED: Final = Hot(select(*_COLUMNS).where(_OF_ACCOUNT).order_by(export.c.created_ms.desc()), "of_account")
+_PART: Final = Hot(
+    select(export_part.c.body).where(export_part.c.export_id == bindparam("id"), export_part.c.no == bindparam("no")),
+    *("id", "no"),
+)
+_MINE: Final = and_(
+    export.c.id == bindparam("key"),
+    export.c.maker_id == bindparam("maker"),
+    export.c.state == State.RUNNING.value,
+)
+_WAITING: Final = or_(
+    export.c.state == State.WAITING.value,
+    and_(export.c.state == State.RUNNING.value, export.c.heard_ms < bindparam("silent_before")),
+)
+_NEXT_WAITING: Final = (
+    select(*_COLUMNS).where(_WAITING).order_by(export.c.created_ms).limit(1).with_for_update(skip_locked=True)
+)
+
+
+def find(tx: ReadTx, account_id: UserId, export_id: RecordId) -> Export | None:
+    """The export of this account."""
+    rows = tx.hot(_FIND, export_id, account_id)
+    return _export(rows[0]) if rows else None
+
+
+def of_account(tx: ReadTx, account_id: UserId) -> list[Export]:
+    """Every export of the account, the newest first; they are few."""
+    return [_export(row) for row in tx.hot(_LISTED, account_id)]
+
+
+def unfinished(tx: ReadTx) -> int:
+    """How many exports of everybody wait or are under way."""
+    states = [state.value for state in UNFINISHED]
+    return int(tx.all(select(func.count()).where(export.c.state.in_(states)))[0][0])
+
+
+def insert_new(tx: WriteTx, new: Export) -> None:
+    """Keep a new export."""
+    tx.run(insert(export), {name: getattr(new, name) for name in _FIELDS})
+
+
+def take(tx: WriteTx, *, maker_id: str, now_ms: int) -> Export | None:
+    """The export that waits longest, or whose maker fell silent: it is this maker's now, and its file is empty."""
+    rows = tx.all(_NEXT_WAITING, {"silent_before": now_ms - SILENT_MS})
+    if not rows:
+        return None
+    found = _export(tuple(rows[0]))
+    tx.run(delete(export_part).where(export_part.c.export_id == found.id))
+    taken = {"state": NEXT[found.state, Event.TAKE].value, "maker_id": maker_id, "heard_ms": now_ms}
+    tx.run(update(export).where(export.c.id == found.id).values(**taken, done=0, size=0))
+    return found
+
+
+def add(
+    tx: WriteTx, export_id: RecordId, *, maker_id: str, now_ms: int, done: int, parts: list[tuple[int, bytes]]
+) -> bool:
+    """Keep pieces of the file and how many rows are in it by now; False: the export is not this maker's any more."""
+    more = sum(len(body) for _, body in parts)
+    heard = update(export).where(_MINE).values(done=done, heard_ms=now_ms, size=export.c.size + more)
+    if not tx.run(heard, {"key": export_id, "maker": maker_id}):
+        return False
+    if parts:
+        tx.run(insert(export_part), [{"export_id": export_id, "no": no, "body": body} for no, body in parts])
+    return True
+
+
+def expect(tx: WriteTx, export_id: RecordId, *, maker_id: str, total: int) -> None:
+    """Keep how many rows the export will have."""
+    tx.run(update(export).where(_MINE).values(total=total), {"key": export_id, "maker": maker_id})
+
+
+def finish(tx: WriteTx, export_id: RecordId, *, maker_id: str, event: Event, now_ms: int) -> bool:
+    """The file is there, or cannot be made; False: the export is not this maker's any more."""
+    values = {"state": NEXT[State.RUNNING, event].value, "until_ms": now_ms + KEPT_MS}
+    return tx.run(update(export).where(_MINE).values(**values), {"key": export_id, "maker": maker_id}) == 1
+
+
+def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
+    """End an export of the account that is not finished; what there is of its file goes."""
+    states = [state.value for state in UNFINISHED]
+    mine = (export.c.id == export_id, export.c.account_id == account_id, export.c.state.in_(states))
+    if tx.run(update(export).where(*mine).values(state=State.CANCELLED.value, size=0)):
+        tx.run(delete(export_part).where(export_part.c.export_id == export_id))
+
+
+def part(tx: ReadTx, export_id: RecordId, no: int) -> bytes | None:
+    """A piece of a file whose owner was let pass; None behind the last."""
+    rows: list[tuple[Any, ...]] = tx.hot(_PART, export_id, no)
+    return bytes(rows[0][0]) if rows else None
+
+
+def forget(tx: WriteTx, export_ids: list[RecordId]) -> None:
+    """Forget exports with their files."""
+    tx.run(delete(export_part).where(export_part.c.export_id.in_(export_ids)))
+    tx.run(delete(export).where(export.c.id.in_(export_ids)))
+
+
+def old(tx: ReadTx, *, now_ms: int, limit: int) -> list[RecordId]:
+    """Exports whose time is over."""
+    rows = tx.all(select(export.c.id).where(export.c.until_ms < now_ms).limit(limit))
+    return [RecordId(row.id) for row in rows]
+
+
+def _export(row: tuple[Any, ...]) -> Export:
+    values = dict(zip(_FIELDS, row, strict=True))
+    return Export(**{**values, "form": Form(values["form"]), "state": State(values["state"])})

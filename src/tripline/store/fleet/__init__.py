@@ -1,0 +1,1 @@
+"""Rows of the fleet: companies, people, vehicles, sensors, delegations, rights."""

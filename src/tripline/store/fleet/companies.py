@@ -1,0 +1,146 @@
+"""Rows of companies. Not here: delegations between them (`delegations.py`), candidates (`candidates.py`)."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Select, bindparam, delete, exists, func, insert, select, update
+
+from tripline.domain import companies
+from tripline.domain.access import Scope
+from tripline.domain.companies import Company, Details
+from tripline.domain.ids import CompanyId
+from tripline.store import lists, scopes
+from tripline.store.database import uniqueness
+from tripline.store.tables import company, push_outbox, push_receiver, push_secret, sensor, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_FIELDS: Final = list(Company.__struct_fields__)
+_COLUMNS: Final = [company.c[name] for name in _FIELDS]
+
+
+def find(tx: ReadTx, scope: Scope, company_id: CompanyId) -> tuple[Company, bool] | None:
+    """The company and whether it is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_find(scope.reaches), company_id, scope.user_id, scope.company_id)
+    return (_company(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
+    """Whether the company is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), company_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:
+    """The companies inside the scope, of one service type or of all, by name. Raises `listing.UnknownOffset`."""
+    values = (service_type, scope.user_id, scope.company_id)
+    return [_company(row) for row in _LISTING.page(tx, window, values, scope.reaches, service_type is not None)]
+
+
+def count_partners(tx: ReadTx, scope: Scope, service_type: str | None) -> int:
+    """How many partners are inside the scope, of one service type or of all."""
+    statement = _count_partners(scope.reaches, service_type is not None)
+    counted: int = tx.hot(statement, service_type, scope.user_id, scope.company_id)[0][0]
+    return counted
+
+
+def owns_anything(tx: ReadTx, company_id: CompanyId) -> bool:
+    """Whether a vehicle or sensor is the company's, which is to be deleted and whose caller was let pass."""
+    vehicles = exists().where(vehicle.c.company_id == company_id)
+    sensors = exists().where(sensor.c.company_id == company_id)
+    return bool(tx.all(select(vehicles | sensors))[0][0])
+
+
+def has_partners(tx: ReadTx, company_id: CompanyId) -> bool:
+    """Whether the company is the operator of another one."""
+    partners = exists().where(company.c.master_id == company_id, company.c.id != company_id)
+    return bool(tx.all(select(partners))[0][0])
+
+
+def has_prefix(tx: ReadTx, prefix: str) -> bool:
+    """Whether a company has this token prefix. Prefixes are no customer's data, so there is no scope."""
+    return tx.one(select(company.c.id).where(company.c.token_prefix == prefix)) is not None
+
+
+def insert_new(tx: WriteTx, new: Company) -> None:
+    """Keep a new company. Raises `companies.ServiceTypeTaken` for the second operator of a service type."""
+    taken = companies.service_type_taken(new.service_type)
+    with uniqueness.refusing(((company.c.service_type,), taken)):
+        tx.run(insert(company), _row(new))
+
+
+def change(tx: WriteTx, company_id: CompanyId, details: Details) -> None:
+    """Write what a company's record says now; its caller was let pass."""
+    tx.run(update(company).where(company.c.id == company_id).values(_row(details)))
+
+
+def remove(tx: WriteTx, company_id: CompanyId) -> None:
+    """Delete a company whose caller was let pass, with the messages that wait for it and what signs them.
+
+    Those it registered stay.
+
+    Nothing else may name it any more: its people, delegations and relations were deleted before.
+    """
+    # What waits and what was given up have an index each.
+    message = push_outbox.c
+    for state in (
+        message.parked_ms.is_(None),
+        message.parked_ms.is_not(None) & message.unconfirmed_ms.is_(None),
+        message.unconfirmed_ms.is_not(None),
+    ):
+        tx.run(delete(push_outbox).where(message.company_id == company_id, state))
+    for table in (push_secret, push_receiver):
+        tx.run(delete(table).where(table.c.company_id == company_id))
+    tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))
+    tx.run(delete(company).where(company.c.id == company_id))
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = select(*_COLUMNS, scopes.companies(reaches)).where(company.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.companies(reaches)).where(company.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _count_partners(reaches: scopes.Reaches, of_type: bool) -> Hot:
+    partners = select(func.count()).select_from(company).where(company.c.master.is_(False))
+    return Hot(_listed(partners, reaches, of_type), *_LISTED_BY)
+
+
+def _listed(statement: Select[Any], reaches: scopes.Reaches, of_type: bool) -> Select[Any]:
+    if of_type:
+        statement = statement.where(company.c.service_type == bindparam("service_type"))
+    return statement.where(scopes.companies(reaches))
+
+
+_LISTED_BY: Final = ("service_type", scopes.USER, scopes.COMPANY)
+_LISTING: Final = lists.Listing(
+    company.c.name,
+    company.c.id,
+    lambda reaches, of_type: _listed(select(*_COLUMNS), reaches, of_type),
+    _LISTED_BY,
+)
+
+
+def _row(details: Details) -> dict[str, Any]:
+    """The values of a company's columns, or of those that its details fill."""
+    row = msgspec.structs.asdict(details)
+    if details.notify_msg_type is not None:
+        row["notify_msg_type"] = msgspec.json.encode(details.notify_msg_type).decode()
+    return row
+
+
+def _company(row: tuple[Any, ...]) -> Company:
+    """The company of a row that begins with `_COLUMNS`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["master"] = bool(values["master"])
+    if values["notify_msg_type"] is not None:
+        values["notify_msg_type"] = msgspec.json.decode(values["notify_msg_type"])
+    return Company(**values)

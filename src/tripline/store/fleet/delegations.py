@@ -1,0 +1,289 @@
+"""Rows of delegations: vehicles that are delegated to companies.
+
+Not here: rights of people on vehicles, which hang on delegations (`rights.py`); pages of the vehicles themselves
+(`vehicles.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+)
+
+from tripline.domain.access import Scope
+from tripline.domain.delegations import Delegation, UserRole
+from tripline.domain.ids import CompanyId, RecordId, VehicleId
+from tripline.store import lists, positions, reached, scopes
+from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_RECEIVER: Final = company.alias("receiver")
+_DELEGATION: Final = vehicle_company.alias("delegation")
+"""The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
+_HELD: Final = vehicle_user.alias("held")
+_FIELDS: Final = list(Delegation.__struct_fields__)
+MANY: Final = 1_000
+"""Up to so many, sorting the vehicles of all delegations takes 2 ms; above, looking for the next is as fast."""
+_PAIR: Final = (
+    vehicle_company.c.vehicle_id == bindparam("vehicle"),
+    vehicle_company.c.to_company_id == bindparam("to_company"),
+)
+_HOLDS: Final = Hot(select(vehicle_company.c.id).where(*_PAIR), "vehicle", "to_company")
+_IS_AUTOMATIC: Final = Hot(select(vehicle_company.c.automatic).where(*_PAIR), "vehicle", "to_company")
+_COUNT_OF_VEHICLE: Final = Hot(
+    select(func.count()).select_from(vehicle_company).where(vehicle_company.c.vehicle_id == bindparam("vehicle")),
+    "vehicle",
+)
+_COUNT_RECEIVED: Final = Hot(
+    select(func.count()).select_from(vehicle_company).where(vehicle_company.c.to_company_id == bindparam("company")),
+    "company",
+)
+_END: Final = delete(vehicle_company).where(*_PAIR)
+_FORGET_VEHICLE: Final = delete(vehicle_company).where(vehicle_company.c.vehicle_id == bindparam("vehicle"))
+_FORGET_COMPANY: Final = delete(vehicle_company).where(
+    or_(
+        vehicle_company.c.from_company_id == bindparam("company"),
+        vehicle_company.c.to_company_id == bindparam("company"),
+    )
+)
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """A vehicle that one company delegated to another."""
+
+    id: VehicleId
+    vehicle_no: str
+    since_ms: int
+    automatic: bool
+    directors: int
+    """Rights of delegated directors that people of the receiving company have on it."""
+    drivers: int
+
+
+class Side(NamedTuple):
+    """Which delegations of a company are meant, and how its vehicles are best found in the order of their numbers."""
+
+    received: bool
+    """Those it received; else those to others."""
+    many: bool
+    """Walk along the numbers and see which are delegated; else sort what is delegated."""
+
+
+def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
+    """To how many companies the vehicle is delegated; whose reader was let pass."""
+    counted: int = tx.hot(_COUNT_OF_VEHICLE, vehicle_id)[0][0]
+    return counted
+
+
+def count_received(tx: ReadTx, company_id: CompanyId) -> int:
+    """How many vehicles are delegated to the company; whose reader was let pass."""
+    counted: int = tx.hot(_COUNT_RECEIVED, company_id)[0][0]
+    return counted
+
+
+def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
+    """Whether the vehicle is delegated to the company."""
+    return bool(tx.hot(_HOLDS, vehicle_id, company_id))
+
+
+def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool | None:
+    """Whether the company has the vehicle automatically; None when it does not have it."""
+    rows = tx.hot(_IS_AUTOMATIC, vehicle_id, company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def are_many(tx: ReadTx, company_id: CompanyId, *, received: bool) -> bool:
+    """Whether the company has more than `MANY` delegations on this side."""
+    return bool(tx.hot(_MANY_RECEIVED if received else _MANY_DELEGATING, company_id))
+
+
+def vehicles(side: Side) -> ColumnElement[bool]:
+    """Whether a row of `vehicle` is delegated to, or by, the company that the value `company` names."""
+    mine = _end_of(side.received) == bindparam("company")
+    if not side.many:
+        return vehicle.c.id.in_(select(_DELEGATION.c.vehicle_id).where(mine))
+    if not side.received:
+        return and_(
+            vehicle.c.company_id == bindparam("company"), exists().where(_DELEGATION.c.vehicle_id == vehicle.c.id)
+        )
+    # Delegations stay in the service type, and there the numbers are in order.
+    service_type = select(company.c.service_type).where(company.c.id == bindparam("company")).scalar_subquery()
+    return and_(vehicle.c.service_type == service_type, exists().where(_DELEGATION.c.vehicle_id == vehicle.c.id, mine))
+
+
+def count(tx: ReadTx, from_company_id: CompanyId, to_company_id: CompanyId) -> int:
+    """How many vehicles the first company, whose caller was let pass, delegated to the second."""
+    counted: int = tx.hot(_COUNT, from_company_id, to_company_id)[0][0]
+    return counted
+
+
+def between(
+    tx: ReadTx, scope: Scope, from_company_id: CompanyId, to_company_id: CompanyId, window: lists.Window
+) -> Sequence[Given]:
+    """The vehicles inside the scope that the first company delegated to the second, by number.
+
+    Raises `listing.UnknownOffset`.
+    """
+    many = bool(tx.hot(_MANY_BETWEEN, from_company_id, to_company_id))
+    values = (from_company_id, to_company_id, scope.user_id, scope.company_id)
+    rows = _BETWEEN.page(tx, window, values, scope.reaches, many)
+    found = (dict(zip(Given.__struct_fields__, row, strict=True)) for row in rows)
+    return [Given(**{**values, "automatic": bool(values["automatic"])}) for values in found]
+
+
+def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
+    """The delegations of a vehicle that is inside the scope, by the receiving company's name.
+
+    Raises `listing.UnknownOffset`.
+    """
+    rows = _OF_VEHICLE.page(tx, window, (vehicle_id, scope.user_id, scope.company_id), scope.reaches)
+    return [Delegation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
+
+
+def insert_new(
+    tx: WriteTx,
+    *,
+    delegation_id: RecordId,
+    vehicle_id: VehicleId,
+    from_company_id: CompanyId,
+    to_company_id: CompanyId,
+    automatic: bool,
+    now_ms: int,
+) -> None:
+    """Keep that a vehicle is delegated to a company that does not have it yet."""
+    tx.run(
+        insert(vehicle_company),
+        {
+            "id": delegation_id,
+            "created_ms": now_ms,
+            "vehicle_id": vehicle_id,
+            "from_company_id": from_company_id,
+            "to_company_id": to_company_id,
+            "automatic": automatic,
+        },
+    )
+    if not automatic:  # a vehicle that is just being registered has no position
+        positions.reach_changed(tx, vehicle_id, [to_company_id])
+
+
+def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
+    """The company has the vehicle no more; what its people may do with it: `rights.end_of_company`."""
+    tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
+    positions.reach_changed(tx, vehicle_id, [company_id])
+
+
+def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
+    """End every delegation of a vehicle that is to be deleted, whose caller was let pass; how many.
+
+    Its rights: `rights.forget_vehicle`.
+    """
+    return tx.run(_FORGET_VEHICLE, {"vehicle": vehicle_id})
+
+
+def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
+    """End every delegation to and from a company that is to be deleted, whose caller was let pass; how many.
+
+    The rights of its people are forgotten with each of them (`rights.forget_user`).
+    """
+    return tx.run(_FORGET_COMPANY, {"company": company_id})
+
+
+def _end_of(received: bool) -> ColumnElement[str]:
+    return _DELEGATION.c.to_company_id if received else _DELEGATION.c.from_company_id
+
+
+def _more_than_many(received: bool) -> Hot:
+    past = select(_DELEGATION.c.id).where(_end_of(received) == bindparam("company")).limit(1).offset(MANY)
+    return Hot(past, "company")
+
+
+_BOTH: Final = (
+    _DELEGATION.c.from_company_id == bindparam("from_company"),
+    _DELEGATION.c.to_company_id == bindparam("to_company"),
+)
+_COUNT: Final = Hot(select(func.count()).select_from(_DELEGATION).where(*_BOTH), "from_company", "to_company")
+_MANY_BETWEEN: Final = Hot(select(_DELEGATION.c.id).where(*_BOTH).limit(1).offset(MANY), "from_company", "to_company")
+
+
+def _rights(role: UserRole) -> ColumnElement[int]:
+    """How many rights of this role people of the receiving company have on the vehicle."""
+    return (
+        select(func.count())
+        .select_from(_HELD)
+        .where(
+            _HELD.c.vehicle_id == vehicle.c.id,
+            _HELD.c.company_id == _DELEGATION.c.to_company_id,
+            _HELD.c.user_role == role.value,
+        )
+        .scalar_subquery()
+    )
+
+
+def _between(reaches: scopes.Reaches, many: bool) -> Select[Any]:
+    """The vehicles between two companies, within the reaches; columns in the order of `Given`."""
+    rows = (
+        select(
+            vehicle.c.id,
+            vehicle.c.vehicle_no,
+            _DELEGATION.c.created_ms,
+            _DELEGATION.c.automatic,
+            _rights(UserRole.DELEGATED_DIRECTOR),
+            _rights(UserRole.DRIVER),
+        )
+        .join_from(vehicle, _DELEGATION, _DELEGATION.c.vehicle_id == vehicle.c.id)
+        .where(scopes.vehicles(reaches))
+    )
+    if many:  # walk along the owner's numbers, and look at each vehicle's delegation
+        return rows.where(
+            vehicle.c.company_id == bindparam("from_company"),
+            reached.beside_index(_DELEGATION.c.from_company_id) == bindparam("from_company"),
+            _DELEGATION.c.to_company_id == bindparam("to_company"),
+        )
+    return rows.where(*_BOTH)
+
+
+_BETWEEN: Final = lists.Listing(
+    vehicle.c.vehicle_no,
+    vehicle.c.id,
+    _between,
+    ("from_company", "to_company", scopes.USER, scopes.COMPANY),
+    lambda _reaches, many: not many,
+)
+_MANY_RECEIVED: Final = _more_than_many(received=True)
+_MANY_DELEGATING: Final = _more_than_many(received=False)
+
+
+def _of_vehicle(reaches: scopes.Reaches) -> Select[Any]:
+    """The delegations of a vehicle within the reaches; columns in the order of `_FIELDS`."""
+    return (
+        select(
+            _DELEGATION.c.id,
+            _DELEGATION.c.created_ms,
+            company.c.id,
+            company.c.name,
+            _RECEIVER.c.id,
+            _RECEIVER.c.name,
+            vehicle.c.id,
+            vehicle.c.vehicle_no,
+        )
+        .join_from(_DELEGATION, vehicle, vehicle.c.id == _DELEGATION.c.vehicle_id)
+        .join(company, company.c.id == _DELEGATION.c.from_company_id)
+        .join(_RECEIVER, _RECEIVER.c.id == _DELEGATION.c.to_company_id)
+        .where(_DELEGATION.c.vehicle_id == bindparam("vehicle"), scopes.vehicles(reaches))
+    )
+
+
+_OF_VEHICLE: Final = lists.Listing(
+    _RECEIVER.c.name, _DELEGATION.c.id, _of_vehicle, ("vehicle", scopes.USER, scopes.COMPANY), lists.sorting
+)

@@ -1,0 +1,282 @@
+"""Rows of history: who changed what and when.
+
+They outlive what they tell of. What they tell of deleted people goes: values of the person's own entries, and the
+person's id wherever else it stands; readers see neither from the deletion on, the eraser takes them out.
+
+Not here: what is worth an entry, and who may read one (`services/fleet/history.py`).
+"""
+
+from enum import Enum
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, String, bindparam, case, delete, func, insert, null, or_, select, update
+
+from tripline.domain import history as entries
+from tripline.domain import ids as time_ids
+from tripline.domain.access import Authority, Scope
+from tripline.domain.history import Change, Entry, Event, Fact
+from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId
+from tripline.store import scopes
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import account, company, history, sensor, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+IMPORT_MS: Final = 60_000
+"""How far the number of an import's entry may run ahead of its time: numbers do when very many are made at once."""
+_CHANGES: Final = msgspec.json.Decoder(tuple[Change, ...])
+_IMPORTS: Final = (Event.VEHICLES_IMPORTED, Event.SENSORS_IMPORTED)
+
+
+class Thing(Enum):
+    """Whose history; the value is the column that names it."""
+
+    VEHICLE = "vehicle_id"
+    SENSOR = "sensor_id"
+    USER = "user_id"
+    COMPANY = "company_id"
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """Whose names a reader is shown. The scopes are of one actor."""
+
+    people: Scope
+    vehicles: scopes.Reaches
+    sensors: scopes.Reaches
+
+
+def add(tx: WriteTx, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
+    """Keep an entry; its number. Of an actor who was deleted meanwhile nothing is kept."""
+    made = ids.take(1, now_ms=now_ms)
+    # On a database of our own another program may have numbered entries ahead of our clock.
+    no = RowNo(ids.behind(max(made - 1, 0 if tx.shared else tx.hot(_NEWEST)[0][0])).start)
+    tx.run(_ADD, {**_values(fact), "no": no, "at_ms": now_ms})
+    return no
+
+
+def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
+    """Keep the changes of an entry that is there, else a new one; its number. For an import that is kept in parts."""
+    if no is not None and tx.run(_SET_CHANGES, {"key": no, "new_changes": _changes_text(fact)}):
+        return no
+    return add(tx, fact, ids=ids, now_ms=now_ms)
+
+
+def page(tx: ReadTx, seen: Seen, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
+    """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
+    first: int = time_ids.first_no(span.first_ms)
+    last: int = time_ids.first_no(span.last_ms + 1) - 1
+    if span.after is not None:
+        after = _known(tx, thing, thing_id, span.after)
+        first, last = (max(first, after + 1), last) if span.ascending else (first, min(last, after - 1))
+    statement = _page(thing, span.ascending, seen.people.reaches, seen.vehicles, seen.sensors)
+    values = (thing_id, first, last, span.limit, seen.people.user_id, seen.people.company_id)
+    return [_entry(row) for row in tx.hot(statement, *values)]
+
+
+def imported(tx: ReadTx, seen: Seen, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
+    """The entry of the company's import of this instant, if there was one."""
+    statement = _imported(event, seen.people.reaches, seen.vehicles, seen.sensors)
+    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + IMPORT_MS)
+    rows = tx.hot(statement, company_id, at_ms, first, last, seen.people.user_id, seen.people.company_id)
+    return _entry(rows[0]) if rows else None
+
+
+def inside_deleted(tx: ReadTx, scope: Scope, thing: Thing, thing_id: str) -> bool | None:
+    """Whether what was deleted had belonged inside the scope; None when nothing with this id was ever deleted."""
+    rows = tx.hot(_inside_deleted(thing, scope.reaches), thing_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def forget_company_values(tx: WriteTx, company_id: CompanyId) -> None:
+    """Let a company that is to be deleted leave no values behind: they name people whom one may call."""
+    tx.run(_FORGET_COMPANY_VALUES, {"of_company": company_id})
+
+
+def erase_person_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
+    """Take up to `limit` mentions of a deleted person out, and values of the person's own entries; how many."""
+    for statement in _ERASE_PERSON:
+        touched = tx.run(statement, {"of_user": user_id, "most": limit})
+        if touched:
+            return touched
+    return 0
+
+
+def purge(tx: WriteTx, *, before_ms: int, limit: int) -> int:
+    """Forget up to `limit` entries that are older; how many."""
+    return tx.run(_PURGE, {"before": time_ids.first_no(before_ms), "most": limit})
+
+
+_NEWEST: Final = Hot(select(func.coalesce(func.max(history.c.no), 0)))
+_SUBJECTS: Final = (history.c.vehicle_id, history.c.sensor_id, history.c.user_id)
+_GIVEN: Final = ("no", "at_ms", "event", "company_id", "vehicle_id", "sensor_id", "user_id", "to_company_id", "changes")
+
+
+def _of_actor(column: ColumnElement[Any]) -> Any:
+    return select(column).where(account.c.id == bindparam("of_actor", type_=String)).scalar_subquery()
+
+
+_ADD: Final = insert(history).values(
+    {
+        **{name: bindparam(name, type_=history.c[name].type) for name in _GIVEN},
+        "master_id": select(company.c.master_id)
+        .where(company.c.id == bindparam("company_id", type_=String))
+        .scalar_subquery(),
+        "actor_id": _of_actor(account.c.id),
+        "actor_authority": _of_actor(account.c.authority),
+        "actor_company_id": _of_actor(account.c.company_id),
+    }
+)
+_SET_CHANGES: Final = update(history).where(history.c.no == bindparam("key")).values(changes=bindparam("new_changes"))
+_FORGET_COMPANY_VALUES: Final = (
+    update(history)
+    .where(
+        history.c.company_id == bindparam("of_company"),
+        *(column.is_(None) for column in _SUBJECTS),
+        *(history.c.event != event.value for event in _IMPORTS),
+    )
+    .values(changes=null())
+)
+
+
+def _some(condition: ColumnElement[bool], *more: ColumnElement[bool]) -> Any:
+    return history.c.no.in_(select(history.c.no).where(condition, *more).limit(bindparam("most")))
+
+
+_OF_PERSON: Final = history.c.user_id == bindparam("of_user")
+_ALONE: Final = history.c.vehicle_id.is_(None)
+_ERASE_PERSON: Final = (
+    update(history).where(_some(history.c.actor_id == bindparam("of_user"))).values(actor_id=null()),
+    update(history).where(_some(_OF_PERSON, history.c.vehicle_id.is_not(None))).values(user_id=null()),
+    update(history)
+    .where(_some(_OF_PERSON, _ALONE, history.c.event != Event.DELETED.value, history.c.changes.is_not(None)))
+    .values(changes=null()),
+)
+_PURGE: Final = delete(history).where(
+    history.c.no.in_(
+        select(history.c.no).where(history.c.no < bindparam("before")).order_by(history.c.no).limit(bindparam("most"))
+    )
+)
+
+
+@cache
+def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> Select[Any]:
+    """Columns in the order of `Entry`."""
+    row = history.c
+    person = account.alias("person")
+    return select(
+        row.no,
+        row.at_ms,
+        row.event,
+        _shown(account, account.c.id, row.actor_id, scopes.accounts(people)),
+        _shown(account, account.c.name, row.actor_id, scopes.accounts(people)),
+        row.actor_authority,
+        row.actor_company_id,
+        _company_name(row.actor_company_id),
+        row.company_id,
+        row.vehicle_id,
+        _shown(vehicle, vehicle.c.vehicle_no, row.vehicle_id, scopes.vehicles(vehicles)),
+        row.sensor_id,
+        _shown(sensor, sensor.c.serial_no, row.sensor_id, scopes.sensors(sensors)),
+        # Of a person who is gone only the person's own history keeps the id.
+        case((_is_there(person, row.user_id) | row.vehicle_id.is_(None), row.user_id)),
+        _shown(account, account.c.name, row.user_id, scopes.accounts(people)),
+        row.to_company_id,
+        _company_name(row.to_company_id),
+        case((or_(_tells_of_nobody(), _is_there(person, row.user_id)), row.changes)),
+    )
+
+
+def _tells_of_nobody() -> ColumnElement[bool]:
+    """Whether no value of an entry is a person's: the entry of a deletion has numbers alone."""
+    row = history.c
+    return or_(row.user_id.is_(None), row.vehicle_id.is_not(None), row.event == Event.DELETED.value)
+
+
+def _shown(table: Any, column: ColumnElement[Any], key: ColumnElement[str], inside: ColumnElement[bool]) -> Any:
+    return select(column).where(table.c.id == key, inside).correlate(history).scalar_subquery()
+
+
+def _company_name(key: ColumnElement[str]) -> Any:
+    return select(company.c.name).where(company.c.id == key).correlate(history).scalar_subquery()
+
+
+def _is_there(person: Any, key: ColumnElement[str]) -> ColumnElement[bool]:
+    return select(person.c.id).where(person.c.id == key).correlate(history).exists()
+
+
+_SEEN: Final = (scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _page(
+    thing: Thing, ascending: bool, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches
+) -> Hot:
+    statement = _of(_selected(people, vehicles, sensors), thing).where(
+        history.c.no >= bindparam("first"), history.c.no <= bindparam("last")
+    )
+    ordered = statement.order_by(history.c.no if ascending else history.c.no.desc())
+    return Hot(ordered.limit(bindparam("limit")), "thing", "first", "last", "limit", *_SEEN)
+
+
+def _of(statement: Select[Any], thing: Thing) -> Select[Any]:
+    found = statement.where(history.c[thing.value] == bindparam("thing"))
+    return found.where(*(column.is_(None) for column in _SUBJECTS)) if thing is Thing.COMPANY else found
+
+
+@cache
+def _imported(event: Event, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> Hot:
+    statement = _of(_selected(people, vehicles, sensors), Thing.COMPANY).where(
+        history.c.at_ms == bindparam("at_ms"),
+        history.c.no >= bindparam("first"),
+        history.c.no <= bindparam("last"),
+        history.c.event == event.value,
+    )
+    return Hot(statement.order_by(history.c.no).limit(1), "thing", "at_ms", "first", "last", *_SEEN)
+
+
+@cache
+def _inside_deleted(thing: Thing, reaches: scopes.Reaches) -> Hot:
+    statement = _of(select(scopes.history(reaches)), thing).where(history.c.event == Event.DELETED.value)
+    return Hot(statement.order_by(history.c.no.desc()).limit(1), "thing", *_SEEN)
+
+
+@cache
+def _place(thing: Thing) -> Hot:
+    """The entry with a number, when it is of the thing or of an import that may have made it."""
+    of_thing = history.c[thing.value] == bindparam("thing")
+    imports = (history.c.event == event.value for event in _IMPORTS)
+    return Hot(select(history.c.no).where(history.c.no == bindparam("no"), or_(of_thing, *imports)), "no", "thing")
+
+
+def _known(tx: ReadTx, thing: Thing, thing_id: str, entry_id: str) -> int:
+    no = entries.number_of(entry_id)
+    if no is None or not tx.hot(_place(thing), no, thing_id):
+        raise UnknownOffset.of_list()
+    return no
+
+
+def _values(fact: Fact) -> dict[str, Any]:
+    return {
+        "event": fact.event.value,
+        "of_actor": fact.actor_id,
+        "company_id": fact.company_id,
+        "vehicle_id": fact.vehicle_id,
+        "sensor_id": fact.sensor_id,
+        "user_id": fact.user_id,
+        "to_company_id": fact.to_company_id,
+        "changes": _changes_text(fact),
+    }
+
+
+def _changes_text(fact: Fact) -> str:
+    return msgspec.json.encode(fact.changes).decode()
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    values = dict(zip(Entry.__struct_fields__, row, strict=True))
+    authority, changes = values["actor_authority"], values["changes"]
+    values["event"] = Event(values["event"])
+    values["actor_authority"] = None if authority is None else Authority(authority)
+    values["changes"] = None if changes is None else _CHANGES.decode(changes)
+    return Entry(**values)

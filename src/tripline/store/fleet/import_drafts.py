@@ -1,0 +1,138 @@
+"""Rows of import drafts.
+
+A draft is inside a scope when its owner asks; work on drafts has the scope of everything.
+
+Not here: what stands in their rows (`import_blocks.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, or_, select, true, update
+
+from tripline.domain.access import Reach, Scope
+from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, Note, State
+from tripline.store.database import nodes
+from tripline.store.tables import import_block, import_draft, node
+from tripline.store.transactions import ReadTx, WriteTx
+
+_DRAFT: Final = import_draft.c
+_BLOCK: Final = import_block.c
+_FIXED: Final = frozenset({"id", "account_id", "company_id", "kind", "name", "created_ms", "header"})
+_JSON: Final = ("header", "columns")
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """How many drafts there are."""
+
+    of_account: int
+    of_company: int
+
+
+def insert_new(tx: WriteTx, new: Draft) -> None:
+    """Keep a new draft."""
+    tx.run(insert(import_draft).values(**_values(new)))
+
+
+def find(tx: ReadTx, scope: Scope, draft_id: DraftId, *, now_ms: int) -> tuple[Draft, bool] | None:
+    """The draft and whether it is inside the scope; None when there is none with this id, or no more."""
+    row = tx.one(
+        select(import_draft, _inside(scope).label("inside")).where(_DRAFT.id == draft_id, _DRAFT.expires_ms > now_ms)
+    )
+    return None if row is None else (_draft(row), bool(row.inside))
+
+
+def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
+    """Where a draft stands, of whoever it is; None when there is none with this id."""
+    row = tx.one(select(_DRAFT.state).where(_DRAFT.id == draft_id))
+    return None if row is None else State(row.state)
+
+
+def listed(tx: ReadTx, scope: Scope, *, now_ms: int) -> list[Draft]:
+    """The drafts inside the scope, the newest first."""
+    rows = tx.all(
+        select(import_draft).where(_inside(scope), _DRAFT.expires_ms > now_ms).order_by(_DRAFT.created_ms.desc())
+    )
+    return [_draft(row) for row in rows]
+
+
+def numbers(tx: ReadTx, draft: Draft, *, now_ms: int) -> Numbers:
+    """How many drafts the account and the company of this one have."""
+    row = tx.one(
+        select(
+            func.count().filter(_DRAFT.account_id == draft.account_id).label("of_account"),
+            func.count().label("of_company"),
+        ).where(_DRAFT.company_id == draft.company_id, _DRAFT.expires_ms > now_ms)
+    )
+    assert row is not None
+    return Numbers(row.of_account, row.of_company)
+
+
+def change(tx: WriteTx, changed: Draft) -> None:
+    """Keep what became of a draft that was read in this transaction."""
+    values = {name: value for name, value in _values(changed).items() if name not in _FIXED}
+    tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
+
+
+def claim(tx: WriteTx, *, holder: str, now_ms: int, until_ms: int) -> Draft | None:
+    """The oldest draft that waits for work, or whose worker fell silent; this holder's from now on.
+
+    Of processes that share the database it is known which are there; where nobody shares it, whoever else held a draft
+    is gone: this process was started anew.
+    """
+    is_gone = (
+        ~exists().where(node.c.id == _DRAFT.holder, node.c.roles != nodes.NO_ROLES)
+        if tx.shared
+        else _DRAFT.holder != holder
+    )
+    waiting = (
+        select(import_draft)
+        .where(
+            _DRAFT.state.in_([state.value for state in WORKED_ON]),
+            or_(_DRAFT.held_until_ms <= now_ms, is_gone),
+            _DRAFT.expires_ms > now_ms,
+        )
+        .order_by(_DRAFT.held_until_ms, _DRAFT.created_ms)
+        .limit(1)
+    )
+    found = tx.all(waiting)
+    if not found:
+        return None
+    claimed = msgspec.structs.replace(_draft(found[0]), holder=holder, held_until_ms=until_ms)
+    change(tx, claimed)
+    return claimed
+
+
+def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
+    """Forget expired drafts, with so many of their blocks at most; how many rows there were."""
+    expired = select(_DRAFT.id).where(_DRAFT.expires_ms <= now_ms)
+    chosen = select(_BLOCK.draft_id, _BLOCK.no).where(_BLOCK.draft_id.in_(expired)).limit(limit)
+    blocks = tx.all(chosen.with_for_update(skip_locked=True))
+    for draft_id in {row.draft_id for row in blocks}:
+        numbers = [row.no for row in blocks if row.draft_id == draft_id]
+        tx.run(delete(import_block).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers)))
+    empty = expired.where(~exists().where(_BLOCK.draft_id == _DRAFT.id)).with_for_update(skip_locked=True)
+    return len(blocks) + tx.run(delete(import_draft).where(_DRAFT.id.in_(empty)))
+
+
+def _inside(scope: Scope) -> ColumnElement[bool]:
+    if Reach.ANY in scope.reaches:
+        return true()
+    if scope.user_id is None or scope.company_id is None:
+        return false()
+    return and_(_DRAFT.account_id == scope.user_id, _DRAFT.company_id == scope.company_id)
+
+
+def _values(draft: Draft) -> dict[str, Any]:
+    values = msgspec.structs.asdict(draft)
+    for name in _JSON:
+        values[name] = msgspec.json.encode(values[name]).decode()
+    return {**values, "state": draft.state.value, "note": None if draft.note is None else draft.note.value}
+
+
+def _draft(row: Any) -> Draft:
+    values = {name: row._mapping[name] for name in Draft.__struct_fields__}
+    lists: dict[str, Sequence[str | None]] = {name: tuple(msgspec.json.decode(values[name])) for name in _JSON}
+    note = None if values["note"] is None else Note(values["note"])
+    return Draft(**{**values, **lists, "state": State(values["state"]), "note": note})

@@ -1,0 +1,118 @@
+"""Many new vehicles or sensors at once: which of their names are taken, and their rows in few statements.
+
+What holds for one new row (`vehicles.py`, `sensors.py`, `delegations.py`) holds for each of these. No function takes a
+scope: nothing of anybody's rows is told but that a name is taken, which a single registration tells as well.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+import msgspec
+from sqlalchemy import ARRAY, Column, Executable, String, Table, bindparam, func, select, true
+
+from tripline.domain.ids import CompanyId, RecordId
+from tripline.domain.sensors import Sensor
+from tripline.domain.vehicles import Vehicle
+from tripline.store.bulk import Bulk
+from tripline.store.tables import sensor, vehicle, vehicle_company
+from tripline.store.transactions import ReadTx, WriteTx
+
+T = TypeVar("T")
+
+_ASKED_AT_ONCE: Final = 500
+
+
+def _stored(record: type[msgspec.Struct], table: Table) -> list[str]:
+    return [name for name in record.__struct_fields__ if name in table.c]
+
+
+_VEHICLE: Final = _stored(Vehicle, vehicle)
+_SENSOR: Final = _stored(Sensor, sensor)
+_VEHICLES: Final = Bulk(vehicle, *_VEHICLE, on_conflict="ON CONFLICT DO NOTHING")
+_SENSORS: Final = Bulk(sensor, *_SENSOR, on_conflict="ON CONFLICT DO NOTHING")
+_DELEGATIONS: Final = Bulk(
+    vehicle_company, "id", "created_ms", "vehicle_id", "from_company_id", "to_company_id", "automatic"
+)
+
+
+def taken_numbers(tx: ReadTx, service_type: str, numbers: Collection[str]) -> set[str]:
+    """Those of the numbers that vehicles of the service type have."""
+    return _taken(tx, vehicle.c.vehicle_no, numbers, within=(vehicle.c.service_type, service_type))
+
+
+def taken_serials(tx: ReadTx, service_type: str, serials: Collection[str]) -> set[str]:
+    """Those of the serial numbers that sensors of the service type have."""
+    return _taken(tx, sensor.c.serial_no, serials, within=(sensor.c.service_type, service_type))
+
+
+def taken_credentials(tx: ReadTx, credentials: Collection[str]) -> set[str]:
+    """Those of the access tokens that any sensor has."""
+    return _taken(tx, sensor.c.credentials_id, credentials, within=None)
+
+
+def vehicle_values(new: Iterable[Vehicle]) -> list[Any]:
+    """What `insert_vehicles` takes, made outside the transaction."""
+    return _flat(new, _VEHICLE)
+
+
+def sensor_values(new: Iterable[Sensor]) -> list[Any]:
+    """What `insert_sensors` takes, made outside the transaction."""
+    return _flat(new, _SENSOR)
+
+
+def delegation_values(new: Sequence[Vehicle], delegation_ids: Sequence[str], *, to: CompanyId) -> list[Any]:
+    """What `insert_delegations` takes: each vehicle delegated to the company from its creation on."""
+    return [
+        value
+        for each, delegation_id in zip(new, delegation_ids, strict=True)
+        for value in (RecordId(delegation_id), each.created_ms, each.id, each.company_id, to, True)
+    ]
+
+
+def insert_vehicles(tx: WriteTx, values: list[Any]) -> bool:
+    """Keep new vehicles; False when a number was taken meanwhile: the transaction must not be committed then."""
+    return _VEHICLES.insert(tx, values) * _VEHICLES.width == len(values)
+
+
+def insert_sensors(tx: WriteTx, values: list[Any]) -> bool:
+    """Keep new sensors; False as `insert_vehicles`, for serial numbers and access tokens."""
+    return _SENSORS.insert(tx, values) * _SENSORS.width == len(values)
+
+
+def insert_delegations(tx: WriteTx, values: list[Any]) -> None:
+    """Keep the automatic delegations of vehicles kept in this transaction."""
+    _DELEGATIONS.insert(tx, values)
+
+
+def _taken(
+    tx: ReadTx, column: Column[Any], values: Collection[str], *, within: tuple[Column[Any], str] | None
+) -> set[str]:
+    statement = select(column).where(column.in_(bindparam("values", expanding=True)))
+    if within is not None:
+        statement = statement.where(within[0] == within[1])
+    asked = _probing(column, within) if tx.shared else statement
+    return {row[0] for part in _parts(values) for row in tx.all(asked, {"values": part})}
+
+
+def _probing(column: Column[Any], within: tuple[Column[Any], str] | None) -> Executable:
+    """Each name looked up by itself: a list, without statistics of what a file before has brought, reads the table."""
+    asked = func.unnest(bindparam("values", type_=ARRAY(String))).table_valued("name", name="asked").render_derived()
+    # The order is that of the index by name alone: an empty table's plan would else take any that begins as it does.
+    found = select(column).where(column >= asked.c.name).order_by(column)
+    if within is not None:
+        found = found.where(within[0] == within[1])
+    each = found.limit(1).lateral("found")
+    return select(each.c[column.name]).select_from(asked.join(each, true())).where(each.c[column.name] == asked.c.name)
+
+
+def _parts(values: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(values)
+    while part := list(islice(rest, _ASKED_AT_ONCE)):
+        yield part
+
+
+def _flat(new: Iterable[Any], names: list[str]) -> list[Any]:
+    of = attrgetter(*names)
+    return [value for each in new for value in of(each)]

@@ -1,0 +1,164 @@
+"""Records of people: administrators, directors, drivers; and how an account joins the company it registers.
+
+Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), what somebody drove
+(`store/erasure/driver_remains.py`, `store/trips/trips.py`), rights on vehicles (`rights.py`).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, update
+
+from tripline.domain import people
+from tripline.domain.access import Authority, Scope
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.people import Change, User
+from tripline.store import lists, scopes
+from tripline.store.accounts.accounts import login_form
+from tripline.store.database import uniqueness
+from tripline.store.erasure import erasures
+from tripline.store.tables import account, mail_outbox, trip, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+Roles = tuple[Authority, ...]
+
+_LOOKED_UP: Final[dict[str, ColumnElement[str]]] = {
+    "vehicle_id": select(func.min(vehicle.c.id)).where(vehicle.c.current_driver_id == account.c.id).scalar_subquery(),
+    "latest_trip_id": select(trip.c.id)
+    .where(trip.c.id == account.c.latest_trip_id, erasures.kept(trip.c.vehicle_id))
+    .scalar_subquery(),
+}
+"""The vehicle driven now; the trip driven last, unless its vehicle was deleted a moment ago."""
+_FIELDS: Final = list(User.__struct_fields__)
+_COLUMNS: Final[list[ColumnElement[Any]]] = [
+    _LOOKED_UP[name].label(name) if name in _LOOKED_UP else account.c[name] for name in _FIELDS
+]
+
+
+def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
+    """The account and whether it is inside the scope, or None when none with one of these roles has this id."""
+    return _only(tx, _find(scope.reaches, roles), scope, user_id)
+
+
+def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | None:
+    """As `find`, the account that logs in with this address."""
+    return _only(tx, _find_by_login(scope.reaches), scope, login_form(email))
+
+
+def own(tx: ReadTx, user_id: UserId) -> User | None:
+    """The account that asks for itself."""
+    rows = tx.hot(_OWN, user_id)
+    return _user(rows[0]) if rows else None
+
+
+def of_company(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: lists.Window
+) -> Sequence[User]:
+    """The company's people with this role inside the scope, by name. Raises `listing.UnknownOffset`."""
+    values = (company_id, role.value, scope.user_id, scope.company_id)
+    return [_user(row) for row in _LISTING.page(tx, window, values, scope.reaches)]
+
+
+def count(tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority) -> int:
+    """How many people of the company with this role are inside the scope."""
+    counted: int = tx.hot(_count(scope.reaches), company_id, role.value, scope.user_id, scope.company_id)[0][0]
+    return counted
+
+
+def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
+    """Every account of a company that is to be deleted, whose caller was let pass."""
+    return [UserId(row.id) for row in tx.all(select(account.c.id).where(account.c.company_id == company_id))]
+
+
+def has_other_administrator(tx: ReadTx, company_id: CompanyId, user_id: UserId) -> bool:
+    """Whether somebody else administers the company, with an account that may log in."""
+    others = select(func.count()).where(
+        account.c.company_id == company_id,
+        account.c.authority == Authority.COMPANY_ADMIN.value,
+        account.c.id != user_id,
+        account.c.enabled,
+    )
+    row = tx.one(others)
+    return row is not None and row[0] > 0
+
+
+def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
+    """Make the account, which is the actor's own, one of the company; False when it belongs to a company already."""
+    without = update(account).where(account.c.id == user_id, account.c.company_id.is_(None))
+    return tx.run(without.values(company_id=company_id)) == 1
+
+
+def introduce(tx: WriteTx, user_id: UserId, *, name: str, phone: str | None, division: str | None) -> None:
+    """Write what a registration says about the actor into its own account."""
+    tx.run(update(account).where(account.c.id == user_id).values(name=name, phone=phone, division=division))
+
+
+def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | None, now_ms: int) -> None:
+    """Write a partial update into an account whose caller was let pass; without a hash the password stays.
+
+    Raises `people.EmailTaken` when another account logs in with the address.
+    """
+    values: dict[str, str | int | None] = {"name": new.name, "phone": new.phone}
+    values |= {"email": new.email, "login": login_form(new.email)}
+    if password_hash is not None:
+        values |= {"password_hash": password_hash, "password_updated_ms": now_ms}
+    with uniqueness.refusing(((account.c.login,), people.email_taken("email", new.email))):
+        tx.run(update(account).where(account.c.id == user_id).values(values))
+
+
+def remove(tx: WriteTx, user_id: UserId) -> None:
+    """Delete an account whose caller was let pass, and the mails that wait for it; nothing else may name it now."""
+    tx.run(delete(mail_outbox).where(mail_outbox.c.account_id == user_id))
+    tx.run(delete(account).where(account.c.id == user_id))
+
+
+_OWN: Final = Hot(select(*_COLUMNS).where(account.c.id == bindparam("id")), "id")
+
+
+@cache
+def _find(reaches: scopes.Reaches, roles: Roles) -> Hot:
+    statement = _with_inside(reaches).where(account.c.id == bindparam("id"))
+    # Spelled out: a hot statement knows no lists.
+    one_of = or_(*(account.c.authority == literal(role.value) for role in roles))
+    return Hot(statement.where(one_of), "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_login(reaches: scopes.Reaches) -> Hot:
+    statement = _with_inside(reaches).where(account.c.login == bindparam("login"))
+    return Hot(statement, "login", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _count(reaches: scopes.Reaches) -> Hot:
+    return Hot(_listed(select(func.count()).select_from(account), reaches), *_LISTED_BY)
+
+
+def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
+    return select(*_COLUMNS, scopes.accounts(reaches))
+
+
+def _listed(statement: Select[Any], reaches: scopes.Reaches) -> Select[Any]:
+    return statement.where(
+        account.c.company_id == bindparam("company"),
+        account.c.authority == bindparam("role"),
+        scopes.accounts(reaches),
+    )
+
+
+_LISTED_BY: Final = ("company", "role", scopes.USER, scopes.COMPANY)
+_LISTING: Final = lists.Listing(
+    account.c.name, account.c.id, lambda reaches: _listed(select(*_COLUMNS), reaches), _LISTED_BY
+)
+
+
+def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:
+    rows = tx.hot(statement, key, scope.user_id, scope.company_id)
+    return (_user(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def _user(row: tuple[Any, ...]) -> User:
+    """The account of a row that begins with `_COLUMNS`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    return User(**{**values, "authority": Authority(values["authority"])})

@@ -1,0 +1,239 @@
+"""Rows of sensors, and their mounting on vehicles.
+
+A record shows the device's access token only inside a second scope, `tokens`: elsewhere it is None, so that it never
+leaves the store.
+
+Not here: counting them (`sensor_counts.py`), what a deleted one leaves behind (`store/erasure/sensor_remains.py`),
+carrier lines (`store/lines/lines.py`).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, insert, select, update
+
+from tripline.domain import sensors
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.lines import Line, NwStatus
+from tripline.domain.sensors import Sensor
+from tripline.store import lists, reached, scopes
+from tripline.store.database import uniqueness
+from tripline.store.devices import latest_values
+from tripline.store.tables import carrier_line, device_connection, sensor, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
+_MOUNTED: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
+_UNMOUNTED: Final = sensors.NEXT[sensors.Status.ACTIVATED, sensors.SensorEvent.UNMOUNT]
+_UNMOUNT_ALL: Final = (
+    update(sensor).where(sensor.c.vehicle_id == bindparam("on")).values(vehicle_id=None, status=_UNMOUNTED.value)
+)
+_STORED: Final = [name for name in Sensor.__struct_fields__ if name not in ("vehicle_no", "line")]
+_REGISTERED: Final = list(sensors.Registration.__struct_fields__)
+_LINE: Final = list(Line.__struct_fields__)
+_FIELDS: Final = (*_STORED, "vehicle_no")
+"""What `_select` selects first, in this order; then the line."""
+
+
+def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
+    """The sensor whose credential this is. Takes no scope: CONNECT asks before anybody is known."""
+    rows = tx.hot(_ADMITTED, credential)
+    return rows[0][0] if rows else None
+
+
+def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
+    """The sensor and whether it is inside the scope, or None when there is none with this id."""
+    return _only(tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id))
+
+
+def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
+    """Whether the sensor is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def find_by_serial(
+    tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
+) -> tuple[Sensor, bool] | None:
+    """The sensor of the service type with this serial number, as `find`."""
+    statement = _find_by_serial(scope.reaches, tokens.reaches)
+    return _only(tx.hot(statement, service_type, serial_no, scope.user_id, scope.company_id))
+
+
+def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
+    """The sensor whose line has this telephone number, as `find`."""
+    return _only(tx.hot(_find_by_mdn(scope.reaches, tokens.reaches), mdn, scope.user_id, scope.company_id))
+
+
+def of_company(
+    tx: ReadTx,
+    scope: Scope,
+    company_id: CompanyId,
+    window: lists.Window,
+    *,
+    mounted: bool | None = None,
+    connected: bool | None = None,
+    tokens: Scope,
+) -> Sequence[Sensor]:
+    """The company's sensors inside the scope, by serial number; only those on a vehicle, or on none, and only those
+    whose device is connected, or is not, when asked.
+
+    Raises `listing.UnknownOffset`.
+    """
+    values = (company_id, scope.user_id, scope.company_id)
+    which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted, connected)
+    return [_sensor(row) for row in _OWNED.page(tx, window, values, *which)]
+
+
+def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Sensor]:
+    """The sensors on the vehicle that are inside the scope, by serial number, without access tokens."""
+    return [
+        _sensor(row) for row in tx.hot(_on_vehicle(scope.reaches), vehicle_id, scope.user_id, scope.company_id, limit)
+    ]
+
+
+def insert_new(tx: WriteTx, new: Sensor) -> None:
+    """Keep a new sensor. Raises `sensors.SerialTaken` or `sensors.CredentialsTaken`."""
+    row = msgspec.structs.asdict(new)
+    with _unique(new):
+        tx.run(insert(sensor), {name: row[name] for name in _STORED})
+
+
+def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
+    """Keep what the registration of a sensor inside the scope says now. Raises as `insert_new`."""
+    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED}
+    with _unique(changed):
+        tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
+
+
+def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId | None, status: sensors.Status) -> None:
+    """Write the vehicle (None: no vehicle) and the new state into a sensor inside the scope."""
+    statement = update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(scope.reaches))
+    tx.run(
+        statement.values(vehicle_id=bindparam("on"), status=bindparam("after")),
+        {"key": sensor_id, "on": vehicle_id, "after": status.value, **scopes.values(scope)},
+    )
+
+
+def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
+    """Take every sensor off a vehicle that is to be deleted, whose caller was let pass; the sensors.
+
+    What they reported of the vehicle is forgotten.
+    The caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`).
+    """
+    mounted = [SensorId(row.id) for row in tx.all(_MOUNTED, {"on": vehicle_id})]
+    for sensor_id in mounted:
+        latest_values.forget_of_vehicle(tx, sensor_id)
+    tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
+    return mounted
+
+
+def remove(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Delete the row of a sensor whose caller was let pass and whose line is forgotten."""
+    tx.run(delete(sensor).where(sensor.c.id == bindparam("key")), {"key": sensor_id})
+
+
+def _unique(registered: Sensor) -> Any:
+    """Turns a number or token that another sensor has into its refusal."""
+    return uniqueness.refusing(
+        ((sensor.c.service_type, sensor.c.serial_no), sensors.serial_taken(registered.serial_no)),
+        ((sensor.c.credentials_id,), sensors.credentials_taken()),
+    )
+
+
+@cache
+def _modify(reaches: scopes.Reaches) -> Any:
+    changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in _REGISTERED}
+    return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches)).values(changed)
+
+
+@cache
+def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.sensors(reaches)).where(sensor.c.id == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(
+        sensor.c.service_type == bindparam("type"), sensor.c.serial_no == bindparam("key")
+    )
+    return Hot(statement, "type", "key", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _select(tokens, scopes.sensors(reaches)).where(carrier_line.c.mdn == bindparam("key"))
+    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _on_vehicle(reaches: scopes.Reaches) -> Hot:
+    statement = _select(frozenset()).where(sensor.c.vehicle_id == bindparam("on"), scopes.sensors(reaches))
+    statement = statement.order_by(sensor.c.serial_no, sensor.c.id).limit(bindparam("most"))
+    return Hot(statement, "on", scopes.USER, scopes.COMPANY, "most")
+
+
+def _owned(
+    reaches: scopes.Reaches, few: bool, tokens: scopes.Reaches, mounted: bool | None, connected: bool | None
+) -> Select[Any]:
+    if few:
+        owner = reached.beside_index(sensor.c.company_id)
+        inside = [sensor.c.vehicle_id.in_(reached.singles(reaches)), owner == bindparam("company")]
+    else:
+        inside = [sensor.c.company_id == bindparam("company"), scopes.sensors(reaches)]
+    owned = _select(tokens).where(*inside)
+    if mounted is not None:
+        owned = owned.where(sensor.c.vehicle_id.is_not(None) if mounted else sensor.c.vehicle_id.is_(None))
+    if connected is None:
+        return owned
+    there = exists().where(device_connection.c.sensor_id == sensor.c.id, device_connection.c.connected.is_(True))
+    return owned.where(there if connected else ~there)
+
+
+_OWNED: Final = lists.Listing(
+    sensor.c.serial_no,
+    sensor.c.id,
+    _owned,
+    ("company", scopes.USER, scopes.COMPANY),
+    lambda _reaches, few, *_: few,
+)
+
+
+def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
+    return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:
+    stored: dict[str, ColumnElement[Any]] = {name: sensor.c[name] for name in _STORED}
+    stored["credentials_id"] = case((scopes.sensors(tokens), sensor.c.credentials_id))
+    line = [carrier_line.c[name].label(f"line_{name}") for name in _LINE]
+    return select(*stored.values(), vehicle.c.vehicle_no, *line, *more).select_from(
+        sensor.outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id).outerjoin(
+            carrier_line, carrier_line.c.sensor_id == sensor.c.id
+        )
+    )
+
+
+def _sensor(row: tuple[Any, ...]) -> Sensor:
+    """The sensor of a row of `_select`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["status"] = sensors.Status(values["status"])
+    values["activation_required"] = bool(values["activation_required"])
+    return Sensor(**values, line=_line(row[len(_FIELDS) : len(_FIELDS) + len(_LINE)]))
+
+
+def _line(row: tuple[Any, ...]) -> Line | None:
+    values = dict(zip(_LINE, row, strict=True))
+    if values["sensor_id"] is None:
+        return None
+    return Line(**{**values, "nw_status": NwStatus(values["nw_status"])})

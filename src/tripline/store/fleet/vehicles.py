@@ -1,0 +1,205 @@
+"""Rows of vehicles.
+
+Not here: the companies they are delegated to (`delegations.py`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
+
+from tripline.domain import vehicles
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.vehicles import Vehicle
+from tripline.store import lists, reached, scopes
+from tripline.store.database import uniqueness
+from tripline.store.fleet import delegations
+from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_COUNTED: Final[dict[str, ColumnElement[int]]] = {
+    "sensor_count": select(func.count()).where(sensor.c.vehicle_id == vehicle.c.id).scalar_subquery(),
+    "delegate_user_count": select(func.count()).where(vehicle_user.c.vehicle_id == vehicle.c.id).scalar_subquery(),
+}
+"""Counted when read, so that they are never wrong."""
+_STORED: Final = [name for name in Vehicle.__struct_fields__ if name not in _COUNTED]
+_FIELDS: Final = (*_STORED, *_COUNTED)
+"""What `_select` selects first, in this order."""
+
+
+class OwnedVehicle(NamedTuple):
+    """A vehicle and its owner."""
+
+    id: VehicleId
+    company_id: CompanyId
+
+
+def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
+    """The vehicle and whether it is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
+    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
+    """Whether the vehicle is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_inside(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
+    """The vehicle of the service type with this number, as `find`."""
+    rows = tx.hot(_find_by_number(scope.reaches), service_type, vehicle_no, scope.user_id, scope.company_id)
+    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
+
+
+def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
+    """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
+    values = (company_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches, reached.few(tx, scope))]
+
+
+def delegated(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window, *, received: bool
+) -> Sequence[Vehicle]:
+    """The vehicles inside the scope that the company received, or delegated to others, by number, each once.
+
+    Raises `listing.UnknownOffset`.
+    """
+    side = delegations.Side(received=received, many=delegations.are_many(tx, company_id, received=received))
+    values = (company_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _DELEGATED.page(tx, window, values, scope.reaches, side)]
+
+
+def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
+    """The vehicles inside the scope that the director manages, by number. Raises `listing.UnknownOffset`."""
+    values = (director_id, scope.user_id, scope.company_id)
+    return [_vehicle(row) for row in _MANAGED.page(tx, window, values, scope.reaches)]
+
+
+def insert_new(tx: WriteTx, new: Vehicle) -> None:
+    """Keep a new vehicle. Raises `vehicles.NumberTaken` when the service type has one with this number."""
+    row = msgspec.structs.asdict(new)
+    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(new.vehicle_no))):
+        tx.run(insert(vehicle), {name: row[name] for name in _STORED})
+
+
+def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
+    """Write these columns of a vehicle inside the scope. Raises `vehicles.NumberTaken`."""
+    statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
+    number = columns.get("vehicle_no", "")
+    with uniqueness.refusing(((vehicle.c.service_type, vehicle.c.vehicle_no), vehicles.number_taken(number))):
+        tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
+
+
+def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
+    """Delete a vehicle inside the scope that nothing hangs on any more, and its accumulated score."""
+    tx.run(delete(vehicle_score).where(vehicle_score.c.vehicle_id == vehicle_id))
+    statement = delete(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
+    tx.run(statement, {"key": vehicle_id, **scopes.values(scope)})
+
+
+def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
+    """The sensors mounted on a vehicle. Takes no scope: it serves hints to the pipeline."""
+    return [SensorId(row.id) for row in tx.all(_SENSORS, {"of_vehicle": vehicle_id})]
+
+
+def count_managed(tx: ReadTx, director_id: UserId) -> int:
+    """How many vehicles have this managing director; whose reader was let pass."""
+    counted: int = tx.hot(_COUNT_MANAGED, director_id)[0][0]
+    return counted
+
+
+def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:
+    """The vehicles that this person drives now. Takes no scope: it serves what ends with the person's driving."""
+    return [OwnedVehicle(*row) for row in tx.hot(_DRIVEN, user_id)]
+
+
+def release_driver(tx: WriteTx, user_id: UserId) -> list[SensorId]:
+    """Nobody drives the vehicles any more that this person drove; the sensors on them, for the pipeline."""
+    changed = [SensorId(row.id) for row in tx.all(_SENSORS_DRIVEN, {"of_user": user_id})]
+    tx.run(_RELEASE_DRIVER, {"of_user": user_id})
+    return changed
+
+
+def release_director(tx: WriteTx, user_id: UserId) -> None:
+    """The vehicles that this person managed have no managing director any more."""
+    tx.run(_RELEASE_DIRECTOR, {"of_user": user_id})
+
+
+_SENSORS: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("of_vehicle")).order_by(sensor.c.id)
+_SENSORS_DRIVEN: Final = (
+    select(sensor.c.id)
+    .select_from(vehicle.join(sensor, sensor.c.vehicle_id == vehicle.c.id))
+    .where(vehicle.c.current_driver_id == bindparam("of_user"))
+    .order_by(sensor.c.id)
+)
+_COUNT_MANAGED: Final = Hot(
+    select(func.count()).select_from(vehicle).where(vehicle.c.director_id == bindparam("director")), "director"
+)
+_DRIVEN: Final = Hot(
+    select(vehicle.c.id, vehicle.c.company_id).where(vehicle.c.current_driver_id == bindparam("of_user")), "of_user"
+)
+_RELEASE_DRIVER: Final = (
+    update(vehicle).where(vehicle.c.current_driver_id == bindparam("of_user")).values(current_driver_id=None)
+)
+_RELEASE_DIRECTOR: Final = update(vehicle).where(vehicle.c.director_id == bindparam("of_user")).values(director_id=None)
+
+
+def _select(*more: ColumnElement[Any]) -> Select[Any]:
+    counted = [count.label(name) for name, count in _COUNTED.items()]
+    return select(*(vehicle.c[name] for name in _STORED), *counted, *more)
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_number(reaches: scopes.Reaches) -> Hot:
+    statement = _select(scopes.vehicles(reaches)).where(
+        vehicle.c.service_type == bindparam("type"), vehicle.c.vehicle_no == bindparam("number")
+    )
+    return Hot(statement, "type", "number", scopes.USER, scopes.COMPANY)
+
+
+def _by_number(
+    rows: Callable[..., Select[Any]], owner: str, sorts: Callable[..., bool] = lists.in_index_order
+) -> lists.Listing:
+    return lists.Listing(vehicle.c.vehicle_no, vehicle.c.id, rows, (owner, scopes.USER, scopes.COMPANY), sorts)
+
+
+def _owned(reaches: scopes.Reaches, few: bool) -> Select[Any]:
+    if few:
+        owner = reached.beside_index(vehicle.c.company_id)
+        return _select().where(vehicle.c.id.in_(reached.singles(reaches)), owner == bindparam("company"))
+    return _select().where(vehicle.c.company_id == bindparam("company"), scopes.vehicles(reaches))
+
+
+_OWNED: Final = _by_number(_owned, "company", lambda _, few: few)
+_MANAGED: Final = _by_number(
+    lambda reaches: _select().where(vehicle.c.director_id == bindparam("director"), scopes.vehicles(reaches)),
+    "director",
+)
+_DELEGATED: Final = _by_number(
+    lambda reaches, side: _select().where(delegations.vehicles(side), scopes.vehicles(reaches)),
+    "company",
+    lambda _, side: not side.many,
+)
+
+
+@cache
+def _inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.vehicles(reaches)).where(vehicle.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+def _vehicle(row: tuple[Any, ...]) -> Vehicle:
+    """The vehicle of a row of `_select`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["status"] = vehicles.Status(values["status"])
+    return Vehicle(**values)

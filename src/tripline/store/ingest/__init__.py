@@ -1,0 +1,1 @@
+"""Rows that taking in devices' messages needs: tracks, claims, deliveries, rejected messages."""

@@ -1,0 +1,131 @@
+"""Claims of sensors: which process follows a sensor's data, on a database where several processes take data in.
+
+A process that remembers anything of a sensor has claimed it first: its id stands in the sensor's row. Every batch
+begins by locking the rows of its sensors and looking whether the claim and everything remembered still hold; what does
+not is claimed and read again (`services/ingest/tracks.py`). So a batch waits for nobody but another batch, or a
+change, of the same sensor, and never writes on what it only believes.
+
+Only on PostgreSQL. Not here: what is remembered (`tracks.py`), the order of locks (`docs/locks.md`).
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    String,
+    any_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.store.tables import sensor, trip, vehicle
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+BATCHES: Final = 7_472_105
+"""Number of the advisory lock that every batch shares, so that they can be seen; nobody ever wants it alone."""
+_IDS: Final = any_(bindparam("ids", type_=ARRAY(String)))
+_TAKEN: Final = (
+    select(sensor.c.id)
+    .where(sensor.c.id == _IDS, sensor.c.ingest_node.is_distinct_from(bindparam("node")))
+    .order_by(sensor.c.id)
+    .with_for_update(key_share=True)
+    .subquery()
+)
+_CLAIM: Final = Hot(
+    update(sensor).where(sensor.c.id == _TAKEN.c.id).values(ingest_node=bindparam("node")), *("ids", "node")
+)
+_LOCK: Final = Hot(
+    select(
+        sensor.c.id,
+        sensor.c.ingest_node,
+        sensor.c.company_id,
+        sensor.c.type,
+        sensor.c.vehicle_id,
+        vehicle.c.current_driver_id,
+    )
+    .outerjoin(vehicle, vehicle.c.id == sensor.c.vehicle_id)
+    .where(sensor.c.id == _IDS)
+    .order_by(sensor.c.id)
+    .with_for_update(key_share=True, of=sensor),
+    "ids",
+)
+_NAMING: Final = (
+    select(trip.c.sensor_id)
+    .where(
+        or_(trip.c.vehicle_id == _IDS, trip.c.user_id == _IDS),
+        trip.c.sensor_id.is_not(None),
+        or_(trip.c.closed_ms.is_(None), trip.c.closed_ms >= bindparam("since_ms", type_=BigInteger)),
+    )
+    .distinct()
+    .subquery()
+)
+_REMEMBERING: Final = (
+    select(sensor.c.id)
+    .join(_NAMING, _NAMING.c.sensor_id == sensor.c.id)
+    .order_by(sensor.c.id)
+    .with_for_update(key_share=True, of=sensor)
+    .subquery()
+)
+_RELEASE: Final = Hot(
+    update(sensor).where(sensor.c.id == _REMEMBERING.c.id).values(ingest_node=None), *("ids", "since_ms")
+)
+_ENTER: Final = Hot(select(func.pg_advisory_xact_lock_shared(literal_column(str(BATCHES)))))
+_UNDER_WAY: Final = Hot(
+    text(
+        "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0"
+        f" AND objid = {BATCHES} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+)
+
+
+class Facts(NamedTuple):
+    """What of a sensor is remembered and may be changed by others."""
+
+    company_id: CompanyId
+    sensor_type: str
+    vehicle_id: VehicleId | None
+    driver_id: UserId | None
+
+
+def claim(tx: WriteTx, scope: Scope, sensor_ids: Collection[SensorId], *, node_id: str) -> None:
+    """Nobody but the node may write on what was remembered of these sensors. Their rows stay locked."""
+    _everything(scope)
+    tx.hot(_CLAIM, list(sensor_ids), node_id)
+
+
+def enter(tx: WriteTx, scope: Scope) -> None:
+    """Begin a batch: from now on it is `under_way`. Before anything else of the transaction."""
+    _everything(scope)
+    tx.hot(_ENTER)
+
+
+def changed(tx: WriteTx, scope: Scope, remembered: dict[SensorId, Facts], *, node_id: str) -> set[SensorId]:
+    """Lock the rows of the sensors of a batch. Return the sensors whose claim or remembered facts are stale."""
+    _everything(scope)
+    found = {row[0]: (row[1], row[2:]) for row in tx.hot(_LOCK, list(remembered))}
+    return {sensor_id for sensor_id, facts in remembered.items() if found.get(sensor_id) != (node_id, facts)}
+
+
+def under_way(tx: ReadTx, scope: Scope) -> set[str]:
+    """The batches that are under way, of whichever process, by a name that none has again."""
+    _everything(scope)
+    return {row[0] for row in tx.hot(_UNDER_WAY)}
+
+
+def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str], *, since_ms: int) -> None:
+    """Have every sensor read again with an open trip, or one ended since the instant, of these vehicles or drivers."""
+    _everything(scope)
+    tx.hot(_RELEASE, list(deleted), since_ms)
+
+
+def _everything(scope: Scope) -> None:
+    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"

@@ -1,0 +1,222 @@
+"""Finding a message that was delivered lately by its key, so that telling a second delivery costs one look-up.
+
+An entry is (instant, mark, row number). Live messages of all sensors have instants close together, so a batch appends
+to a few pages, and a look-up takes as long in a trip of a month as in one of an hour. Entries are needed for as long as
+a redelivery counts (`ingest.redelivery_minutes`) and go some time after that.
+
+Not here: instant and mark (`domain/deliveries.py`), who asks (`services/ingest/redeliveries.py`), messages of the
+version before, which have no entries (`delivery_gaps.py`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import BigInteger, Table, bindparam, delete, select, text, tuple_
+
+from tripline.domain import ids
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import RowNo, SensorId
+from tripline.store.bulk import Bulk
+from tripline.store.tables import delivery, device_event, microtrip
+from tripline.store.transactions import Hot, ReadTx, Store, WriteTx
+
+ENTRIES: Final = Bulk(delivery, "instant", "mark", "no")
+_SIZES: Final = (256, 64, 16, 4, 1)
+"""Keys in one statement of SQLite."""
+_AHEAD_MS: Final = 3_600_000
+"""No row number is further ahead of the clock."""
+_MOST: Final = 16
+"""Most entries of one key that we compare. Whatever a device sends, at most three can be its own."""
+
+
+_LOOKED_AT: Final = 2
+"""Old entries that we check for each new one."""
+_KEY: Final = tuple_(delivery.c.instant, delivery.c.mark, delivery.c.no)
+_START: Final = (-(2**63), -(2**63), 0)
+_END: Final = (2**63 - 1, 2**63 - 1, 2**63 - 1)
+_BEHIND: Final = _KEY.op(">")(tuple_(*(bindparam(name, type_=BigInteger) for name in ("instant", "mark", "no"))))
+_NEXT: Final = Hot(
+    select(delivery).where(_BEHIND).order_by(*delivery.primary_key.columns).limit(1).offset(bindparam("skipped")),
+    *("instant", "mark", "no", "skipped"),
+)
+_DROP: Final = Hot(
+    delete(delivery).where(
+        _BEHIND,
+        _KEY.op("<=")(tuple_(*(bindparam(name, type_=BigInteger) for name in ("to_instant", "to_mark", "to_no")))),
+        delivery.c.no < bindparam("before_no"),
+    ),
+    *("instant", "mark", "no", "to_instant", "to_mark", "to_no", "before_no"),
+)
+
+
+class Sent(msgspec.Struct, gc=False):
+    """A message that may have come before, and an entry by which an equal one may be found."""
+
+    place: int
+    """In its batch."""
+    sensor_id: SensorId
+    instant: int
+    mark: int
+    ty: int | None
+    """Number of an event; None: a microtrip."""
+    ts: int | None
+    payload: bytes
+
+
+class Found(NamedTuple):
+    """Places of the messages whose entry was stored since an instant."""
+
+    equal: set[int]
+    """By an equal message."""
+    other: set[int]
+    """By another one."""
+
+    def add(self, message: Sent, row: tuple[Any, ...]) -> None:
+        """Put in the message by the row that its entry names."""
+        is_equal = row == (message.sensor_id, message.ty, message.ts, message.payload)
+        (self.equal if is_equal else self.other).add(message.place)
+
+
+def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> Found:
+    """Which of the messages were stored in this database file since the instant (O3)."""
+    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    found = Found(set(), set())
+    for table in (microtrip, device_event):
+        of_table = [each for each in sent if _table(each) is table]
+        for message, row in _rows_of_some(tx, table, of_table, ids.first_no(since_ms)):
+            found.add(message, row)
+    return found
+
+
+async def noted(
+    store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int
+) -> list[tuple[Sent, RowNo]]:
+    """The messages that have the key of an entry made in a shared database since the instant, each with the row that
+    the entry names. Old data that comes for the first time has none, and costs no hop to a thread. Raises `Outage`.
+    """
+    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    if not sent:
+        return []
+    keys = (_array(each.instant for each in sent), _array(each.mark for each in sent))
+    found = await store.ask(_ENTRIES, *keys, *_bounds(since_ms, now_ms))
+    return [(sent[number - 1], no) for number, no in found]
+
+
+def compared(tx: ReadTx, scope: Scope, entries: Sequence[tuple[Sent, RowNo]], *, since_ms: int, now_ms: int) -> Found:
+    """Which of these messages of `noted` are equal to the row of their entry."""
+    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    found = Found(set(), set())
+    for table in (microtrip, device_event):
+        of_table = [each for each in entries if _table(each[0]) is table]
+        if of_table:
+            wanted = _array(no for _, no in of_table)
+            rows = {row[0]: row[1:] for row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
+            for message, no in of_table:
+                if no in rows:
+                    found.add(message, rows[no])
+    return found
+
+
+class Outlived:
+    """Drops entries of a database file that are needed no more, walking round the table.
+
+    Each batch looks at twice as many entries as it adds, so the walk catches up with entries added in front of it. The
+    table holds about twice as many as are needed, however fast they come. A shared database drops whole weeks instead
+    (`store/database/partitions.py`).
+    """
+
+    def __init__(self) -> None:
+        self._behind = _START
+        """The way round has come as far as this entry."""
+
+    def drop_some(self, tx: WriteTx, scope: Scope, *, added: int, before_ms: int) -> None:
+        """Drop entries of rows stored before the instant, in a transaction that adds so many."""
+        assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+        last = tx.hot(_NEXT, *self._behind, _LOOKED_AT * added - 1)
+        until = last[0] if last else _END
+        tx.hot(_DROP, *self._behind, *until, ids.first_no(before_ms))
+        self._behind = until if last else _START
+
+
+def _rows_of_some(
+    tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo
+) -> Iterator[tuple[Sent, tuple[Any, ...]]]:
+    """The messages with the key of an entry, each with what it is compared with."""
+    start = 0
+    for size in _SIZES:
+        while len(sent) - start >= size:
+            keys = [key for each in sent[start : start + size] for key in (each.instant, each.mark)]
+            for number, *row in tx.hot(_of_some(table, size), *keys, since_no):
+                yield sent[start + number], tuple(row)
+            start += size
+
+
+def _table(message: Sent) -> Table:
+    """Where an equal one is stored."""
+    return microtrip if message.ty is None else device_event
+
+
+def _bounds(since_ms: int, now_ms: int) -> tuple[RowNo, RowNo]:
+    """Row numbers between which an entry counts: they leave one week's partition or two to look at."""
+    return ids.first_no(since_ms), ids.first_no(now_ms + _AHEAD_MS)
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """An array as PostgreSQL reads it: the driver takes ten times as long over a list."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+@cache
+def _of_some(table: Table, size: int) -> Hot:
+    """Look-up of so many messages in a database file."""
+    keys = ", ".join(f"({n}, :instant{n}, :mark{n})" for n in range(size))
+    names = [f"{name}{n}" for n in range(size) for name in ("instant", "mark")]
+    # CROSS JOIN keeps the order: the keys first, then one descent for each.
+    statement = (
+        f"WITH wanted (number, instant, mark) AS (VALUES {keys})"
+        " SELECT wanted.number, {compared} FROM wanted CROSS JOIN delivery"
+        " ON delivery.instant = wanted.instant AND delivery.mark = wanted.mark AND delivery.no >= :since_no"
+        " CROSS JOIN {rows}"
+    )
+    return Hot(text(statement.format(**_COMPARED[table.name])), *names, "since_no")
+
+
+_ENTRIES: Final = Hot(
+    text(
+        "SELECT wanted.number, delivery.no FROM unnest(CAST(:instants AS BIGINT[]), CAST(:marks AS BIGINT[]))"
+        " WITH ORDINALITY AS wanted (instant, mark, number) CROSS JOIN LATERAL"
+        " (SELECT no FROM delivery WHERE instant = wanted.instant AND mark = wanted.mark"
+        f" AND no >= CAST(:since_no AS BIGINT) AND no < CAST(:until_no AS BIGINT) LIMIT {_MOST}) AS delivery"
+    ),
+    *("instants", "marks", "since_no", "until_no"),
+)
+"""Look-up of any number of messages in a shared database. The limit keeps it to descents of one index, whatever the
+server believes of the table's size."""
+
+
+@cache
+def _of_all(table: Table) -> Hot:
+    """The rows with these numbers in a shared database."""
+    statement = (
+        "SELECT delivery.no, {compared} FROM {rows} AND delivery.no >= CAST(:since_no AS BIGINT)"
+        " AND delivery.no < CAST(:until_no AS BIGINT)"
+    )
+    of_rows = _COMPARED[table.name]["rows"].replace("= delivery.no", "= ANY(CAST(:nos AS BIGINT[]))")
+    compared = _COMPARED[table.name]["compared"]
+    statement = statement.replace("delivery.no", f"{table.name}.no").format(compared=compared, rows=of_rows)
+    return Hot(text(statement), "nos", "since_no", "until_no")
+
+
+_COMPARED: Final = {
+    microtrip.name: {
+        "compared": "trip.sensor_id, NULL AS ty, microtrip.ts, microtrip.payload",
+        "rows": "microtrip CROSS JOIN trip WHERE microtrip.no = delivery.no AND trip.no = microtrip.trip_no",
+    },
+    device_event.name: {
+        "compared": "device_event.sensor_id, device_event.ty, device_event.ts, device_event.payload",
+        "rows": "device_event WHERE device_event.no = delivery.no",
+    },
+}
+"""What is compared with a message, and the rows that an entry names."""

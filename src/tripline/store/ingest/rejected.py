@@ -1,0 +1,166 @@
+"""The rejected-message log: messages of devices and customers that could not be used, with the reason.
+
+A row holds one message, or stands for many that were only counted. Each row says whose it is and how much room it
+takes, so that the log can be shared fairly.
+
+Not here: who reads it (`services/doctor/doctor.py`), which messages are kept and for how long
+(`services/ingest/rejected_log.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import bindparam, delete, func, select
+
+from tripline.domain import ids
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.store import scopes
+from tripline.store.bulk import Bulk
+from tripline.store.tables import rejected_message, sensor
+from tripline.store.transactions import ReadTx, WriteTx
+
+LOG: Final = Bulk(
+    rejected_message,
+    *("no", "source", "sensor_id", "company_id", "topic", "reason", "detail", "body", "size", "messages"),
+    *("bus_partition", "bus_offset"),
+)
+TEXT_LIMIT: Final = 255
+"""Longest topic and detail that are kept, characters."""
+BODY_LIMIT: Final = 4_096
+"""Most bytes of a body that are kept: enough to see what a box does."""
+ROW_BYTES: Final = 256
+"""What a row takes beside its texts and body: ids, numbers, and its place in three indexes."""
+PURGED_AT_ONCE: Final = 2_500
+"""Some 50 ms of the writer; more than a batch of the pipeline can bring."""
+EVICTED_AT_ONCE: Final = 500
+"""As long: rows of one company lie scattered."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """One rejected message, or several that are counted."""
+
+    received_ms: int
+    source: str
+    sensor_id: SensorId | None
+    topic: str
+    reason: str
+    detail: str | None
+    body: bytes
+    messages: int = 1
+    """How many messages the row stands for."""
+
+
+class Holding(NamedTuple):
+    """What somebody has in the log."""
+
+    rows: int
+    size: int
+    """Bytes."""
+
+    def and_also(self, rows: int, size: int) -> "Holding":
+        """With some more, or less."""
+        return Holding(max(0, self.rows + rows), max(0, self.size + size))
+
+
+def shortened(detail: str, body: bytes) -> tuple[str, bytes]:
+    """Detail and body as the log keeps them: of a long body the beginning, with a word about it."""
+    size = len(body)
+    if size <= BODY_LIMIT:
+        return detail, body
+    return f"{detail} [the first {BODY_LIMIT} of {size} bytes]", body[:BODY_LIMIT]
+
+
+def newest(tx: ReadTx, scope: Scope, *, limit: int) -> list[Refused]:
+    """The newest rows within the scope, newest first."""
+    statement = (
+        select(rejected_message)
+        .where(_inside(scope))
+        .order_by(rejected_message.c.no.desc())
+        .limit(bindparam("row_limit"))
+    )
+    return [
+        Refused(
+            ids.ms_of_no(row.no), row.source, row.sensor_id, row.topic, row.reason, row.detail, row.body, row.messages
+        )
+        for row in tx.all(statement, {"row_limit": limit, **scopes.values(scope)})
+    ]
+
+
+def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
+    """How many messages were rejected since the instant, by reason, most frequent first."""
+    number = func.sum(rejected_message.c.messages)
+    statement = (
+        select(rejected_message.c.reason, number)
+        .where(_inside(scope), rejected_message.c.no >= bindparam("since_no"))
+        .group_by(rejected_message.c.reason)
+        .order_by(number.desc(), rejected_message.c.reason)
+    )
+    rows: Sequence[Any] = tx.all(statement, {"since_no": ids.first_no(since_ms), **scopes.values(scope)})
+    return {row[0]: int(row[1]) for row in rows}
+
+
+def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
+    """What each company has in the log; None: what is nobody's. Reads an index from end to end."""
+    company_id, size = rejected_message.c.company_id, rejected_message.c.size
+    statement = select(company_id, func.count(), func.sum(size)).where(_inside(scope)).group_by(company_id)
+    rows: Sequence[Any] = tx.all(statement, scopes.values(scope))
+    return {row[0]: Holding(int(row[1]), int(row[2])) for row in rows}
+
+
+def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
+    """Delete the oldest of a company's rows until so many rows and bytes are gone, at most `EVICTED_AT_ONCE` of them;
+    what was deleted."""
+    its = rejected_message.c.company_id
+    oldest = (
+        select(rejected_message.c.no, rejected_message.c.size)
+        .where(_inside(scope), its.is_(None) if company_id is None else its == bindparam("of_company"))
+        .order_by(rejected_message.c.no)
+        .limit(bindparam("row_limit"))
+        .with_for_update(skip_locked=True)
+    )
+    parameters = {"row_limit": EVICTED_AT_ONCE, **scopes.values(scope)}
+    found: Sequence[Any] = tx.all(
+        oldest, parameters if company_id is None else {**parameters, "of_company": company_id}
+    )
+    gone: list[int] = []
+    freed = 0
+    for no, of_row in found:
+        if len(gone) >= rows and freed >= size:
+            break
+        gone.append(no)
+        freed += of_row
+    if gone:
+        these = rejected_message.c.no.in_(bindparam("gone", expanding=True))
+        tx.run(delete(rejected_message).where(these), {"gone": gone})
+    return Holding(len(gone), freed)
+
+
+def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
+    """Whether there is a rejected message received before the instant."""
+    statement = select(rejected_message.c.no).where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
+    return bool(tx.all(statement.limit(1), {"before_no": ids.first_no(before_ms), **scopes.values(scope)}))
+
+
+def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_ONCE) -> int:
+    """Delete up to `limit` of the oldest messages received before the instant; how many were deleted."""
+    oldest = (
+        select(rejected_message.c.no)
+        .where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
+        .order_by(rejected_message.c.no)
+        .limit(bindparam("row_limit"))
+        .with_for_update(skip_locked=True)
+    )
+    return tx.run(
+        delete(rejected_message).where(rejected_message.c.no.in_(oldest)),
+        {"before_no": ids.first_no(before_ms), "row_limit": limit, **scopes.values(scope)},
+    )
+
+
+def _inside(scope: Scope) -> Any:
+    """A rejected message is as far away as its sensor; one of no sensor is seen only by who sees everything."""
+    everything = scopes.sensors(scope.reaches)
+    if scope == Scope.everything(scope.why):
+        return everything
+    return rejected_message.c.sensor_id.in_(select(sensor.c.id).where(everything))

@@ -1,0 +1,1 @@
+"""Rows of carrier lines and of the actions of carriers on them."""

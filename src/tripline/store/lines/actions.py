@@ -1,0 +1,111 @@
+"""Rows of the actions that a carrier sent: what was asked and what was answered, so that one sent twice is done once.
+
+They belong to the carrier's account, which alone reads them, by the numbers it gave them; so there is no scope.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import bindparam, insert, select
+
+from tripline.domain.ids import SensorId, UserId
+from tripline.domain.line_actions import Outcome
+from tripline.domain.lines import LineBusy, NwStatus, WrongState
+from tripline.domain.refusals import BadParameter, NotFound, Refusal, Value, Word, class_of
+from tripline.store.tables import carrier_action
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_FIND: Final = Hot(
+    select(carrier_action.c.content, carrier_action.c.outcome).where(
+        carrier_action.c.account_id == bindparam("account"), carrier_action.c.action_id == bindparam("key")
+    ),
+    "account",
+    "key",
+)
+
+
+class _Refused(msgspec.Struct, omit_defaults=True):
+    """A refusal as it is kept: a word as an object of one key, alternatives as an array."""
+
+    code: str
+    case: str = ""
+    field: str | None = None
+    values: dict[str, Any] = {}
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """An outcome as it is kept."""
+
+    sensor_id: str | None = None
+    nw_status: str | None = None
+    refusal: _Refused | None = None
+    refused: str | None = None
+    """Name of the refusal's kind, in rows of older programs, and its English sentence."""
+    message: str | None = None
+
+
+_OF_KIND: Final[dict[str, Callable[[str], Refusal]]] = {
+    "BAD_PARAMETER": lambda text: BadParameter("kept", text=text),
+    "NOT_FOUND": lambda text: NotFound("kept", text=text),
+    "INVALID_ARGUMENTS": lambda text: WrongState("kept", text=text),
+    "CONFLICT": lambda text: LineBusy("kept", text=text),
+}
+"""What stands for a refusal of each kind in rows of older programs."""
+
+
+def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] | None:
+    """The digest of what was asked and what came of it, or None when the account sent no action with this id."""
+    rows = tx.hot(_FIND, account_id, action_id)
+    if not rows:
+        return None
+    kept = msgspec.json.decode(rows[0][1], type=_Kept)
+    return rows[0][0], Outcome(
+        action_id=action_id,
+        sensor_id=None if kept.sensor_id is None else SensorId(kept.sensor_id),
+        nw_status=None if kept.nw_status is None else NwStatus(kept.nw_status),
+        refused=_refusal(kept),
+    )
+
+
+def add(tx: WriteTx, account_id: UserId, *, content: str, outcome: Outcome, now_ms: int) -> None:
+    """Keep what came of an action that was not sent before."""
+    kept = _Kept(
+        sensor_id=outcome.sensor_id,
+        nw_status=outcome.nw_status,
+        refusal=None if outcome.refused is None else _kept_refusal(outcome.refused),
+    )
+    row = {
+        "account_id": account_id,
+        "action_id": outcome.action_id,
+        "created_ms": now_ms,
+        "content": content,
+        "outcome": msgspec.json.encode(kept),
+    }
+    tx.run(insert(carrier_action), row)
+
+
+def _refusal(kept: _Kept) -> Refusal | None:
+    if kept.refusal is not None:
+        known = class_of(kept.refusal.code)
+        assert known is not None, kept.refusal.code
+        values = {name: _value(value) for name, value in kept.refusal.values.items()}
+        return known(kept.refusal.case, field=kept.refusal.field, **values)
+    return None if kept.refused is None else _OF_KIND[kept.refused](kept.message or "")
+
+
+def _kept_refusal(refusal: Refusal) -> _Refused:
+    values = {name: _kept_value(value) for name, value in refusal.values.items()}
+    return _Refused(refusal.code, refusal.case, refusal.field, values)
+
+
+def _kept_value(value: Value) -> Any:
+    if isinstance(value, tuple):
+        return [_kept_value(each) for each in value]
+    return {"word": str.__str__(value)} if isinstance(value, Word) else value
+
+
+def _value(kept: Any) -> Any:
+    if isinstance(kept, list):
+        return tuple(_value(each) for each in kept)
+    return Word(kept["word"]) if isinstance(kept, dict) else kept

@@ -1,0 +1,48 @@
+"""The effects of carrier actions on rows of sensors: a mapping moves to another device, or all of it goes.
+
+These follow from what happened outside, to a device that the carrier's account was let pass for; so the statements
+name the row alone. Not here: what a company does with its sensors (`store/fleet/sensors.py`), rows of lines
+(`lines.py`).
+"""
+
+from typing import Final
+
+from sqlalchemy import bindparam, select, update
+
+from tripline.domain.ids import CompanyId, SensorId
+from tripline.domain.sensors import Sensor, Status
+from tripline.store.tables import company, sensor
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_OPERATOR: Final = Hot(
+    select(company.c.id).where(company.c.service_type == bindparam("type"), company.c.master), "type"
+)
+_RELEASED: Final = {"vehicle_id": None, "director_id": None, "status": Status.DEACTIVATED.value}
+_EMPTY: Final = {
+    **_RELEASED,
+    "credentials_id": None,
+    "mission_type": None,
+    "additional_info": None,
+    "last_trip_msg_type": None,
+}
+
+
+def operator_of(tx: ReadTx, service_type: str) -> CompanyId | None:
+    """The operator company of a service type."""
+    rows = tx.hot(_OPERATOR, service_type)
+    return CompanyId(rows[0][0]) if rows else None
+
+
+def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
+    """Take the vehicle and the director from one device and give them to another."""
+    tx.run(update(sensor).where(sensor.c.id == old.id).values(_RELEASED))
+    values = {"vehicle_id": old.vehicle_id, "director_id": old.director_id, "status": old.status.value}
+    tx.run(update(sensor).where(sensor.c.id == to).values(values))
+
+
+def clear(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Leave of a device what it is (id, owner, serial number, vendor, type), and nothing that was registered about it.
+
+    What it sent stays with the vehicle it was on.
+    """
+    tx.run(update(sensor).where(sensor.c.id == sensor_id).values(_EMPTY))

@@ -1,0 +1,255 @@
+"""Live positions of vehicles: written coalesced, read by those who may see the vehicle, from one change to the next.
+
+Every transaction that changes a position, or whose reach of one, first takes the next number of `position_change` and
+so holds that row until its commit. So numbers appear in their order, and whoever has read up to one misses nothing
+that is written later, of however slow a process. On SQLite there is one writer anyway.
+
+A row of `position_reach` says that a company or a person may see a vehicle from now on, or no longer, or that its
+position is gone. What holds now is read from the rows themselves.
+
+Not here: which sample is the newest (`domain/positions.py`), who writes when (`services/live/position_keeper.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, or_, select, union, update
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.positions import Position
+from tripline.store import reached, scopes
+from tripline.store.bulk import in_sizes
+from tripline.store.tables import (
+    position_change,
+    position_reach,
+    sensor,
+    vehicle,
+    vehicle_company,
+    vehicle_position,
+    vehicle_user,
+)
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+FIELDS: Final = Position._fields
+GIVEN: Final = (*FIELDS, "sensor_id")
+"""What `write` takes of each vehicle."""
+_TYPES: Final = ("text", "int8", "float8", "float8", "float8", "float8", "boolean", "text")
+_SET: Final = ", ".join(f"{name} = given.{name}" for name in FIELDS[1:])
+_NEWER: Final = "(given.time_ms, given.lat, given.lon) > (kept.time_ms, kept.lat, kept.lon)"
+_UPDATE: Final = (
+    f"UPDATE vehicle_position AS kept SET change_no = (SELECT no FROM position_change), {_SET}"
+    f" FROM ({{given}}) AS given WHERE kept.vehicle_id = given.vehicle_id AND {_NEWER}"
+)
+_INSERT: Final = (
+    f"INSERT INTO vehicle_position (company_id, change_no, {', '.join(FIELDS)}) SELECT vehicle.company_id,"
+    f" (SELECT no FROM position_change), {', '.join(f'given.{name}' for name in FIELDS)} FROM ({{given}}) AS given"
+    " JOIN vehicle ON vehicle.id = given.vehicle_id JOIN sensor ON sensor.id = given.sensor_id"
+    " WHERE true ON CONFLICT DO NOTHING"
+)
+"""A vehicle or sensor that was deleted meanwhile leaves no position behind."""
+_NEXT: Final = (
+    "INSERT INTO position_change (id, no) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET no = position_change.no + 1"
+)
+_NOW: Final = Hot(select(position_change.c.no))
+_EXISTS: Final = Hot(
+    select(vehicle_position.c.vehicle_id).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
+)
+_BESIDE: Final = sensor.alias("beside")
+_VEHICLE_OF_ALONE: Final = Hot(
+    select(sensor.c.vehicle_id).where(
+        sensor.c.id == bindparam("of_sensor"),
+        ~exists().where(_BESIDE.c.vehicle_id == sensor.c.vehicle_id, _BESIDE.c.id != sensor.c.id),
+    ),
+    "of_sensor",
+)
+
+
+def write(tx: WriteTx, given: Sequence[Any]) -> None:
+    """Keep those of these positions that are newer than what is kept. `given` has the values of `GIVEN`, one after the
+    other, of each vehicle once; at most some hundred vehicles, for the row of the numbers is held meanwhile."""
+    _next_no(tx)
+    if _run(tx, _UPDATE, given) * len(GIVEN) < len(given):
+        _run(tx, _INSERT, given)
+
+
+def now_no(tx: ReadTx) -> int:
+    """The number of the newest change that this transaction sees."""
+    found = tx.hot(_NOW)
+    return int(found[0][0]) if found else 0
+
+
+class Followed(NamedTuple):
+    """A vehicle for somebody who follows positions: where it is, or that it is no longer within reach, or nowhere."""
+
+    vehicle_id: VehicleId
+    position: Position | None
+
+
+def changed(
+    tx: ReadTx, scope: Scope, company_id: CompanyId, *, since_no: int, after: str, limit: int
+) -> list[Followed]:
+    """The vehicles that the company owns or was delegated, inside the scope, and that changed since the number; with
+    `since_no` 0 all that have a position. In the order of their ids, behind `after`, up to `limit`."""
+    values = (company_id, since_no, after, scope.user_id, scope.company_id, limit)
+    found: dict[str, Followed] = {}
+    for statement in _changed(scope.reaches):
+        found |= {row[0]: Followed(row[0], _position(row)) for row in tx.hot(statement, *values)}
+    if since_no:
+        holder_id = company_id if _has_whole(scope.reaches) else scope.user_id
+        for row in tx.hot(_reach(scope.reaches), *values, holder_id):
+            found[row[0]] = Followed(row[0], None if row[2] is None else _position(row))
+    return [found[key] for key in sorted(found)[:limit]]
+
+
+def reach_changed(tx: WriteTx, vehicle_id: VehicleId, holder_ids: Iterable[str | None]) -> None:
+    """These companies or persons may see the vehicle from now on, or no longer."""
+    _next_no(tx)  # before the look: somebody may be about to write the first position
+    if tx.hot(_EXISTS, vehicle_id):
+        for holder_id in {each for each in holder_ids if each is not None}:
+            tx.run(_TELL, {"holder_id": holder_id, "vehicle_id": vehicle_id})
+
+
+def reach_of_people_changed(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
+    """As `reach_changed`, of everybody of the company who has a right on the vehicle."""
+    people = tx.all(_PEOPLE, {"of_vehicle": vehicle_id, "of_company": company_id})
+    reach_changed(tx, vehicle_id, [row.user_id for row in people])
+
+
+def forget(tx: WriteTx, vehicle_id: VehicleId) -> None:
+    """The vehicle has no position any more; whoever may see the vehicle now will hear of it."""
+    reach_changed(tx, vehicle_id, [row[0] for row in tx.all(_HOLDERS, {"of_vehicle": vehicle_id})])
+    tx.run(_FORGET, {"of_vehicle": vehicle_id})
+
+
+def forget_of_sensor(tx: WriteTx, sensor_id: SensorId) -> None:
+    """As `forget`, of the vehicle that the sensor is on, unless another sensor is on it, too: then that one goes on
+    reporting where the vehicle is."""
+    for (vehicle_id,) in tx.hot(_VEHICLE_OF_ALONE, sensor_id):
+        if vehicle_id is not None:
+            forget(tx, vehicle_id)
+
+
+def purge(tx: WriteTx, *, now_ms: int, keep_ms: int, limit: int) -> int:
+    """Forget changes of reach that were first seen here so long ago; how many. Called now and then."""
+    tx.run(_SEEN, {"now_ms": now_ms})
+    return tx.run(_PURGE, {"before_ms": now_ms - keep_ms, "most": limit})
+
+
+def _next_no(tx: WriteTx) -> None:
+    """Take the next number; other changes of positions wait until this transaction ends."""
+    tx.run_sql(_NEXT, ())
+
+
+def _run(tx: WriteTx, sql: str, given: Sequence[Any]) -> int:
+    """Run a statement on the given vehicles, on SQLite in few statements of few sizes (`bulk.py`); the rows touched."""
+    width = len(GIVEN)
+    if tx.shared:
+        columns = ", ".join(f"{name} {kind}" for name, kind in zip(GIVEN, _TYPES, strict=True))
+        # As JSON: the driver takes thirty times as long to write arrays.
+        each = [dict(zip(GIVEN, given[at : at + width], strict=True)) for at in range(0, len(given), width)]
+        rows = f"SELECT * FROM json_to_recordset(%s::json) AS each({columns})"
+        return tx.run_sql(sql.format(given=rows), [msgspec.json.encode(each).decode()])
+    return sum(tx.run_sql(_of_size(sql, size), some) for size, some in in_sizes(given, width))
+
+
+@cache
+def _of_size(sql: str, size: int) -> str:
+    """The statement for so many vehicles, in SQLite's writing, where the columns of VALUES have numbers."""
+    row = f"({', '.join('?' * len(GIVEN))})"
+    named = ", ".join(f"column{number} AS {name}" for number, name in enumerate(GIVEN, 1))
+    return sql.format(given=f"SELECT {named} FROM (VALUES {', '.join([row] * size)})")
+
+
+_KEPT: Final = vehicle_position
+_COLUMNS: Final = tuple(_KEPT.c[name] for name in FIELDS)
+_VALUES: Final = ("company", "since_no", "after", scopes.USER, scopes.COMPANY, "most")
+_OWN: Final = _KEPT.c.company_id == bindparam("company")
+
+
+def _delegated() -> ColumnElement[bool]:
+    delegation = vehicle_company.alias("delegation")
+    return exists().where(
+        delegation.c.vehicle_id == _KEPT.c.vehicle_id, delegation.c.to_company_id == bindparam("company")
+    )
+
+
+def _has_whole(reaches: scopes.Reaches) -> bool:
+    """Whether all of some company is inside; else single vehicles are."""
+    return reached.whole(reaches, of_one=False) is not None
+
+
+@cache
+def _changed(reaches: scopes.Reaches) -> tuple[Hot, ...]:
+    """What finds changed positions: of a company's own vehicles by its key, of others by what lets see them."""
+    rows = select(*_COLUMNS).where(
+        _KEPT.c.change_no > bindparam("since_no"), _KEPT.c.vehicle_id > bindparam("after"), scopes.positions(reaches)
+    )
+    if _has_whole(reaches):
+        received = vehicle_company.alias("received")
+        of_others = rows.join_from(_KEPT, received, received.c.vehicle_id == _KEPT.c.vehicle_id).where(
+            received.c.to_company_id == bindparam("company"), received.c.vehicle_id > bindparam("after")
+        )
+        return _hot(rows.where(_OWN)), _hot(of_others)
+    singles = reached.single_vehicles(reaches, of_one=False)
+    return () if singles is None else (_hot(rows.where(_KEPT.c.vehicle_id.in_(singles), or_(_OWN, _delegated()))),)
+
+
+def _hot(rows: Select[Any]) -> Hot:
+    return Hot(rows.order_by(_KEPT.c.vehicle_id).limit(bindparam("most")), *_VALUES)
+
+
+@cache
+def _reach(reaches: scopes.Reaches) -> Hot:
+    """The vehicles of which somebody's reach changed, with their positions where they are within reach now."""
+    inside = and_(_KEPT.c.vehicle_id == position_reach.c.vehicle_id, or_(_OWN, _delegated()), scopes.positions(reaches))
+    rows = (
+        select(position_reach.c.vehicle_id, *_COLUMNS[1:])
+        .join_from(position_reach, _KEPT, inside, isouter=True)
+        .where(
+            position_reach.c.holder_id == bindparam("of_holder"),
+            position_reach.c.change_no > bindparam("since_no"),
+            position_reach.c.vehicle_id > bindparam("after"),
+        )
+    )
+    return Hot(rows.distinct().order_by(position_reach.c.vehicle_id).limit(bindparam("most")), *_VALUES, "of_holder")
+
+
+def _position(row: Sequence[Any]) -> Position:
+    return Position._make((*row[:6], bool(row[6])))
+
+
+_TELL: Final = position_reach.insert().from_select(
+    ["holder_id", "change_no", "vehicle_id"],
+    select(bindparam("holder_id"), position_change.c.no, bindparam("vehicle_id")).where(
+        ~exists().where(
+            position_reach.c.holder_id == bindparam("holder_id"),
+            position_reach.c.change_no == position_change.c.no,
+            position_reach.c.vehicle_id == bindparam("vehicle_id"),
+        )
+    ),
+)
+_OF: Final[ColumnElement[str]] = bindparam("of_vehicle")
+_PEOPLE: Final = select(vehicle_user.c.user_id).where(
+    vehicle_user.c.vehicle_id == _OF, vehicle_user.c.company_id == bindparam("of_company")
+)
+_HOLDERS: Final = union(
+    select(vehicle.c.company_id).where(vehicle.c.id == _OF),
+    select(vehicle.c.director_id).where(vehicle.c.id == _OF),
+    select(vehicle_company.c.to_company_id).where(vehicle_company.c.vehicle_id == _OF),
+    select(vehicle_user.c.user_id).where(vehicle_user.c.vehicle_id == _OF),
+)
+"""Who may see the vehicle."""
+_FORGET: Final = delete(vehicle_position).where(vehicle_position.c.vehicle_id == _OF)
+_SEEN: Final = update(position_reach).where(position_reach.c.seen_ms.is_(None)).values(seen_ms=bindparam("now_ms"))
+_OLD: Final = (
+    select(position_reach.c.change_no)
+    .where(position_reach.c.seen_ms < bindparam("before_ms"))
+    .order_by(position_reach.c.seen_ms)
+    .limit(bindparam("most"))
+)
+_PURGE: Final = delete(position_reach).where(
+    position_reach.c.change_no.in_(_OLD), position_reach.c.seen_ms < bindparam("before_ms")
+)

@@ -1,0 +1,1 @@
+"""Rows of pushes: the outbox, its receivers, claims, secrets, and parked messages."""

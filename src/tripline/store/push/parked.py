@@ -1,0 +1,256 @@
+"""Rows of messages that were given up, and how many wait: what people look at, and send again.
+
+Beside a running server as well as without one. Not here: what the pusher does (`queue.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, delete, func, null, select, true, update
+
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
+from tripline.domain.pushes import Channel, Parked
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.push import outbox
+from tripline.store.tables import company, push_outbox
+from tripline.store.transactions import ReadTx, WriteTx
+
+_ROW: Final = push_outbox.c
+_PARKED: Final = _ROW.parked_ms.is_not(None) & _ROW.unconfirmed_ms.is_(None)
+_UNCONFIRMED: Final = _ROW.unconfirmed_ms.is_not(None)
+_WAITING: Final = _ROW.parked_ms.is_(None)
+_TRIED_AMONG: Final = 100
+"""Of so many that wait longest, one that was tried tells what is wrong: an error is not in the index."""
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of the parked messages; None: whichever."""
+
+    company_id: CompanyId | None = None
+    channel: Channel | None = None
+    sensor_id: SensorId | None = None
+    message_ids: Sequence[str] | None = None
+    since_ms: int | None = None
+    """Given up at this instant or later."""
+    until_ms: int | None = None
+    """Given up at this instant or earlier."""
+    unconfirmed: bool = False
+    """Those that counted as delivered though nobody answered, instead of those that were given up."""
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """How many messages wait, were given up, or count as delivered unconfirmed; since when the longest one waits."""
+
+    waiting: int
+    parked: int
+    unconfirmed: int
+    oldest_no: RowNo | None
+    last_error: str | None
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """When the longest waiting message began to wait."""
+        return None if self.oldest_no is None else ids.ms_of_no(self.oldest_no)
+
+
+class Backlog(msgspec.Struct, frozen=True):
+    """What waits for one receiver."""
+
+    company_id: CompanyId
+    company_name: str | None
+    """None: the company is gone."""
+    channel: Channel
+    waiting: int
+    oldest_no: RowNo
+    last_error: str | None
+    """What came of the last attempt at the oldest message that was tried; None: none failed, or it is far behind."""
+
+    @property
+    def oldest_ms(self) -> int:
+        """When the longest waiting message began to wait."""
+        return ids.ms_of_no(self.oldest_no)
+
+
+def listed(tx: ReadTx, which: Which, *, limit: int, after: RowNo | None = None, bodies: bool = False) -> list[Parked]:
+    """Parked messages in the order in which they were put into the outbox, behind this number."""
+    behind = true() if after is None else _ROW.no > after
+    return [_parked(row) for row in tx.all(_select(which, bodies).where(behind).order_by(_ROW.no).limit(limit))]
+
+
+def page(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Parked]:
+    """A page of a company's parked messages by the time they were put into the outbox. Raises `UnknownOffset`."""
+    statement = _select(Which(company_id=company_id), bodies=False).where(
+        _ROW.no >= ids.first_no(span.first_ms), _ROW.no < ids.first_no(span.last_ms + 1)
+    )
+    if span.after is not None:
+        place = _number_of(tx, company_id, span.after)
+        statement = statement.where(_ROW.no > place if span.ascending else _ROW.no < place)
+    order = _ROW.no if span.ascending else _ROW.no.desc()
+    return [_parked(row) for row in tx.all(statement.order_by(order).limit(span.limit))]
+
+
+def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
+    """The number of a company's parked message. Raises `UnknownOffset` when it has none with this id.
+
+    Numbers are never below the one within the id, and equal to it for messages that were not sent again.
+    """
+    statement = select(_ROW.no).where(
+        _PARKED, _ROW.company_id == company_id, _ROW.no >= ids.no_of(message_id), _ROW.id == message_id
+    )
+    found = tx.all(statement.order_by(_ROW.no).limit(1))
+    if not found:
+        raise UnknownOffset.of_list()
+    return RowNo(found[0].no)
+
+
+def resend(tx: WriteTx, which: Which, *, ids: TimeIds, now_ms: int, limit: int) -> int:
+    """Let parked messages wait again, behind everything that does, as if never tried; how many of at most `limit`.
+
+    They keep their ids, so a receiver that had one after all drops it.
+    """
+    chosen = [row.no for row in tx.all(select(_ROW.no).where(*_chosen(which)).order_by(_ROW.no).limit(limit))]
+    numbers = outbox.behind_all(tx, ids, ids.numbers(len(chosen), now_ms=now_ms))
+    for no, new_no in zip(chosen, numbers, strict=True):
+        tx.run(
+            update(push_outbox)
+            .where(_ROW.no == no)
+            .values(
+                no=new_no,
+                due_ms=now_ms,
+                attempts=0,
+                last_error=None,
+                parked_ms=None,
+                unconfirmed_ms=None,
+                since_ms=None,
+            )
+        )
+    return len(chosen)
+
+
+def old(tx: ReadTx, *, before_ms: int, limit: int) -> list[RowNo]:
+    """Numbers of messages that were given up, or counted as delivered, before this instant: some of them."""
+    return [
+        row.no
+        for state in (_PARKED, _UNCONFIRMED)
+        for row in tx.all(select(_ROW.no).where(state, _ROW.parked_ms < before_ms).limit(limit))
+    ]
+
+
+def surplus(tx: ReadTx, *, kept: int, limit: int) -> list[RowNo]:
+    """Numbers of unconfirmed messages beyond the newest `kept` of their receiver, some of them."""
+    found = tx.all(
+        select(_ROW.company_id, _ROW.channel, func.count().label("all"))
+        .where(_UNCONFIRMED)
+        .group_by(_ROW.company_id, _ROW.channel)
+        .having(func.count() > kept)
+    )
+    return [
+        row.no
+        for each in found
+        for row in tx.all(
+            select(_ROW.no)
+            .where(_UNCONFIRMED, _ROW.company_id == each.company_id, _ROW.channel == each.channel)
+            .order_by(_ROW.no)
+            .limit(min(each.all - kept, limit))
+        )
+    ]
+
+
+def forget(tx: WriteTx, numbers: Sequence[RowNo]) -> None:
+    """Forget messages that were given up, or counted as delivered."""
+    tx.run(delete(push_outbox).where(_ROW.parked_ms.is_not(None), _ROW.no.in_(numbers)))
+
+
+def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
+    """How the sending keeps up, for one company or for all."""
+    of_company = true() if company_id is None else _ROW.company_id == company_id
+    oldest = func.min(_ROW.no).label("oldest")
+    waiting = tx.all(select(func.count().label("all"), oldest).where(_WAITING, of_company))[0]
+    # Counted together with the greatest, so that SQLite looks at parked rows alone and not back from the newest one.
+    newest = func.max(_ROW.no).label("newest")
+    parked = tx.all(select(func.count().label("all"), newest).where(_PARKED, of_company))[0]
+    errors = tx.all(select(_ROW.last_error).where(_ROW.no == parked.newest)) if parked.all else []
+    unconfirmed = tx.all(select(func.count().label("all")).where(_UNCONFIRMED, of_company))[0].all
+    return Counts(waiting.all, parked.all, unconfirmed, waiting.oldest, errors[0].last_error if errors else None)
+
+
+def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel] = tuple(Channel)) -> str | None:
+    """What came of the last attempt at a message that waits, one of the longest waiting; None when none failed."""
+    for channel in channels:
+        longest = (
+            select(_ROW.no, _ROW.last_error)
+            .where(_WAITING, _ROW.company_id == company_id, _ROW.channel == channel.value)
+            .order_by(_ROW.no)
+            .limit(_TRIED_AMONG)
+            .subquery()
+        )
+        failed = select(longest.c.last_error).where(longest.c.last_error.is_not(None))
+        found = tx.all(failed.order_by(longest.c.no).limit(1))
+        if found:
+            return str(found[0].last_error)
+    return None
+
+
+def backlogs(tx: ReadTx) -> list[Backlog]:
+    """What waits, by receiver, the longest waiting first."""
+    oldest = func.min(_ROW.no).label("oldest")
+    waits = (
+        select(_ROW.company_id, _ROW.channel, func.count().label("waiting"), oldest)
+        .where(_WAITING)
+        .group_by(_ROW.company_id, _ROW.channel)
+        .subquery()
+    )
+    named = select(waits, company.c.name).select_from(waits.outerjoin(company, company.c.id == waits.c.company_id))
+    return [
+        Backlog(
+            row.company_id,
+            row.name,
+            Channel(row.channel),
+            row.waiting,
+            RowNo(row.oldest),
+            waiting_error(tx, row.company_id, [Channel(row.channel)]),
+        )
+        for row in tx.all(named.order_by(waits.c.oldest))
+    ]
+
+
+def _select(which: Which, bodies: bool) -> Select[Any]:
+    return select(
+        _ROW.no,
+        _ROW.id,
+        _ROW.company_id,
+        _ROW.channel,
+        _ROW.sensor_id,
+        _ROW.selector,
+        _ROW.request_id,
+        _ROW.attempts,
+        _ROW.last_error,
+        _ROW.parked_ms,
+        _ROW.body if bodies else null().label("body"),
+    ).where(*_chosen(which))
+
+
+def _chosen(which: Which) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [_UNCONFIRMED if which.unconfirmed else _PARKED]
+    for column, value in (
+        (_ROW.company_id, which.company_id),
+        (_ROW.channel, which.channel),
+        (_ROW.sensor_id, which.sensor_id),
+    ):
+        if value is not None:
+            found.append(column == str(value))
+    if which.message_ids is not None:
+        found.append(_ROW.id.in_(list(which.message_ids)))
+    if which.since_ms is not None:
+        found.append(_ROW.parked_ms >= which.since_ms)
+    if which.until_ms is not None:
+        found.append(_ROW.parked_ms <= which.until_ms)
+    return found
+
+
+def _parked(row: Any) -> Parked:
+    values = dict(row._mapping)
+    values["channel"] = Channel(values["channel"])
+    return Parked(**values)

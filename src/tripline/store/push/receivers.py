@@ -1,0 +1,119 @@
+"""The state of customers' servers: which of them never answer, and what ended a pause (spec/push 3).
+
+Nothing here takes a scope but what its caller checked. Not here: the messages (`queue.py`, `parked.py`).
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from sqlalchemy import ColumnElement, bindparam, func, select, text, true, update
+
+from tripline.domain.ids import CompanyId
+from tripline.domain.pushes import Channel, Mute
+from tripline.store.push.queue import Key
+from tripline.store.tables import company, push_outbox, push_receiver
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_ROW: Final = push_receiver.c
+_MESSAGE: Final = push_outbox.c
+_UNCONFIRMED: Final = _MESSAGE.unconfirmed_ms.is_not(None)
+_FACTS: Final = Hot(
+    select(_ROW.mute_ms, _ROW.readdressed_ms, _ROW.asked_ms).where(
+        _ROW.company_id == bindparam("company_id"), _ROW.channel == bindparam("channel")
+    ),
+    "company_id",
+    "channel",
+)
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What is known of a receiver; 0: it never happened."""
+
+    mute_ms: int = 0
+    """Since when it takes messages and never answers."""
+    readdressed_ms: int = 0
+    asked_ms: int = 0
+    """When somebody asked to send to it at once."""
+    owed: bool = False
+    """Whether messages are kept that nobody confirmed."""
+
+
+def facts(tx: ReadTx, key: Key) -> Facts:
+    """What is known of a receiver."""
+    company_id, channel = key
+    owed = bool(tx.all(select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).limit(1)))
+    rows = tx.hot(_FACTS, company_id, channel.value)
+    mute_ms, readdressed_ms, asked_ms = rows[0] if rows else (0, 0, 0)
+    return Facts(mute_ms or 0, readdressed_ms or 0, asked_ms or 0, owed)
+
+
+def mute(tx: ReadTx, company_id: CompanyId | None = None) -> list[Mute]:
+    """Receivers that take messages and never answer, of one company or of all, the longest mute ones first."""
+    of_company = true() if company_id is None else _ROW.company_id == company_id
+    kept = (
+        select(func.count())
+        .where(_UNCONFIRMED, _MESSAGE.company_id == _ROW.company_id, _MESSAGE.channel == _ROW.channel)
+        .scalar_subquery()
+    )
+    found = tx.all(
+        select(_ROW.company_id, company.c.name, _ROW.channel, _ROW.mute_ms, kept.label("kept"))
+        .select_from(push_receiver.outerjoin(company, company.c.id == _ROW.company_id))
+        .where(_ROW.mute_ms.is_not(None), of_company)
+    )
+    receivers = [Mute(row.company_id, row.name, Channel(row.channel), row.mute_ms, row.kept) for row in found]
+    return sorted(receivers, key=lambda each: (each.since_ms, each.company_id, each.channel))
+
+
+def mute_count(tx: ReadTx) -> int:
+    """How many receivers take messages and never answer."""
+    count: int = tx.all(select(func.count().label("all")).where(_ROW.mute_ms.is_not(None)))[0].all
+    return count
+
+
+def silent(tx: WriteTx, key: Key, *, since_ms: int, readdressed_ms: int) -> None:
+    """Write down that a receiver never answers, unless its address changed after this instant."""
+    known = facts(tx, key)
+    if known.readdressed_ms <= readdressed_ms:
+        _set(tx, key, mute_ms=since_ms)
+
+
+def readdressed(tx: WriteTx, company_id: CompanyId, channels: Iterable[Channel], *, now_ms: int) -> None:
+    """Write down that addresses of a company changed: a new server is not taken for a mute one."""
+    for channel in channels:
+        key = (company_id, channel)
+        _set(tx, key, mute_ms=None, readdressed_ms=max(now_ms, facts(tx, key).readdressed_ms + 1))
+
+
+def asked(tx: WriteTx, keys: Iterable[Key], *, now_ms: int) -> None:
+    """Write down that somebody asked to send to these receivers at once."""
+    for key in keys:
+        _set(tx, key, asked_ms=max(now_ms, facts(tx, key).asked_ms + 1))
+
+
+def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:
+    """The receiver answers: put messages that nobody confirmed in line again where they stood, some; how many."""
+    if tx.hot(_FACTS, key[0], key[1].value):
+        _set(tx, key, mute_ms=None)
+    first = select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).order_by(_MESSAGE.no).limit(limit)
+    return tx.run(
+        update(push_outbox)
+        .where(_MESSAGE.no.in_(first))
+        .values(parked_ms=None, unconfirmed_ms=None, due_ms=now_ms, since_ms=func.coalesce(_MESSAGE.since_ms, now_ms))
+    )
+
+
+def _of(key: Key) -> tuple[ColumnElement[bool], ...]:
+    return _MESSAGE.company_id == key[0], _MESSAGE.channel == key[1].value
+
+
+def _set(tx: WriteTx, key: Key, **values: int | None) -> None:
+    """Change a receiver's row, made when there is none."""
+    names = ", ".join(values)
+    marks = ", ".join(f":{name}" for name in values)
+    changes = ", ".join(f"{name} = excluded.{name}" for name in values)
+    statement = text(
+        f"INSERT INTO push_receiver (company_id, channel, {names}) VALUES (:company_id, :channel, {marks})"
+        f" ON CONFLICT (company_id, channel) DO UPDATE SET {changes}"
+    )
+    tx.run(statement, {"company_id": key[0], "channel": key[1].value, **values})

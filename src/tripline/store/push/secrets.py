@@ -1,0 +1,50 @@
+"""Rows of the secrets that sign what is pushed: one for each company, made when it is needed first.
+
+Not here: who may see one (`services/push/secrets.py`), how it signs (`services/push/signatures.py`).
+"""
+
+from typing import Final
+
+import msgspec
+from sqlalchemy import insert, select
+
+from tripline.domain.ids import CompanyId
+from tripline.store.tables import push_secret
+from tripline.store.transactions import ReadTx, WriteTx
+
+_SECRET: Final = push_secret.c
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """What signs, and until when the one before signs too."""
+
+    created_ms: int
+    secret: bytes
+    former: bytes | None
+    former_until_ms: int | None
+
+
+def find(tx: ReadTx, company_id: CompanyId) -> Secret | None:
+    """A company's secret; whose caller was let pass."""
+    statement = select(_SECRET.created_ms, _SECRET.secret, _SECRET.former, _SECRET.former_until_ms)
+    row = tx.one(statement.where(_SECRET.company_id == company_id))
+    return None if row is None else Secret(**row._mapping)
+
+
+def put(tx: WriteTx, company_id: CompanyId, secret: Secret) -> None:
+    """Keep a company's secret in place of what it had; whose caller was let pass."""
+    remove(tx, company_id)
+    tx.run(
+        insert(push_secret).values(
+            company_id=company_id,
+            created_ms=secret.created_ms,
+            secret=secret.secret,
+            former=secret.former,
+            former_until_ms=secret.former_until_ms,
+        )
+    )
+
+
+def remove(tx: WriteTx, company_id: CompanyId) -> None:
+    """Forget a company's secret."""
+    tx.run(push_secret.delete().where(_SECRET.company_id == company_id))

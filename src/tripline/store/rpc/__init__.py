@@ -1,0 +1,1 @@
+"""Rows of calls to devices: calls, activations, records, messages on their way."""

@@ -1,0 +1,282 @@
+"""Rows of calls to devices: asking, what the device answered, and how a call ended.
+
+Whoever calls was let pass for the sensor, or works on what devices answered. Not here: reading records back
+(`records.py`), activations that wait for their result (`activations.py`).
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import bindparam, delete, func, insert, literal_column, select, update
+
+from tripline.domain import ids
+from tripline.domain.access import Scope
+from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, VehicleId
+from tripline.domain.rpc import Call, State
+from tripline.store import scopes
+from tripline.store.bulk import Bulk
+from tripline.store.tables import activation, company, rpc_call, rpc_later_result, sensor
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_FIELDS: Final = list(Call.__struct_fields__)
+_COLUMNS: Final = [rpc_call.c[name] for name in _FIELDS]
+_NEWEST: Final = Hot(select(func.coalesce(func.max(rpc_call.c.no), 0)))
+_BY_ID: Final = Hot(select(*_COLUMNS).where(rpc_call.c.id == bindparam("key")), "key")
+_STANDING: Final = Hot(
+    select(rpc_call.c.response, rpc_call.c.result, rpc_call.c.result_code).where(rpc_call.c.no == bindparam("key")),
+    "key",
+)
+_NEW: Final = Bulk(rpc_call, *_FIELDS, "params")
+_WITH_SENSOR: Final = Hot(
+    select(sensor.c.vehicle_id, *_COLUMNS)
+    .select_from(rpc_call.join(sensor, sensor.c.id == rpc_call.c.sensor_id))
+    .where(rpc_call.c.no == bindparam("key"))
+    .with_for_update(of=rpc_call),
+    "key",
+)
+_WITHOUT_END: Final = (
+    select(*_COLUMNS)
+    .where(rpc_call.c.sensor_id == bindparam("of_sensor"), rpc_call.c.state.in_((State.REQUESTED, State.ACKED)))
+    .order_by(rpc_call.c.no.desc())
+    .limit(bindparam("most"))
+)
+_OVERDUE: Final = Hot(
+    select(*_COLUMNS)
+    # As text, for the index is over these rows alone.
+    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
+    .order_by(rpc_call.c.deadline_ms)
+    .limit(bindparam("most")),
+    *("before_ms", "most"),
+)
+_OVERDUE_CLAIM: Final = Hot(
+    select(*_COLUMNS)
+    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
+    .order_by(rpc_call.c.deadline_ms)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True),
+    *("before_ms", "most"),
+)
+_ACKNOWLEDGED: Final = Hot(
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(
+        state=bindparam("new_state"),
+        response=bindparam("body"),
+        response_ms=bindparam("at_ms"),
+        response_code=bindparam("code"),
+    ),
+    *("new_state", "body", "at_ms", "code", "key"),
+)
+_CONCLUDED: Final = Hot(
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(
+        state=bindparam("new_state"),
+        result=bindparam("body"),
+        result_ms=bindparam("at_ms"),
+        result_code=bindparam("code"),
+    ),
+    *("new_state", "body", "at_ms", "code", "key"),
+)
+_ENDED: Final = Hot(
+    update(rpc_call)
+    .where(rpc_call.c.no == bindparam("key"))
+    .values(state=bindparam("new_state"), result_code=bindparam("code")),
+    *("new_state", "code", "key"),
+)
+_BODIES: Final = Hot(
+    select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")),
+    "key",
+)
+_LATER_BODIES: Final = Hot(
+    select(rpc_later_result.c.body)
+    .where(rpc_later_result.c.call_no == bindparam("key"))
+    .order_by(rpc_later_result.c.no),
+    "key",
+)
+_LATER_COUNT: Final = Hot(
+    select(func.count()).select_from(rpc_later_result).where(rpc_later_result.c.call_no == bindparam("key")), "key"
+)
+_NEWEST_LATER: Final = Hot(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))
+_OLD: Final = Hot(
+    select(rpc_call.c.no)
+    .where(
+        rpc_call.c.no < bindparam("before_no"),
+        ~select(activation.c.call_id)
+        .where(activation.c.sensor_id == rpc_call.c.sensor_id, activation.c.call_id == rpc_call.c.id)
+        .exists(),
+    )
+    .order_by(rpc_call.c.no)
+    .limit(bindparam("most")),
+    *("before_no", "most"),
+)
+_OF_SENSOR: Final = Hot(
+    select(rpc_call.c.no).where(rpc_call.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most")),
+    *("of_sensor", "most"),
+)
+_OWNER: Final = Hot(
+    select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")),
+    "key",
+)
+_WANTS_RESULTS: Final = Hot(
+    select(func.trim(func.coalesce(company.c.rpc_notify_host, "")) != "").where(company.c.id == bindparam("key")),
+    "key",
+)
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a call stands, for whoever waits for its acknowledgement."""
+
+    response: bytes | None
+    result: bytes | None
+    result_code: int | None
+
+
+def newest_no(tx: ReadTx) -> int:
+    """The greatest row number; 0 when there is no call."""
+    newest: int = tx.hot(_NEWEST)[0][0]
+    return newest
+
+
+def owner_and_vehicle(tx: ReadTx, sensor_id: SensorId) -> tuple[CompanyId, VehicleId | None] | None:
+    """Who owns a sensor and where it is; the caller was let pass. None when it is gone."""
+    rows = tx.hot(_OWNER, sensor_id)
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def owner_and_vehicle_inside(
+    tx: ReadTx, scope: Scope, sensor_id: SensorId
+) -> tuple[tuple[CompanyId, VehicleId | None], bool] | None:
+    """Who owns a sensor and where it is, and whether it is inside the scope. None when it is gone."""
+    rows = tx.hot(_owner_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
+    return ((rows[0][0], rows[0][1]), bool(rows[0][2])) if rows else None
+
+
+@cache
+def _owner_inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(sensor.c.company_id, sensor.c.vehicle_id, scopes.sensors(reaches))
+    return Hot(statement.where(sensor.c.id == bindparam("key")), "key", scopes.USER, scopes.COMPANY)
+
+
+def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:
+    """Keep a new call, with its parameters as they are forwarded."""
+    _NEW.insert(tx, [*(getattr(call, name) for name in _FIELDS), params])
+
+
+def find(tx: ReadTx, request_id: RequestId) -> Call | None:
+    """The call with this Request-ID; for whoever made it."""
+    rows = tx.hot(_BY_ID, request_id)
+    return _call(rows[0]) if rows else None
+
+
+def standing(tx: ReadTx, call_no: RowNo) -> Standing | None:
+    """How the call stands; None when it is gone."""
+    rows = tx.hot(_STANDING, call_no)
+    return Standing(*rows[0]) if rows else None
+
+
+def of_requests(
+    tx: WriteTx, scope: Scope, request_ids: Collection[RequestId]
+) -> dict[RequestId, tuple[Call, VehicleId | None]]:
+    """The calls with these Request-IDs whose sensor is there, and the vehicle that each sensor is on now; locked, so
+    that nobody else ends them meanwhile.
+
+    The scope must be the pipeline's: every sensor's rows.
+    """
+    assert scope.reaches == Scope.everything("").reaches
+    numbers = sorted({ids.no_of(request_id) for request_id in request_ids})
+    found = [row for no in numbers for row in tx.hot(_WITH_SENSOR, no)]
+    calls = ((row[0], _call(row[1:])) for row in found)
+    return {call.id: (call, mounted_on) for mounted_on, call in calls if call.id in request_ids}
+
+
+def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
+    """The newest calls of a sensor from which something is still awaited."""
+    return [_call(tuple(row)) for row in tx.all(_WITHOUT_END, {"of_sensor": sensor_id, "most": limit})]
+
+
+def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
+    """Calls that nobody acknowledged until this instant, and that nobody ended either."""
+    return [_call(row) for row in tx.hot(_OVERDUE, before_ms, limit)]
+
+
+def claim_overdue(tx: WriteTx, *, before_ms: int, limit: int) -> list[Call]:
+    """As `overdue`, for nobody else until the transaction ends; what others hold is left to them."""
+    return [_call(row) for row in tx.hot(_OVERDUE_CLAIM, before_ms, limit)]
+
+
+def acknowledge(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
+    """Write the acknowledgements that came, with their bodies."""
+    for call, body in calls:
+        tx.hot(_ACKNOWLEDGED, call.state.value, body, call.response_ms, call.response_code, call.no)
+
+
+def conclude(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
+    """Write the results that came, with their bodies."""
+    for call, body in calls:
+        tx.hot(_CONCLUDED, call.state.value, body, call.result_ms, call.result_code, call.no)
+
+
+def end(tx: WriteTx, calls: Sequence[Call]) -> None:
+    """Write that the platform ended these calls."""
+    for call in calls:
+        tx.hot(_ENDED, call.state.value, call.result_code, call.no)
+
+
+def later_results(tx: ReadTx, call_no: RowNo) -> int:
+    """How many results of a call were kept beside the one that counts; no body is read."""
+    count: int = tx.hot(_LATER_COUNT, call_no)[0][0]
+    return count
+
+
+def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
+    """Every result of a call that was kept, the one that counts first."""
+    bodies = [row[0] for row in tx.hot(_BODIES, call_no) if row[0] is not None]
+    return bodies + [row[0] for row in tx.hot(_LATER_BODIES, call_no)]
+
+
+def add_later_result(tx: WriteTx, maker: TimeIds, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
+    """Keep a result that does not count (R4). It is numbered behind all others; `no` is its place by our clock."""
+    behind = maker.behind(max(no - 1, 0 if tx.shared else tx.hot(_NEWEST_LATER)[0][0])).start
+    tx.run(insert(rpc_later_result), {"no": behind, "call_no": call_no, "code": code, "body": body})
+
+
+def wants_results(tx: ReadTx, company_id: CompanyId) -> bool:
+    """Whether a company has an address for results of calls (spec/push 4.3)."""
+    rows = tx.hot(_WANTS_RESULTS, company_id)
+    return bool(rows and rows[0][0])
+
+
+def purge(tx: WriteTx, *, before_no: RowNo, limit: int) -> int:
+    """Delete some calls older than this row number, except those of activations that wait; how many."""
+    gone = old(tx, before_no=before_no, limit=limit)
+    forget(tx, gone)
+    return len(gone)
+
+
+def old(tx: ReadTx, *, before_no: RowNo, limit: int) -> list[RowNo]:
+    """Row numbers of the oldest calls before this one, except those of activations that wait."""
+    return [row[0] for row in tx.hot(_OLD, before_no, limit)]
+
+
+def erase_of_sensor(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
+    """Delete some calls of a deleted sensor; how many."""
+    gone = [row[0] for row in tx.hot(_OF_SENSOR, sensor_id, limit)]
+    forget(tx, gone)
+    return len(gone)
+
+
+def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:
+    """Delete these calls with their later results."""
+    if call_nos:
+        tx.run(delete(rpc_later_result).where(rpc_later_result.c.call_no.in_(call_nos)))
+        tx.run(delete(rpc_call).where(rpc_call.c.no.in_(call_nos)))
+
+
+def _call(row: tuple[Any, ...]) -> Call:
+    values = dict(zip(_FIELDS, row, strict=False))
+    values["state"] = State(values["state"])
+    values["activation"] = bool(values["activation"])
+    return Call(**values)

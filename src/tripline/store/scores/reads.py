@@ -1,0 +1,252 @@
+"""Scores, GPS events and accumulated scores as they are read: pages by key, compiled once, one statement a page.
+
+A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
+costs what the first costs. The time is that of the analysis, or that of the event: of a score the start of its trip.
+The caller has asked before whether the owner is inside the scope (`vehicles.inside`, `accounts.inside`,
+`journeys.trip_inside`).
+
+Not here: writing them (`store/scores/scores.py`).
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, select, tuple_
+
+from tripline.domain.access import Scope
+from tripline.scoring.verdicts import COUNTED
+from tripline.store import scopes
+from tripline.store.accounts import accounts
+from tripline.store.accounts.accounts import Known
+from tripline.store.erasure import erasures
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.scores.scores import Total
+from tripline.store.tables import account, driving_score, erasure, gps_event, trip, vehicle, vehicle_score
+from tripline.store.transactions import Hot, ReadTx
+
+_NO_MAX: Final = 2**63 - 1
+
+
+class Owner(Enum):
+    """Whose scores or events: the column that names them."""
+
+    VEHICLE = "vehicle_id"
+    DRIVER = "user_id"
+
+
+class By(Enum):
+    """What a page goes by."""
+
+    ANALYSIS = "analysis"
+    EVENT = "event"
+
+
+Row: TypeAlias = tuple[Any, ...]
+"""The values of the `SCORE` or `EVENT` columns: they become what is sent without a value in between, for pages of them
+are read the most."""
+SCORE: Final = ("trip_id", "created_ms", "vehicle_id", "user_id", "score", "distance_m", *COUNTED)
+"""What is read of `driving_score`, in this order."""
+EVENT: Final = (
+    *("id", "created_ms", "vehicle_id", "trip_id", "event_ms", "event_type", "info", "device_type"),
+    *("speed_mh", "user_id", "lat", "lon"),
+)
+"""What is read of `gps_event`, in this order."""
+
+
+def scores(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANALYSIS) -> Sequence[Row]:
+    """Scores of the owner by time of analysis or start of the trip, then trip. Raises `UnknownOffset`."""
+    return _rows(tx, _SCORES[by], owner, owner_id, span)
+
+
+def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANALYSIS) -> Sequence[Row]:
+    """GPS events of the owner by time of analysis, then of the event; or by the latter. Raises `UnknownOffset`."""
+    return _rows(tx, _EVENTS[by], owner, owner_id, span)
+
+
+def whole_scores(
+    owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope
+) -> tuple[Hot, tuple[Any, ...]]:
+    """A statement, with its values, that answers by itself what `scores` does.
+
+    It finds no row when the account is not as known or its session ended, when the owner is outside the scope or when
+    the offset is no item within the bounds; neither, for a driver, while something deleted waits to be erased, for
+    there may be very many rows to step over.
+    """
+    return _whole(_SCORES[by], owner, owner_id, span, known, scope)
+
+
+def whole_events(
+    owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope
+) -> tuple[Hot, tuple[Any, ...]]:
+    """As `whole_scores`, the fields of what `events` answers."""
+    return _whole(_EVENTS[by], owner, owner_id, span, known, scope)
+
+
+def score_of_trip(tx: ReadTx, trip_id: str) -> Row | None:
+    """The trip's score."""
+    return next(iter(tx.hot(_TRIP_SCORE, trip_id)), None)
+
+
+def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
+    """The vehicle's accumulated score."""
+    return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
+
+
+def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
+    """The state of a trip that exists, and the reason kept with it when it is not scored."""
+    state, reason = tx.hot(_TRIP_STATE, trip_id)[0]
+    return state, reason
+
+
+_FIELDS: Final = {driving_score: SCORE, gps_event: EVENT}
+_PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
+
+
+def _columns(table: Table) -> list[ColumnElement[Any]]:
+    """What a record shows of a row; a deleted driver is none."""
+    return [erasures.mentioned(table.c[name]) if name == "user_id" else table.c[name] for name in _FIELDS[table]]
+
+
+_TRIP_SCORE: Final = Hot(select(*_columns(driving_score)).where(driving_score.c.trip_id == bindparam("id")), "id")
+_TOTAL: Final = Hot(
+    select(
+        vehicle_score.c.vehicle_id,
+        vehicle_score.c.created_ms,
+        erasures.mentioned(vehicle_score.c.user_id),
+        vehicle_score.c["count"],
+        vehicle_score.c.score,
+        vehicle_score.c.distance_m,
+    ).where(vehicle_score.c.vehicle_id == bindparam("id")),
+    "id",
+)
+_TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
+
+
+class _Walk(msgspec.Struct, frozen=True, eq=False):
+    """How a list is walked: what it shows, and the rest of an index that begins with the owner."""
+
+    shown: Table
+    key: ColumnElement[str]
+    """What an offset names."""
+    order: tuple[ColumnElement[int], ...]
+    """Columns of one table, the time first."""
+
+    @property
+    def walked(self) -> Table:
+        """The table whose index is walked."""
+        table = self.order[0].table
+        assert isinstance(table, Table)
+        return table
+
+    def of(self, owner: Owner) -> list[ColumnElement[bool]]:
+        """The rows of the owner; of a driver without those that a deleted vehicle left behind."""
+        walked = self.walked
+        found = [walked.c[owner.value] == bindparam("owner")]
+        if owner is Owner.DRIVER:
+            found.append(erasures.kept(walked.c.vehicle_id))
+        if walked is not self.shown:
+            found += [self.shown.c.trip_no == walked.c.no, walked.c.not_scored.is_(None)]
+        return found
+
+
+_SCORES: Final = {
+    By.ANALYSIS: _Walk(driving_score, driving_score.c.trip_id, (driving_score.c.created_ms, driving_score.c.trip_no)),
+    By.EVENT: _Walk(driving_score, driving_score.c.trip_id, (trip.c.start_ms, trip.c.no)),
+}
+_EVENTS: Final = {
+    By.ANALYSIS: _Walk(gps_event, gps_event.c.id, (gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)),
+    By.EVENT: _Walk(gps_event, gps_event.c.id, (gps_event.c.event_ms, gps_event.c.no)),
+}
+
+
+def _rows(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> Sequence[Row]:
+    place = _place(tx, walk, owner, owner_id, span)
+    return tx.hot(_page(walk, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
+
+
+def _whole(
+    walk: _Walk, owner: Owner, owner_id: str, span: Span, known: Known, scope: Scope
+) -> tuple[Hot, tuple[Any, ...]]:
+    place: tuple[Any, ...] = _bound(walk, span)
+    if span.after is not None:
+        place = (span.first_ms if span.ascending else span.last_ms, span.after)
+    statement = _whole_page(walk, owner, span.ascending, span.after is not None, scope.reaches)
+    return statement, (owner_id, _far_end(span), span.limit, *accounts.as_known(known), *place)
+
+
+def _place(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> Sequence[int]:
+    """The place right before the page's first row, in the order of the list: of the offset, or of the nearer bound."""
+    bound = _bound(walk, span)
+    if span.after is None:
+        return bound
+    rows = tx.hot(_offset(walk, owner), span.after, owner_id)
+    if not rows:
+        raise UnknownOffset.of_list()
+    return max(bound, rows[0]) if span.ascending else min(bound, rows[0])
+
+
+def _bound(walk: _Walk, span: Span) -> tuple[int, ...]:
+    """The place right before the nearer bound."""
+    width = len(walk.order)
+    if span.ascending:
+        return (span.first_ms - 1, *[_NO_MAX] * (width - 1))
+    return (span.last_ms + 1, *[-1] * (width - 1))
+
+
+def _far_end(span: Span) -> int:
+    return span.last_ms if span.ascending else span.first_ms
+
+
+def _seen(owner: Owner, reaches: scopes.Reaches) -> ColumnElement[bool]:
+    """Whether the owner is inside the scope."""
+    if owner is Owner.VEHICLE:
+        return exists().where(vehicle.c.id == bindparam("owner"), scopes.vehicles(reaches))
+    inside = exists().where(account.c.id == bindparam("owner"), scopes.accounts(reaches))
+    return and_(inside, ~exists(select(erasure.c.id)))
+
+
+@cache
+def _whole_page(walk: _Walk, owner: Owner, ascending: bool, continued: bool, reaches: scopes.Reaches) -> Hot:
+    """A page, the look-up of its offset within the bounds, and what lets its reader see it: else there is no row."""
+    statement = _walked(walk, owner, ascending)
+    if continued:
+        time, bound = walk.order[0], bindparam("at_0", type_=BigInteger)
+        offset = select(*walk.order).where(walk.key == bindparam("after"), *walk.of(owner))
+        offset = offset.where(time >= bound if ascending else time <= bound).correlate(None)
+        place: Any = offset.scalar_subquery()
+        names: tuple[str, ...] = ("at_0", "after")
+    else:
+        names = _PLACE_NAMES[: len(walk.order)]
+        place = tuple_(*(bindparam(name, type_=BigInteger) for name in names))
+    here = tuple_(*walk.order)
+    statement = statement.where(
+        here > place if ascending else here < place, accounts.unchanged(), _seen(owner, reaches)
+    )
+    return Hot(statement, "owner", "far", "limit", *accounts.AS_KNOWN, *names)
+
+
+@cache
+def _offset(walk: _Walk, owner: Owner) -> Hot:
+    return Hot(select(*walk.order).where(walk.key == bindparam("id"), *walk.of(owner)), "id", "owner")
+
+
+@cache
+def _page(walk: _Walk, owner: Owner, ascending: bool) -> Hot:
+    names = _PLACE_NAMES[: len(walk.order)]
+    here, place = tuple_(*walk.order), tuple_(*(bindparam(name, type_=BigInteger) for name in names))
+    statement = _walked(walk, owner, ascending).where(here > place if ascending else here < place)
+    return Hot(statement, "owner", *names, "far", "limit")
+
+
+def _walked(walk: _Walk, owner: Owner, ascending: bool) -> Select[Any]:
+    """What the owner has up to the farther bound, in order, from nowhere yet."""
+    time = walk.order[0]
+    return (
+        select(*_columns(walk.shown))
+        .where(*walk.of(owner), time <= bindparam("far") if ascending else time >= bindparam("far"))
+        .order_by(*(walk.order if ascending else [column.desc() for column in walk.order]))
+        .limit(bindparam("limit"))
+    )

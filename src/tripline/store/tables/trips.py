@@ -1,0 +1,320 @@
+"""Tables of driving data: trips, microtrips, events, scores."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from tripline.store.tables.base import BY_TIME, RowNumber, Uuid, metadata, partial_index
+
+ENVELOPE: Final = "of a message from the bus: JSON around its payload, as sent"
+BUS_KEY: Final = "of a record from the bus: what makes a second delivery one (domain/bus.py)"
+
+trip = Table(
+    "trip",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False),
+    Column("id", Uuid, nullable=False, unique=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("company_id", Uuid, nullable=False),
+    Column("sensor_id", Uuid, comment="null: the sensor was deleted"),
+    Column("vehicle_id", Uuid, comment="null: the sensor was not mapped"),
+    Column("user_id", Uuid, comment="driver when the trip opened"),
+    Column("service_type", String(255), nullable=False),
+    Column("device_type", String(32), nullable=False),
+    Column("tid", BigInteger, comment="the device's own counter, not unique"),
+    Column("parking", Boolean, nullable=False),
+    Column("state", String(16), nullable=False, comment="domain/trips.py"),
+    Column("start_ms", BigInteger),
+    Column("end_ms", BigInteger, comment="null while open"),
+    Column("closed_ms", BigInteger, comment="when the platform closed it"),
+    Column("message_ty", SmallInteger, comment="ty of the trip message, as sent"),
+    Column("message_key", String(64), comment="what makes a second trip message a redelivery (I3)"),
+    Column("distance_m", Float, comment="the trip message's dis"),
+    Column("payload", LargeBinary, comment="JSON of the trip message's pld, as sent"),
+    Column("not_scored", String(16), comment="why there is no score (docs/scoring.md)"),
+    Column("source", String(8), nullable=False, server_default="device", comment="device or bus"),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
+)
+Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
+Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
+# Scored trips by when they began. The few that wait to be judged are in it too; that they have a score is looked up.
+partial_index(
+    "ix_trip_vehicle_start",
+    trip.c.vehicle_id,
+    trip.c.start_ms,
+    trip.c.no,
+    where="not_scored IS NULL",
+)
+partial_index(
+    "ix_trip_user_start",
+    trip.c.user_id,
+    trip.c.start_ms,
+    trip.c.no,
+    where="not_scored IS NULL AND user_id IS NOT NULL",
+)
+Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
+Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
+Index("ix_trip_message", trip.c.sensor_id, trip.c.message_key)
+partial_index(
+    "ix_trip_driving",
+    trip.c.company_id,
+    trip.c.vehicle_id,
+    where="state = 'OPEN'",
+)
+partial_index("ix_trip_open", trip.c.no, where="state = 'OPEN'")
+
+
+microtrip = Table(
+    "microtrip",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False, comment="also says when it was created"),
+    Column("trip_no", RowNumber, nullable=False),
+    Column("id", Uuid, nullable=False),
+    Column("ts", BigInteger, comment="header ts, as sent"),
+    Column("ty", SmallInteger, nullable=False, comment="message number, as sent"),
+    Column("payload", LargeBinary, nullable=False, comment="JSON of pld, as sent"),
+    Column("samples", LargeBinary, nullable=False, comment="domain/samples.py"),
+    Column("bus_key", BigInteger, comment=BUS_KEY),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
+    info=BY_TIME,
+)
+# SQLite ends every entry of an index with the row's key, here `no`: named as well, it would be in each of them twice.
+Index("ix_microtrip_trip", microtrip.c.trip_no).ddl_if(dialect="sqlite")
+Index("ix_microtrip_trip_no", microtrip.c.trip_no, microtrip.c.no).ddl_if(dialect="postgresql")
+partial_index(
+    "ix_microtrip_bus_key",
+    microtrip.c.bus_key,
+    where="bus_key IS NOT NULL",
+)
+
+
+device_event = Table(
+    "device_event",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False),
+    Column("id", Uuid, nullable=False),
+    Column("company_id", Uuid, nullable=False),
+    Column("sensor_id", Uuid, comment="null: the sensor was deleted"),
+    Column("vehicle_id", Uuid),
+    Column("user_id", Uuid),
+    Column("trip_id", Uuid),
+    Column("device_type", String(32), nullable=False),
+    Column("ty", Integer, nullable=False, comment="event number after classification (spec/device-messages 3.4)"),
+    Column("sent_ty", Integer, comment="number as sent; null: headerless"),
+    Column("ts", BigInteger, comment="header ts, as sent"),
+    Column("event_ms", BigInteger, nullable=False),
+    Column("lat", Float),
+    Column("lon", Float),
+    Column("payload", LargeBinary, nullable=False),
+    Column("bus_key", BigInteger, comment=BUS_KEY),
+    Column("envelope", LargeBinary, comment=ENVELOPE),
+)
+Index("ix_device_event_vehicle", device_event.c.vehicle_id, device_event.c.no)
+Index("ix_device_event_sensor", device_event.c.sensor_id, device_event.c.no)
+partial_index(
+    "ix_device_event_user",
+    device_event.c.user_id,
+    where="user_id IS NOT NULL",
+)
+partial_index(
+    "ix_device_event_bus_key",
+    device_event.c.bus_key,
+    where="bus_key IS NOT NULL",
+)
+partial_index(
+    "ix_device_event_bus_id",
+    device_event.c.id,
+    where="bus_key IS NOT NULL",
+)
+
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("instant", BigInteger, primary_key=True, autoincrement=False, comment="header ts, else own time"),
+    Column("mark", BigInteger, primary_key=True, autoincrement=False, comment="domain/deliveries.py"),
+    Column("no", RowNumber, primary_key=True, autoincrement=False, comment="of the microtrip or device event"),
+    comment="what devices delivered lately, to know a second delivery",
+    info=BY_TIME,
+    sqlite_with_rowid=False,
+)
+
+
+sensor_attribute = Table(
+    "sensor_attribute",
+    metadata,
+    Column("sensor_id", Uuid, primary_key=True),
+    Column("name", String(64), primary_key=True, comment="event number as text, `cm`, or `latest`"),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    comment="newest value of each attribute of a sensor",
+)
+
+
+rejected_message = Table(
+    "rejected_message",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False),
+    Column("source", String(16), nullable=False, comment="device or bus"),
+    Column("sensor_id", Uuid),
+    Column("topic", String(255), nullable=False),
+    Column("reason", String(64), nullable=False, comment="observe.REJECTS label"),
+    Column("detail", String(255)),
+    Column("body", LargeBinary, nullable=False),
+    Column("bus_partition", Integer, comment="of a message from the bus: where it stood"),
+    Column("bus_offset", BigInteger),
+    Column("company_id", Uuid, comment="whose it was when it came; null: nobody's"),
+    Column("size", Integer, nullable=False, server_default="4096", comment="room that it takes, bytes"),
+    Column("messages", Integer, nullable=False, server_default="1", comment="how many messages the row stands for"),
+    info=BY_TIME,
+)
+Index("ix_rejected_message_sensor", rejected_message.c.sensor_id, rejected_message.c.no)
+Index("ix_rejected_message_company", rejected_message.c.company_id, rejected_message.c.no, rejected_message.c.size)
+
+
+scoring_job = Table(
+    "scoring_job",
+    metadata,
+    Column("trip_no", RowNumber, primary_key=True, autoincrement=False),
+    Column("due_ms", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("last_error", String(255)),
+)
+Index("ix_scoring_job_due", scoring_job.c.due_ms)
+
+
+driving_score = Table(
+    "driving_score",
+    metadata,
+    Column("trip_no", RowNumber, primary_key=True, autoincrement=False),
+    Column("trip_id", Uuid, nullable=False, unique=True),
+    Column("created_ms", BigInteger, nullable=False, comment="time of the analysis"),
+    Column("vehicle_id", Uuid, nullable=False),
+    Column("user_id", Uuid),
+    Column("score", Float, nullable=False),
+    Column("accel", Integer, nullable=False),
+    Column("de_accel", Integer, nullable=False),
+    Column("over_speed", Integer, nullable=False),
+    Column("over_speed_s", Float, nullable=False),
+    Column("distance_m", Float, nullable=False),
+)
+Index(
+    "ix_driving_score_vehicle",
+    driving_score.c.vehicle_id,
+    driving_score.c.created_ms,
+    driving_score.c.trip_no,
+)
+# Holds all that an accumulated score is made of, so that it is worked out anew without touching the rows.
+Index("ix_driving_score_sums", driving_score.c.vehicle_id, driving_score.c.score, driving_score.c.distance_m)
+Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
+
+
+gps_event = Table(
+    "gps_event",
+    metadata,
+    Column("no", RowNumber, primary_key=True, autoincrement=False),
+    Column("id", Uuid, nullable=False),
+    Column("trip_no", RowNumber, nullable=False),
+    Column("trip_id", Uuid, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("vehicle_id", Uuid, nullable=False),
+    Column("user_id", Uuid),
+    Column("device_type", String(32), nullable=False),
+    Column("event_ms", BigInteger, nullable=False),
+    Column(
+        "event_type",
+        SmallInteger,
+        nullable=False,
+        comment="1 start 2 acceleration 3 deceleration 4 stop 5 overspeed",
+    ),
+    Column("speed_mh", Float, nullable=False, comment="metres per hour"),
+    Column("lat", Float, nullable=False),
+    Column("lon", Float, nullable=False),
+    Column("info", String(255), nullable=False, comment="JSON text: id, maxSpd, rank of the road"),
+    # The id is made of the number, which is unique; PostgreSQL keeps no such rule over partitions of a table.
+    UniqueConstraint("id").ddl_if(dialect="sqlite"),
+    info=BY_TIME,
+)
+Index(
+    "ix_gps_event_vehicle",
+    gps_event.c.vehicle_id,
+    gps_event.c.created_ms,
+    gps_event.c.event_ms,
+    gps_event.c.no,
+)
+Index("ix_gps_event_user", gps_event.c.user_id, gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)
+Index("ix_gps_event_vehicle_time", gps_event.c.vehicle_id, gps_event.c.event_ms, gps_event.c.no)
+partial_index(
+    "ix_gps_event_user_time",
+    gps_event.c.user_id,
+    gps_event.c.event_ms,
+    gps_event.c.no,
+    where="user_id IS NOT NULL",
+)
+Index("ix_gps_event_trip", gps_event.c.trip_no)
+
+
+vehicle_score = Table(
+    "vehicle_score",
+    metadata,
+    Column("vehicle_id", Uuid, primary_key=True),
+    Column("created_ms", BigInteger, nullable=False, comment="time of the last aggregation"),
+    Column("user_id", Uuid),
+    Column("count", Integer, nullable=False),
+    Column("score", Float, nullable=False),
+    Column("distance_m", Float, nullable=False),
+)
+Index("ix_vehicle_score_user", vehicle_score.c.user_id)
+
+
+vehicle_position = Table(
+    "vehicle_position",
+    metadata,
+    Column("vehicle_id", Uuid, ForeignKey("vehicle.id", ondelete="CASCADE"), primary_key=True),
+    Column("company_id", Uuid, nullable=False, comment="the vehicle's owner"),
+    Column("change_no", BigInteger, nullable=False, comment="position_change.no of the transaction that wrote it"),
+    Column("time_ms", BigInteger, nullable=False, comment="the sample's own time"),
+    Column("lat", Float, nullable=False),
+    Column("lon", Float, nullable=False),
+    Column("speed_kmh", Float),
+    Column("heading_deg", Float, comment="from true north"),
+    Column("parking", Boolean, nullable=False, comment="the box watched a parked vehicle"),
+    comment="where each vehicle was when it said so last (spec/positions)",
+    sqlite_with_rowid=False,
+)
+# Nothing in it changes when a vehicle moves, so moving costs no second tree.
+Index("ix_vehicle_position_company", vehicle_position.c.company_id, vehicle_position.c.vehicle_id)
+
+
+position_change = Table(
+    "position_change",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False, comment="always 1"),
+    Column("no", BigInteger, nullable=False),
+    comment="number of the newest change of positions; locked until its commit, so numbers appear in their order",
+)
+
+
+position_reach = Table(
+    "position_reach",
+    metadata,
+    Column("holder_id", Uuid, primary_key=True, comment="company or person"),
+    Column("change_no", BigInteger, primary_key=True, autoincrement=False),
+    Column("vehicle_id", Uuid, primary_key=True),
+    Column("seen_ms", BigInteger, comment="when it was first seen by whoever forgets it"),
+    comment="whose reach of which vehicle changed lately, for those who follow positions",
+)
+Index("ix_position_reach_seen", position_reach.c.seen_ms)

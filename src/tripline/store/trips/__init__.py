@@ -1,0 +1,1 @@
+"""Rows of trips and microtrips: written by batches, read by pages."""

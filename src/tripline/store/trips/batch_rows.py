@@ -1,0 +1,189 @@
+"""Writes trips, microtrips, device events, attributes, and the scoring jobs they cause.
+
+`Rows` collects one batch on the event loop; `write` executes it, and does nothing else in Python, so that the writer
+thread leaves the interpreter to the loop.
+
+Not here: what is read before placing (`store/ingest/tracks.py`), what REST reads (`trips.py`), the rejected-message log
+(`store/ingest/rejected.py`).
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import bindparam, func, select, union_all, update
+
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
+from tripline.domain.trips import LiveTrip
+from tripline.store.bulk import Bulk
+from tripline.store.ingest.deliveries import ENTRIES
+from tripline.store.tables import (
+    account,
+    device_event,
+    microtrip,
+    push_outbox,
+    rejected_message,
+    scoring_job,
+    sensor,
+    sensor_attribute,
+    trip,
+    vehicle,
+)
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+MICROTRIPS: Final = Bulk(microtrip, "no", "trip_no", "id", "ts", "ty", "payload", "samples")
+TRIPS: Final = Bulk(
+    trip,
+    *("no", "id", "created_ms", "company_id", "sensor_id", "vehicle_id", "user_id", "service_type", "device_type"),
+    *("tid", "parking", "state", "start_ms", "end_ms", "closed_ms", "message_ty", "message_key", "distance_m"),
+    *("payload", "not_scored"),
+)
+EVENTS: Final = Bulk(
+    device_event,
+    *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "trip_id", "device_type"),
+    *("ty", "sent_ty", "ts", "event_ms", "lat", "lon", "payload"),
+)
+ATTRIBUTES: Final = Bulk(
+    sensor_attribute,
+    *("sensor_id", "name", "updated_ms", "payload"),
+    on_conflict="ON CONFLICT (sensor_id, name) DO UPDATE SET updated_ms = excluded.updated_ms,"
+    " payload = excluded.payload WHERE excluded.updated_ms >= sensor_attribute.updated_ms",
+)
+JOBS: Final = Bulk(
+    scoring_job,
+    *("trip_no", "due_ms"),
+    on_conflict="ON CONFLICT (trip_no) DO UPDATE SET due_ms = excluded.due_ms, attempts = 0, last_error = NULL",
+)
+
+_END_TRIP: Final = (
+    update(trip)
+    .where(trip.c.no == bindparam("trip_no"))
+    .values(
+        {
+            column: bindparam(column)
+            for column in (
+                *("state", "parking", "start_ms", "end_ms", "closed_ms"),
+                *("message_ty", "message_key", "distance_m", "payload", "not_scored"),
+            )
+        }
+    )
+)
+_START_EARLIER: Final = update(trip).where(trip.c.no == bindparam("trip_no")).values(start_ms=bindparam("earliest_ms"))
+_TELL_VEHICLE: Final = (
+    update(vehicle)
+    .where(vehicle.c.id == bindparam("vehicle_id"))
+    .values(
+        latest_trip_id=func.coalesce(bindparam("trip_id"), vehicle.c.latest_trip_id),
+        last_trip_msg_type=bindparam("kind"),
+    )
+)
+_TELL_SENSOR: Final = (
+    update(sensor).where(sensor.c.id == bindparam("sensor_key")).values(last_trip_msg_type=bindparam("kind"))
+)
+_TELL_DRIVER: Final = (
+    update(account).where(account.c.id == bindparam("user_id")).values(latest_trip_id=bindparam("trip_id"))
+)
+_NEWEST: Final = Hot(
+    union_all(
+        *(
+            select(func.max(table.c.no)).where(table.c.no < bindparam("before_no"))
+            for table in (trip, microtrip, device_event, rejected_message, push_outbox)
+        )
+    ),
+    "before_no",
+)
+_NO_BOUND: Final = 2**63 - 1
+
+
+class Rows:
+    """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
+
+    __slots__ = ("attributes", "drivers", "ended", "entries", "events", "jobs", "messages", "microtrips", "sensors",
+                 "started", "trips", "vehicles")  # fmt: skip
+
+    def __init__(self) -> None:
+        self.microtrips: list[Any] = []
+        self.trips: list[Any] = []
+        self.events: list[Any] = []
+        self.entries: list[Any] = []
+        """How microtrips and events are found again."""
+        self.jobs: dict[int, int] = {}
+        """When each trip is due for scoring."""
+        self.ended: list[dict[str, Any]] = []
+        """Trips that end, after `trips`: one batch may open and end a trip."""
+        self.messages = 0
+        """How many trip messages were placed."""
+        self.started: dict[int, int] = {}
+        """Trips whose first sample turned out to be earlier."""
+        self.attributes: dict[tuple[SensorId, str], tuple[int, bytes]] = {}
+        self.vehicles: dict[VehicleId, tuple[TripId | None, str]] = {}
+        """Latest trip (None: as it was) and last kind of message."""
+        self.sensors: dict[SensorId, str] = {}
+        self.drivers: dict[UserId, TripId] = {}
+        """Latest trip."""
+
+    def tell_vehicle(self, vehicle_id: VehicleId, trip_id: TripId | None, kind: str) -> None:
+        """The vehicle's latest trip (None: as it was) and kind of message."""
+        before = self.vehicles.get(vehicle_id)
+        self.vehicles[vehicle_id] = (before[0] if trip_id is None and before else trip_id, kind)
+
+    def end(
+        self, trip: LiveTrip, *, start_ms: int, end_ms: int, closed_ms: int, not_scored: str | None, **said: Any
+    ) -> None:
+        """The trip ends in the state it is in; `said` is what its trip message says of it."""
+        self.ended.append(
+            {
+                "trip_no": trip.no,
+                "state": trip.state.value,
+                "parking": trip.parking,
+                "start_ms": start_ms,
+                "end_ms": end_ms,
+                "closed_ms": closed_ms,
+                "message_ty": None,
+                "message_key": None,
+                "distance_m": None,
+                "payload": None,
+                "not_scored": not_scored,
+            }
+            | said
+        )
+
+    def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
+        """The newest value of an attribute."""
+        before = self.attributes.get((sensor_id, name))
+        if before is None or updated_ms >= before[0]:
+            self.attributes[sensor_id, name] = (updated_ms, payload)
+
+
+def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
+    """Execute everything that was collected. The scope must be the pipeline's: every sensor's rows."""
+    assert Reach.ANY in scope.reaches
+    TRIPS.insert(tx, rows.trips)
+    MICROTRIPS.insert(tx, rows.microtrips)
+    EVENTS.insert(tx, rows.events)
+    ENTRIES.insert(tx, rows.entries)
+    ATTRIBUTES.insert(tx, [value for key, newest in sorted(rows.attributes.items()) for value in (*key, *newest)])
+    # What others write too is written in the order of its keys: that is the order of locks (docs/locks.md).
+    _each(tx, _START_EARLIER, [{"trip_no": no, "earliest_ms": ms} for no, ms in sorted(rows.started.items())])
+    _each(tx, _END_TRIP, rows.ended)
+    JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
+    _each(
+        tx,
+        _TELL_VEHICLE,
+        [
+            {"vehicle_id": key, "trip_id": trip_id, "kind": kind}
+            for key, (trip_id, kind) in sorted(rows.vehicles.items())
+        ],
+    )
+    _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
+    _each(tx, _TELL_DRIVER, [{"user_id": key, "trip_id": trip_id} for key, trip_id in sorted(rows.drivers.items())])
+
+
+def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:
+    """The largest row number that batches gave (below the bound, when given); 0 when there is none."""
+    assert Reach.ANY in scope.reaches
+    return max(number or 0 for (number,) in tx.hot(_NEWEST, _NO_BOUND if before_no is None else before_no))
+
+
+def _each(tx: WriteTx, statement: Any, values: list[dict[str, Any]]) -> None:
+    if values:
+        tx.run(statement, values)

@@ -1,0 +1,163 @@
+"""Trips that live by a customer's `tripId`: found, locked, made, changed, and those that fell silent.
+
+Not here: their microtrips and events (`bus_records.py`), what happens to them (`services/bus/placement.py`), the trips
+of devices (`store/ingest/tracks.py`, `batch_rows.py`).
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, exists, literal_column, select, update
+
+from tripline.domain import bus, ids
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
+from tripline.domain.samples import RECORD
+from tripline.domain.trips import State
+from tripline.store.bulk import Bulk
+from tripline.store.erasure import erasures
+from tripline.store.tables import microtrip, scoring_job, trip
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+AT_ONCE: Final = 500
+"""Ids in one statement."""
+_KEPT: Final = (
+    *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "device_type", "parking", "state", "start_ms"),
+    *("end_ms", "closed_ms", "message_ty", "message_key", "distance_m", "payload", "not_scored", "envelope", "source"),
+)
+_CHANGED: Final = tuple(name for name in _KEPT if name not in ("no", "id", "company_id", "sensor_id", "source"))
+
+
+class BusTrip:
+    """A trip's row, locked. Whoever changes it says so: `changed`."""
+
+    __slots__ = (*_KEPT, "changed", "erased", "is_new")
+
+    no: RowNo
+    id: TripId
+    company_id: CompanyId
+    sensor_id: SensorId | None
+    vehicle_id: VehicleId | None
+    user_id: UserId | None
+    device_type: str
+    parking: bool
+    state: str
+    start_ms: int | None
+    """Earliest sample time while open; None: no sample yet."""
+    end_ms: int | None
+    closed_ms: int | None
+    message_ty: int | None
+    message_key: str | None
+    """`domain.bus.Told` as text."""
+    distance_m: float | None
+    payload: bytes | None
+    not_scored: str | None
+    envelope: bytes | None
+    source: str
+
+    def __init__(self, row: Sequence[Any], *, erased: bool = False, is_new: bool = False) -> None:
+        for name, value in zip(_KEPT, row, strict=True):
+            setattr(self, name, value)
+        self.parking = bool(self.parking)
+        self.changed = False
+        self.erased = erased
+        """Whether it was left behind by a deleted vehicle."""
+        self.is_new = is_new
+
+    @property
+    def live(self) -> State:
+        """Where it is in its life."""
+        return State(self.state)
+
+
+def lock(tx: WriteTx, scope: Scope, trip_ids: Collection[str]) -> dict[str, BusTrip]:
+    """The trips among the ids, whosever they are, locked in the order of their numbers."""
+    _everything(scope)
+    return {
+        row.id: BusTrip(row[: len(_KEPT)], erased=not row.is_kept) for row in _in_parts(tx, _TRIPS, sorted(trip_ids))
+    }
+
+
+def make(tx: WriteTx, scope: Scope, values: list[Any]) -> None:
+    """Make open trips, in the order of `NEW`; those whose id is taken meanwhile are left as they are."""
+    _everything(scope)
+    NEW.insert(tx, values)
+
+
+def jobs(tx: WriteTx, scope: Scope, nos: Collection[int]) -> dict[int, int]:
+    """When each of the trips that wait for the scorer is due, locked."""
+    _everything(scope)
+    return {row[0]: row[1] for row in _in_parts(tx, _JOBS, sorted(nos))}
+
+
+def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
+    """Write what was changed."""
+    _everything(scope)
+    values = [
+        {"trip_no": each.no, **{name: getattr(each, name) for name in _CHANGED}} for each in trips if each.changed
+    ]
+    if values:
+        tx.run(_CHANGE, values)
+
+
+def bounds(tx: ReadTx, scope: Scope, trip_no: int) -> tuple[int, int] | None:
+    """The earliest and the latest sample time of a trip, when it has samples."""
+    _everything(scope)
+    times = [record[0] for (packed,) in tx.hot(_SAMPLES, trip_no) for record in RECORD.iter_unpack(packed)]
+    return (min(times), max(times)) if times else None
+
+
+def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[str]:
+    """Ids of the open trips of which nothing was received since the instant, the oldest first."""
+    _everything(scope)
+    return [row[0] for row in tx.hot(_SILENT, ids.first_no(since_ms), limit)]
+
+
+def _in_parts(tx: ReadTx, statement: Select[Any], wanted: Sequence[Any]) -> list[Any]:
+    return [
+        row
+        for start in range(0, len(wanted), AT_ONCE)
+        for row in tx.all(statement, {"wanted": wanted[start : start + AT_ONCE]})
+    ]
+
+
+def _everything(scope: Scope) -> None:
+    assert Reach.ANY in scope.reaches, "the bus consumer works on every sensor"
+
+
+NEW: Final = Bulk(
+    trip,
+    *("no", "id", "created_ms", "company_id", "sensor_id", "vehicle_id", "user_id", "service_type", "device_type"),
+    *("parking", "state", "source"),
+    on_conflict="ON CONFLICT (id) DO NOTHING",
+)
+_WANTED: Final[Any] = bindparam("wanted", expanding=True)
+_TRIPS: Final = (
+    select(*(trip.c[name] for name in _KEPT), erasures.kept(trip.c.vehicle_id).label("is_kept"))
+    .where(trip.c.id.in_(_WANTED))
+    .order_by(trip.c.no)
+    .with_for_update(of=trip)
+)
+_JOBS: Final = (
+    select(scoring_job.c.trip_no, scoring_job.c.due_ms)
+    .where(scoring_job.c.trip_no.in_(_WANTED))
+    .order_by(scoring_job.c.trip_no)
+    .with_for_update()
+)
+_CHANGE: Final = (
+    update(trip).where(trip.c.no == bindparam("trip_no")).values({name: bindparam(name) for name in _CHANGED})
+)
+_SAMPLES: Final = Hot(select(microtrip.c.samples).where(microtrip.c.trip_no == bindparam("trip_no")), "trip_no")
+_SILENT: Final = Hot(
+    select(trip.c.id)
+    .where(
+        trip.c.state == literal_column(f"'{State.OPEN}'"),
+        trip.c.source == literal_column(f"'{bus.SOURCE}'"),
+        trip.c.no < bindparam("cutoff_no"),
+        ~exists().where(microtrip.c.trip_no == trip.c.no, microtrip.c.no >= bindparam("cutoff_no")),
+        erasures.kept(trip.c.vehicle_id),
+    )
+    .order_by(trip.c.no)
+    .limit(bindparam("limit")),
+    *("cutoff_no", "limit"),
+)

@@ -1,0 +1,110 @@
+"""Trips as they are read back: pages by key, newest first or oldest first.
+
+A page of a vehicle's or person's trips is one statement, compiled once for each of its shapes. The caller has asked
+before whether the vehicle or person is inside the scope (`vehicles.inside`, `accounts.inside`).
+
+Not here: microtrips (`microtrips.py`), writing both (`batch_rows.py`).
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, tuple_
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.stored_trips import StoredTrip
+from tripline.store import scopes
+from tripline.store.erasure import erasures
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import trip
+from tripline.store.transactions import Hot, ReadTx
+
+
+def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
+    """Whether the trip is inside the scope, or None when there is none with this id."""
+    rows = tx.hot(_trip_inside(scope.reaches), trip_id, scope.user_id, scope.company_id)
+    return bool(rows[0][0]) if rows else None
+
+
+def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
+    """Trips of the vehicle, by creation. Raises `UnknownOffset`."""
+    return _trips(tx, _OF_VEHICLE, vehicle_id, span)
+
+
+def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredTrip]:
+    """Trips that the person drove, by creation. Raises `UnknownOffset`."""
+    return _trips(tx, _OF_PERSON, user_id, span)
+
+
+def trip_of(tx: ReadTx, trip_id: TripId) -> StoredTrip:
+    """The trip, which `trip_inside` has found."""
+    return StoredTrip(*tx.hot(_ONE_TRIP, trip_id)[0])
+
+
+_OF_VEHICLE: Final = "vehicle_id"
+_OF_PERSON: Final = "user_id"
+
+
+def column(name: str) -> ColumnElement[Any]:
+    """The column of a trip, without the id of a sensor or person that was deleted since."""
+    return erasures.mentioned(trip.c[name]) if name in ("sensor_id", "user_id") else trip.c[name]
+
+
+_TRIP: Final = [column(name) for name in StoredTrip.__struct_fields__]
+IS_THERE: Final = and_(
+    erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
+)
+"""Whether a trip was not left behind by its deleted vehicle, or when it has none by its deleted sensor."""
+_ONE_TRIP: Final = Hot(select(*_TRIP).where(trip.c.id == bindparam("id")), "id")
+
+
+@cache
+def _trip_inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"), IS_THERE)
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+def _trips(tx: ReadTx, owner: str, owner_id: str, span: Span) -> Sequence[StoredTrip]:
+    place: tuple[int, ...] = (0, 0)
+    if span.after is not None:
+        found = tx.hot(_trip_place(owner), span.after, owner_id)
+        if not found:
+            raise UnknownOffset.of_list()
+        place = found[0]
+    statement = _trip_page(owner, span.ascending, span.after is not None)
+    rows = tx.hot(statement, owner_id, span.first_ms, span.last_ms, *place, span.limit)
+    return [StoredTrip(*row) for row in rows]
+
+
+@cache
+def _trip_place(owner: str) -> Hot:
+    statement = _of_owner(select(trip.c.created_ms, trip.c.no), owner).where(trip.c.id == bindparam("id"))
+    return Hot(statement, "id", "owner")
+
+
+@cache
+def _trip_page(owner: str, ascending: bool, continued: bool) -> Hot:
+    statement = _of_owner(select(*_TRIP), owner).where(
+        trip.c.created_ms >= bindparam("first_ms"), trip.c.created_ms <= bindparam("last_ms")
+    )
+    if continued:
+        here, place = tuple_(trip.c.created_ms, trip.c.no), tuple_(bindparam("after_ms"), bindparam("after_no"))
+        statement = statement.where(here > place if ascending else here < place)
+    order = (trip.c.created_ms, trip.c.no) if ascending else (trip.c.created_ms.desc(), trip.c.no.desc())
+    return Hot(
+        statement.order_by(*order).limit(bindparam("limit")),
+        "owner",
+        "first_ms",
+        "last_ms",
+        "after_ms",
+        "after_no",
+        "limit",
+    )
+
+
+def _of_owner(statement: Select[Any], owner: str) -> Select[Any]:
+    """Trips whose column `owner` names the one that is asked for, without those of deleted vehicles."""
+    found = statement.where(trip.c[owner] == bindparam("owner"))
+    return found if owner == _OF_VEHICLE else found.where(erasures.kept(trip.c.vehicle_id))

@@ -1,0 +1,1 @@
+"""Messages on the bus of a customer's own collecting system."""

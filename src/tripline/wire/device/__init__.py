@@ -1,0 +1,1 @@
+"""A device's publish, from bytes to readings."""

@@ -1,0 +1,129 @@
+"""The bytes of a device's publish as one decoded object, and the JSON text of the parts that are stored.
+
+JSON is read strictly (D23), with two things mended that are valid JSON but that no reader can hold: numbers beyond the
+range of doubles become null, halves of surrogate pairs become U+FFFD. MessagePack (spec/device-messages 8) becomes the
+JSON object it stands for. Whatever passes decodes again later: the store holds no payload that an answer cannot carry.
+
+Not here: what the object means (`publish.py`).
+"""
+
+import json
+import math
+from typing import Any, Final
+
+import msgspec
+
+from tripline.wire import topics
+from tripline.wire.device import msgpack as device_msgpack
+from tripline.wire.device import reasons as device_reasons
+
+MAX_DEPTH: Final = 64
+"""Deepest nesting accepted. Documented payloads have two levels; readers of the store decode far down the stack."""
+
+
+class Body(msgspec.Struct, gc=False):
+    """A decoded publish. `text` is the same as JSON."""
+
+    fields: dict[str, Any]
+    text: bytes
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    pld: msgspec.Raw
+
+
+_NESTING: Final = frozenset({dict, list})
+_AS_IS: Final = frozenset({int, float, bool, type(None)})
+_ANY = msgspec.json.Decoder()
+_PAYLOAD = msgspec.json.Decoder(_Envelope)
+_ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def decode(topic: str, body: bytes) -> Body | str:
+    """The object in the body, or the reason why there is none (`device_reasons`)."""
+    if device_msgpack.is_map(body):
+        return _from_msgpack(body)
+    if topic == topics.TRE_MSGPACK and body.lstrip()[:1] != b"{":
+        return _from_msgpack(device_msgpack.unhexed(body))
+    return _from_json(body)
+
+
+def payload_text(body: Body) -> bytes:
+    """The JSON of `pld`, byte for byte as it stands in the body."""
+    return bytes(_PAYLOAD.decode(body.text).pld)
+
+
+def element_texts(payload: bytes) -> list[bytes]:
+    """The JSON of each element of an array."""
+    return [bytes(element) for element in _ELEMENTS.decode(payload)]
+
+
+def _from_msgpack(packed: bytes) -> Body | str:
+    try:
+        fields = device_msgpack.decode(packed, MAX_DEPTH)
+    except device_msgpack.NotAMap:
+        return device_reasons.NOT_MSGPACK
+    return Body(fields, msgspec.json.encode(fields))
+
+
+def _from_json(body: bytes) -> Body | str:
+    read = json_value(body, strict=True)
+    if isinstance(read, str):
+        return read
+    value, text = read
+    return Body(value, text) if isinstance(value, dict) else device_reasons.NOT_OBJECT
+
+
+def json_value(body: bytes, *, strict: bool) -> tuple[Any, bytes] | str:
+    """The value and its JSON, byte for byte as it stands in the body unless something was mended; or the reason why
+    there is none. Texts may hold raw control characters when not `strict`."""
+    text = body
+    try:
+        value = _ANY.decode(body)
+    except RecursionError:
+        return device_reasons.TOO_DEEP
+    except ValueError:
+        try:
+            loaded = json.loads(
+                body.decode(), strict=strict, parse_constant=_refuse, parse_int=_bounded, parse_float=_finite
+            )
+            value = _mended(loaded)
+        except (ValueError, RecursionError):
+            return device_reasons.NOT_JSON
+        text = msgspec.json.encode(value)
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deep(value):
+        return device_reasons.TOO_DEEP
+    return value, text
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inside = (part.values() if type(part) is dict else part for part in level)
+        level = [element for elements in inside for element in elements if type(element) in _NESTING]
+        if not level:
+            return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _bounded(digits: str) -> int | None:
+    return int(digits) if len(digits) <= 310 else None
+
+
+def _finite(numeral: str) -> float | None:
+    value = float(numeral)
+    return value if math.isfinite(value) else None
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [part if type(part) in _AS_IS else _mended(part) for part in value]
+    if isinstance(value, dict):
+        return {_mended(key): part if type(part) in _AS_IS else _mended(part) for key, part in value.items()}
+    return value

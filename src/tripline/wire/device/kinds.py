@@ -1,0 +1,82 @@
+"""Decides the kind of a device's message: the rules K1 to K8 of spec/device-messages 3.4 and the signatures of 3.5.
+
+Real programs use other numbers than the documents: OBD payloads under 1 and 2, events under small numbers or without
+any. Not here: the keys of the tables (`tables.py`), how the message is then read (`publish.py`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from tripline.wire.device import tables as device_tables
+from tripline.wire.device import values as device_values
+
+Item = Mapping[str, Any]
+"""One payload object, decoded."""
+
+LARGEST: Final = 2**31 - 1
+"""The largest event number that the store keeps."""
+_RENUMBERED: Final = {old: old + 81 for old in range(20, 27)}
+"""K3: document examples of December 2017."""
+
+CAPABILITIES: Final = "cm"
+LATEST: Final = "latest"
+
+
+def message_number(value: object) -> int | None:
+    """`ty` from a number or numeric text; None (missing) for anything else (K1), with 20 to 26 renumbered (K3)."""
+    sent = device_values.whole(value)
+    return None if sent is None else _RENUMBERED.get(sent, sent)
+
+
+def has(item: Item, key: str) -> bool:
+    """Whether the key is there; null equals absent (V3)."""
+    return item.get(key) is not None
+
+
+def has_any(items: Iterable[Item], keys: frozenset[str]) -> bool:
+    """Whether any of the items has any of the keys."""
+    return any(has(item, key) for item in items for key in keys.intersection(item))
+
+
+def signature(item: Item) -> int | str | None:
+    """The event number, or the name of the latest value, that the payload's keys tell (3.5); None when they do not."""
+    folded = {key.lower() for key in item if has(item, key)}
+    if has(item, "dtcc"):
+        return 101
+    if {"dclat", "dclon"} <= folded or {"dcwlat", "dcwlon"} <= folded:
+        return 102
+    if (has(item, "plat") and has(item, "plon")) or (has(item, "pclat") and has(item, "pclon")):
+        return 103
+    if has(item, "wbv"):
+        return 104
+    if has(item, "unpt") or has(item, "pt"):
+        return 105
+    if has(item, "rs"):
+        return 106
+    if has(item, "cm"):
+        return CAPABILITIES
+    return LATEST if item.keys() == {"Latitude", "Longitude"} else None
+
+
+def misnumbered(number: int | None, item: Item) -> int | str | None:
+    """The signature of a payload whose small or missing number must not be believed (K2); None: believe the number."""
+    if (number is not None and not 1 <= number <= 12) or has_any([item], device_tables.MOVING):
+        return None
+    return signature(item)
+
+
+def vehicle_device(number: int, items: Iterable[Item], registered: str) -> str:
+    """The device type of a trip or microtrip message (K4, K6); `registered` is the sensor's device type."""
+    device = device_tables.DEVICE_OF[number]
+    if device == device_tables.GPS and (registered == device_tables.OBD or has_any(items, device_tables.OBD_ONLY)):
+        return device_tables.OBD
+    if device == device_tables.DTAG and (registered == device_tables.DTG or has_any(items, device_tables.DTG_ONLY)):
+        return device_tables.DTG
+    return device
+
+
+def event_device(number: int, item: Item, registered: str) -> str:
+    """The device type an event comes from: its table's, AVN for 114 with `wid` (K5), the sensor's for unknown ones."""
+    if number == 114 and has(item, "wid"):
+        return device_tables.AVN
+    return device_tables.DEVICE_OF.get(number, registered)

@@ -1,0 +1,95 @@
+"""Stored payloads for REST and pushes: as sent, with documented keys in their documented kind.
+
+Numeric keys sent as text become numbers (V1), text keys sent as numbers or booleans become text (V2), unknown keys and
+`em` stay byte for byte (V5, V6). Published clients format a few keys without looking at them
+(spec/rest 6); of these, null and what is no number are left out: the stored payload keeps them.
+
+Not here: the tables (`tables.py`), the envelope of the answer (`wire/rest/trips.py`).
+"""
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from tripline.wire.device import tables as device_tables
+from tripline.wire.device import values as device_values
+from tripline.wire.device.tables import Table
+
+FORMATTED: Final = frozenset({"lat", "lon", "sp", "el", "vv", "ctp"})
+"""Keys that must be finite numbers when present: real clients call number functions on them."""
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_VALUE = msgspec.json.Decoder()
+_LEFT_OUT: Final = b""
+_NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn\[{]')
+"""A value that is no number."""
+
+
+def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
+    """The JSON to answer with: the same bytes when every documented key already has its kind.
+
+    `payload` is a stored object or array of objects, `ty` and `device_type` those of its record.
+    """
+    if not _may_change(payload, ty, device_type):
+        return payload
+    table = device_tables.kinds_of(ty, device_type)
+    if payload.lstrip()[:1] == b"[":
+        return b"[" + b",".join(_coerced_object(bytes(element), table) for element in _ARRAY.decode(payload)) + b"]"
+    return _coerced_object(payload, table)
+
+
+def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
+    """Whether a closer look is needed. Most payloads hold nothing but numbers, which a cheap search tells."""
+    if b"\\" in payload:
+        return True  # a key may be written with escapes
+    text_key, wrong = _patterns(ty, device_type)
+    if _NOT_A_NUMBER.search(payload) is None and text_key.search(payload) is None:
+        return False
+    return wrong.search(payload) is not None
+
+
+@functools.lru_cache(maxsize=256)
+def _patterns(ty: int, device_type: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Two patterns for a table's payloads: a text key; a documented key with a value of another kind."""
+    table = device_tables.kinds_of(ty, device_type)
+    numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
+    text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
+    space = r"[ \t\r\n]*"
+    wrong = rf'{numeric}{space}:{space}["tfn\[{{]|{text}{space}:{space}[-0-9tf]'
+    return re.compile(text.encode()), re.compile(wrong.encode())
+
+
+def _any_of(keys: Iterable[str]) -> str:
+    """A pattern for one of the quoted keys. Without any: for a byte that JSON cannot hold, which is found out fast."""
+    names = "|".join(keys)
+    return f'"(?:{names})"' if names else r"\x00"
+
+
+def _coerced_object(text: bytes, table: Table) -> bytes:
+    if text.lstrip()[:1] != b"{":
+        return text
+    sent = {key: bytes(raw) for key, raw in _OBJECT.decode(text).items()}
+    shown = {key: _shown(key, raw, table) for key, raw in sent.items()}
+    if shown == sent:
+        return text
+    return msgspec.json.encode({key: msgspec.Raw(value) for key, value in shown.items() if value != _LEFT_OUT})
+
+
+def _shown(key: str, raw: bytes, table: Table) -> bytes:
+    kind = table.get(key)
+    if kind is device_tables.NUMERIC:
+        return _as_number(key, raw)
+    return b'"%b"' % raw if kind is device_tables.TEXT and raw[:1] in b"-0123456789tf" else raw
+
+
+def _as_number(key: str, raw: bytes) -> bytes:
+    if raw[:1] in b"-0123456789":
+        return raw
+    number = device_values.number(_VALUE.decode(raw)) if raw[:1] == b'"' else None
+    if number is None:
+        return _LEFT_OUT if key in FORMATTED else raw
+    return msgspec.json.encode(number)

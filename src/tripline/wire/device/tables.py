@@ -1,0 +1,126 @@
+"""The documented keys of every message type, with the kind of value each one holds; device types; OBD and DTG marks.
+
+Source: spec/device-messages 5 (trips and microtrips), 6 (events), 3.4 (K4, K6); device type names: spec/bus-messages
+3.2. A key that is not listed is kept as sent (V5). Not here: how a value is read (`values.py`).
+"""
+
+import functools
+from typing import Final
+
+GPS: Final = "GPS"
+OBD: Final = "OBD"
+ADAS: Final = "ADAS"
+BLACKBOX: Final = "BLACKBOX"
+DTAG: Final = "DTAG"
+DTG: Final = "DTG"
+AVN: Final = "AVN"
+
+_TYPE_NAMES: Final = {
+    "GPS": GPS, "OBD": OBD, "OBD2": OBD, "OBDII": OBD, "ADAS": ADAS, "BLACKBOX": BLACKBOX, "BBX": BLACKBOX,
+    "DTAG": DTAG, "DTG": DTG, "AVN": AVN,
+}  # fmt: skip
+_DROPPED: Final = str.maketrans("", "", "-_ ")
+
+TRIPS: Final = frozenset({1, 3, 5, 7, 9, 11})
+MICROTRIPS: Final = frozenset({2, 4, 6, 8, 10, 12})
+TRIP_OF: Final = {GPS: 1, OBD: 3, ADAS: 5, BLACKBOX: 7, DTAG: 9, DTG: 9, AVN: 11}
+"""Device type -> number of its trip message; its microtrip is the next number."""
+DEVICE_OF: Final = {
+    1: GPS, 2: GPS, 3: OBD, 4: OBD, 5: ADAS, 6: ADAS, 7: BLACKBOX, 8: BLACKBOX, 9: DTAG, 10: DTAG, 11: AVN, 12: AVN,
+    **dict.fromkeys(range(101, 107), OBD), 107: ADAS, **dict.fromkeys(range(108, 113), BLACKBOX),
+    **dict.fromkeys(range(113, 117), DTAG),
+}  # fmt: skip
+"""Message number -> the device type whose table it is."""
+
+ATTRIBUTE_EVENTS: Final = frozenset({104, 105, 106})
+"""Events of class Attributes: they also update the sensor's latest values (6.18)."""
+
+OBD_ONLY: Final = frozenset(
+    {"rpm", "em", "el", "vv", "tpos", "fc", "cdit", "cdlt", "xyz", "ctp", "coe", "fct", "idt", "btv", "gnv", "wut"}
+)
+"""Keys that tell an OBD payload under the numbers 1 and 2 (K4)."""
+DTG_ONLY: Final = frozenset(
+    {"dmid", "vcat", "vrid", "vbid", "did", "dtr", "dctr", "bsg", "gan", "acx", "acy", "tploc", "door"}
+)
+"""Keys that tell a tachograph under the numbers 9 and 10 (K6)."""
+MOVING: Final = frozenset({"lat", "lon", "stt", "edt", "stlat", "stlon"})
+"""With one of these a payload under a small number is no event (K2)."""
+
+NUMERIC: Final = True
+TEXT: Final = False
+Table = dict[str, bool]
+"""Documented key -> NUMERIC or TEXT. `em` is in none: it is returned as sent (V6)."""
+
+
+def _table(numeric: str, text: str = "") -> Table:
+    return dict.fromkeys(numeric.split(), NUMERIC) | dict.fromkeys(text.split(), TEXT)
+
+
+_ENDS = "stlat stlon edlat edlon"
+_SETTINGS_A = (
+    "fqual fsharp fntbr fnv fmode rqual rntbr rprec dcs pcs fms rms spk mic cutps cutpl parke cuv cutm loff lbr boot"
+    " menu led pet cutt ldws ldsl ldsr ldwb fcws fcwb fvsa fvs fvwb tlds"
+)
+_SETTINGS_B = "sac saac vcc aspvc marc drmc prmc laoc"
+_SETTINGS_C = "datc mff crst sdupt"
+
+TABLES: Final[dict[int, Table]] = {  # microtrip keys stand in the order in which devices send them
+    1: _table(f"tid stt edt dis {_ENDS} hsts mesp dtvt", "fwv"),
+    2: _table("tid lat lon alt sp dop nos clt tdis"),
+    3: _table(f"tid stt edt dis tdis fc {_ENDS} ctp coe fct hsts mesp idt btv gnv wut est dtvt", "usm fwv"),
+    4: _table("tid lat lon clt sp rpm el vv tpos fc lc cdit cdlt", "xyz"),
+    5: _table("tid lat lon dop nos"),
+    6: _table("tid clt lat lon dop nos dir sp ldw rld lld fcw hdw brk chcmr chdir chbrk"),
+    7: _table(f"tid clt {_ENDS} dis try vlt lat lon"),
+    8: _table("tid lat lon try sp rssi clt vlt tem tim"),
+    9: _table("tid lat lon vcat", "dmid vin vrid vbid did"),
+    10: _table("tid clt lat lon dtr dctr sp rpm bsg gan gag tmp door", "acx acy tploc"),
+    11: _table(f"tid clt {_ENDS} odo"),
+    12: _table("tid clt lat lon sp bsg sas gr rgr tmp odo"),
+    101: _table("tid dtck dtcs", "dtcc"),
+    102: _table("tid tripId dclat dclon dCWlat dCWlon"),
+    103: _table("tid plat plon pclat pclon"),
+    104: _table("tid wbv"),
+    105: _table("tid unpt pt"),
+    106: _table("tid", "rs"),
+    107: _table("tid lat lon dop nos dir sp ldw fcw"),
+    108: _table(f"auth {_SETTINGS_A} {_SETTINGS_B}", "fwv bfwv bnm mfwv sfwv"),
+    109: _table("mod lat lon tim psc pmc cam"),
+    110: _table(f"{_SETTINGS_A} {_SETTINGS_B} {_SETTINGS_C}"),
+    111: _table("kind lat lon tm", "url"),
+    112: _table("wid lat lon tim ldws fcws"),
+    113: _table("tid lat lon clt"),
+    114: _table("tid lat lon clt gvl"),
+    115: _table("tid lat lon clt cht"),
+    116: _table("tid lat lon clt ctime"),
+}
+AVN_EVENT: Final = _table("wid lat lon wip tim")
+"""114 in edition 2018 (K5)."""
+UNKNOWN: Final = _table("")
+
+
+def device_type(registered: str) -> str:
+    """The device type of a registered sensor type or of a message's `deviceType`; an unknown name as it is."""
+    return _TYPE_NAMES.get(registered.upper().translate(_DROPPED), registered)
+
+
+def table_of(ty: int, device: str) -> Table:
+    """The documented keys of a stored record: by device type for trips and microtrips (K4), by number for events."""
+    if ty in TRIPS:
+        return TABLES[TRIP_OF.get(device, ty)]
+    if ty in MICROTRIPS:
+        return TABLES[TRIP_OF.get(device, ty - 1) + 1]
+    return AVN_EVENT if ty == 114 and device == AVN else TABLES.get(ty, UNKNOWN)
+
+
+@functools.lru_cache(maxsize=256)
+def kinds_of(ty: int, device: str) -> Table:
+    """The kinds of the keys that a stored record may hold; `device` is its trip's device type.
+
+    A trip keeps the type of the samples that opened it, and its other messages may be of another table: so the number
+    sent counts too, and under 1 and 2 every OBD key (K4). No key has one kind here and another there.
+    """
+    if ty not in TRIPS and ty not in MICROTRIPS:
+        return table_of(ty, device)
+    obd = table_of(ty, OBD) if DEVICE_OF[ty] == GPS else UNKNOWN
+    return obd | TABLES[ty] | table_of(ty, device)

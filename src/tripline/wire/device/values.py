@@ -1,0 +1,118 @@
+"""Reads a single value of a device's payload: numbers, texts, times, positions, manoeuvre flags.
+
+A value that cannot be read is None, never an error (spec/device-messages V1-V4, T1-T2, P1, E1). Not here: which keys
+hold which kind of value (`tables.py`), which of several times counts (`items.py`, `events.py`).
+"""
+
+import datetime
+import math
+import re
+from typing import Final
+
+NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*", re.ASCII)
+_LONGEST_NUMERAL: Final = 64
+"""No measured value needs more digits; reading longer ones would cost time without bound."""
+_HEX_PAIR: Final = re.compile(r"\s*(?:0[xX])?([0-9a-fA-F]{1,2})\s*", re.ASCII)
+
+_INT64_MAX: Final = 2**63 - 1
+_SECONDS_FROM: Final = 10**9
+_MILLIS_FROM: Final = 10**12
+_CALENDAR_FROM: Final = 20_100_101_000_000
+_CALENDAR_BELOW: Final = 21_000_101_000_000
+
+EARLIEST_MS: Final = 1_262_304_000_000
+"""2010-01-01T00:00:00Z: no device of this kind is older (T2)."""
+AHEAD_MS: Final = 300_000
+"""How far a device's clock may run ahead of ours (T2)."""
+
+
+def number(value: object) -> int | float | None:
+    """The finite number of an integer, a decimal, or a text that spells one (V1)."""
+    if isinstance(value, str):
+        return _spelled(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _spelled(text: str) -> int | float | None:
+    match = NUMERAL.fullmatch(text) if len(text) <= _LONGEST_NUMERAL else None
+    if match is None:
+        return None
+    numeral = match[1]
+    if numeral.lstrip("+-").isdigit():
+        return int(numeral)
+    value = float(numeral)
+    return value if math.isfinite(value) else None
+
+
+def whole(value: object) -> int | None:
+    """The whole number that fits a signed 64-bit column, from a number or a text that spells one (V1)."""
+    read = number(value)
+    if read is None or read != (cut := int(read)) or not -_INT64_MAX <= cut <= _INT64_MAX:
+        return None
+    return cut
+
+
+def real(value: object) -> float | None:
+    """The number as a double; None when it is not one or lies outside the range of doubles."""
+    read = number(value)
+    if read is None:
+        return None
+    try:
+        return float(read)
+    except OverflowError:
+        return None
+
+
+def instant(value: object, received_ms: int) -> int | None:
+    """Epoch ms of a time in ms, in seconds, or as the digits YYYYMMDDhhmmss in UTC (T1).
+
+    None when it is none of these, before 2010, or more than five minutes after `received_ms` (T2).
+    """
+    at_ms = spelled_ms(value)
+    return at_ms if at_ms is not None and EARLIEST_MS <= at_ms <= received_ms + AHEAD_MS else None
+
+
+def spelled_ms(value: object) -> int | None:
+    """Epoch ms of what the value spells as a time (T1), whenever that is; None when it spells none."""
+    read = number(value)
+    if read is None:
+        return None
+    if _MILLIS_FROM <= read < _MILLIS_FROM * 10:
+        return int(read)
+    if _SECONDS_FROM <= read < _SECONDS_FROM * 10:
+        return int(read * 1000)
+    if _CALENDAR_FROM <= read < _CALENDAR_BELOW and read == int(read):
+        return _calendar_ms(int(read))
+    return None
+
+
+def _calendar_ms(digits: int) -> int | None:
+    date, clock = divmod(digits, 1_000_000)
+    try:
+        moment = datetime.datetime(
+            date // 10_000, date // 100 % 100, date % 100, clock // 10_000, clock // 100 % 100, clock % 100,
+            tzinfo=datetime.UTC,
+        )  # fmt: skip
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 1000
+
+
+def position(lat: object, lon: object) -> tuple[float, float] | None:
+    """Latitude and longitude in degrees WGS84, or None when out of range, incomplete, or exactly 0, 0 (P1)."""
+    north, east = real(lat), real(lon)
+    if north is None or east is None:
+        return None
+    return (north, east) if -90 <= north <= 90 and -180 <= east <= 180 and (north or east) else None
+
+
+def manoeuvres(value: object) -> int:
+    """The manoeuvre flags 0..255 that the value's digits spell in hexadecimal; -1 when they spell none (E1)."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return -1
+    if isinstance(value, int) and not 0 <= value <= 99:
+        return -1
+    match = _HEX_PAIR.fullmatch(str(value))
+    return int(match[1], 16) if match else -1

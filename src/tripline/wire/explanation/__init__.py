@@ -1,0 +1,1 @@
+"""A device's publish explained to the device's maker."""

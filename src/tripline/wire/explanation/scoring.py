@@ -1,0 +1,97 @@
+"""Explains why a message, or some of its samples, is not scored (spec/device-messages 10, T3, O4).
+
+Not here: the score (`scoring/`). Its thresholds can be set by who runs the server; named here are the defaults.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+from tripline.domain import samples, trips
+from tripline.wire.device import values as device_values
+from tripline.wire.device.items import Header
+from tripline.wire.device.kinds import Item
+from tripline.wire.explanation import words
+from tripline.wire.explanation.words import Finding, Sort
+from tripline.wire.readings import DeviceEvent, Microtrip, Trip
+
+SPARSE_S: Final = 5.0
+"""Samples this far apart, or farther, are not scored."""
+INSTANT_MS: Final = 500
+"""Samples closer than this are one instant."""
+SHORT_M: Final = 3_000.0
+"""Shorter trips are not scored."""
+
+Row = tuple[Any, ...]
+
+
+def samples_of(microtrip: Microtrip) -> list[Row]:
+    """The samples: (time_ms, lat, lon, speed_kmh, em, flags)."""
+    return list(samples.RECORD.iter_unpack(microtrip.samples))
+
+
+def findings(reading: Microtrip | Trip | DeviceEvent, items: list[Item], header: Header) -> Iterator[Finding]:
+    """What stands in the way of scoring; of an event: what else it does."""
+    if isinstance(reading, DeviceEvent):
+        if reading.is_attribute:
+            yield Finding(Sort.NOTE, "", "also shown among the sensor's latest values")
+        return
+    if reading.device_type not in trips.SCORED_DEVICE_TYPES:
+        scored = "GPS, OBD and BLACKBOX devices are scored"
+        yield Finding(Sort.SCORING, "ty", f"kept, never scored: only trips of {scored}, not {reading.device_type}")
+    elif reading.parking:
+        yield Finding(Sort.SCORING, "try", "kept, never scored: the vehicle is parked (2)")
+    elif isinstance(reading, Trip):
+        yield from _of_trip(reading)
+    else:
+        yield from _of_samples(samples_of(reading), items, header)
+
+
+def _of_trip(trip: Trip) -> Iterator[Finding]:
+    if trip.distance_m is not None and trip.distance_m < SHORT_M:
+        text = f"{trip.distance_m:,.0f} m: trips under {SHORT_M:,.0f} m are not scored"
+        yield Finding(Sort.SCORING, "pld.dis", text)
+    if trip.start_ms is not None and trip.end_ms is not None and trip.end_ms < trip.start_ms:
+        yield Finding(Sort.NOTE, "pld.edt", "the trip ends before it starts: look at `stt` and `edt`")
+
+
+def _of_samples(rows: list[Row], items: list[Item], header: Header) -> Iterator[Finding]:
+    placed = [row for row in rows if not math.isnan(row[1])]
+    if not placed:
+        yield Finding(Sort.SCORING, "pld", "no sample has a valid position (`lat`, `lon`): none counts for the score")
+        return
+    if len(placed) < len(rows):
+        text = f"{len(rows) - len(placed)} of {len(rows)} samples have no valid position and do not count"
+        yield Finding(Sort.SCORING, "pld", text)
+    timed = [row for row in rows if row[5] & samples.FLAG_OWN_TIME]
+    if len(timed) < len(rows):
+        text = (
+            f"{len(rows) - len(timed)} of {len(rows)} samples have no valid time of their own (`clt`) and do not count"
+        )
+        yield Finding(Sort.SCORING, "pld", text)
+    elif len(rows) == 1 and _own_ms(items[0], header) is None:
+        source = "of receipt" if header.time_ms is None else "in `ts`"
+        yield Finding(Sort.NOTE, "pld.clt", f"no valid `clt`: the sample takes the time {source}, being alone")
+    yield from _of_periods([row[0] for row in timed])
+
+
+def _own_ms(item: Item, header: Header) -> int | None:
+    return device_values.instant(item.get("clt"), header.received_ms)
+
+
+def _of_periods(times: list[int]) -> Iterator[Finding]:
+    if any(later < earlier for earlier, later in pairwise(times)):
+        yield Finding(Sort.NOTE, "pld", "the samples are not in the order of time: kept as sent, sorted for the score")
+    steps = [later - earlier for earlier, later in pairwise(sorted(times))]
+    close = sum(step < INSTANT_MS for step in steps)
+    if close:
+        text = f"{words.counted(close, 'sample')} less than {INSTANT_MS} ms after another: the last of them counts"
+        yield Finding(Sort.SCORING, "pld", text)
+    if steps and statistics.median(steps) >= SPARSE_S * 1000:
+        text = (
+            f"samples are {statistics.median(steps) / 1000:g} s apart; a trip is scored when its samples are less than"
+            f" {SPARSE_S:g} s apart: send one every 1 to 2 s"
+        )
+        yield Finding(Sort.SCORING, "pld", text)

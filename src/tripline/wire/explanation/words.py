@@ -1,0 +1,136 @@
+"""Words for a device's maker on how a message was read: findings, names of kinds, values and times.
+
+Not here: what is found (`messages.py` and its parts).
+"""
+
+import datetime
+import json
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from tripline.wire.device import meanings as device_meanings
+from tripline.wire.device import tables as device_tables
+
+
+class Sort(StrEnum):
+    """What a finding is about."""
+
+    READ = "read"
+    """What the message, or a part of it, was read as."""
+    COERCED = "coerced"
+    """A value of another kind or form than documented, that could be read all the same."""
+    DROPPED = "dropped"
+    """A value that is kept as sent but not used."""
+    ALIAS = "alias"
+    """A key under another name than the documented one."""
+    UNKNOWN = "unknown"
+    """A key that is not documented; kept as sent."""
+    MISSING = "missing"
+    """A documented key that is not there."""
+    SCORING = "scoring"
+    """What keeps the message, or some of its samples, out of scoring."""
+    NOTE = "note"
+    """Something worth knowing; nothing is wrong."""
+    REJECTED = "rejected"
+    """The message, or a part of it, cannot be used."""
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """One sentence about a message."""
+
+    sort: Sort
+    where: str
+    """Path of the key, `pld[2].clt`; empty: the whole message."""
+    text: str
+
+
+class Remark(msgspec.Struct, frozen=True, gc=False):
+    """A sentence about one object of a payload, not yet naming the object."""
+
+    sort: Sort
+    key: str
+    text: str
+    about: str = ""
+    """What the sentence is about, when its text holds a value: remarks on many objects become one."""
+
+
+MANOEUVRES: Final = (
+    "sudden start",
+    "sudden left turn",
+    "sudden right turn",
+    "sudden U-turn",
+    "sudden deceleration",
+    "sudden acceleration",
+    "sudden stop",
+    "reserved",
+)
+"""Meaning of the bits of `em`, the lowest first (spec/device-messages 4.6)."""
+
+_DRIVING: Final = ("lat", "lon", "sp")
+_PARKED: Final = ("vlt", "tem", "tim")
+ALIASES: Final = {
+    "cdlt": "cdit", "gag": "gan", "pclat": "plat", "pclon": "plon", "dcwlat": "dclat", "dcwlon": "dclon",
+}  # fmt: skip
+"""Names that real devices use, in lower case -> the documented key (D5, D12, D13, D24)."""
+MISTAKEN: Final = {
+    "latitude": "lat", "longitude": "lon", "lng": "lon", "long": "lon", "speed": "sp", "spd": "sp", "time": "clt",
+    "timestamp": "clt", "collecttime": "clt", "altitude": "alt", "tripid": "tid", "trip": "tid",
+}  # fmt: skip
+"""Names that suggest themselves, in lower case -> the documented key that was probably meant."""
+
+
+def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
+    """The documented mandatory keys of a table, in its order; `dis` is to be left out when it is not exact (D9)."""
+    if table == 114 and device == device_tables.AVN:
+        return ["wid"]
+    asked = device_meanings.MANDATORY.get(table, frozenset())
+    keys = [key for key in device_tables.TABLES.get(table, ()) if key in asked and key != "dis"]
+    if table == 8:
+        keys += _PARKED if parking else _DRIVING
+    return keys
+
+
+def event_name(number: int, device: str) -> str:
+    """What the event is called; empty for an unknown number."""
+    if number == 114:
+        return "event of an in-dash unit" if device == device_tables.AVN else "g-sensor"
+    title = device_meanings.TITLES.get(number, "")
+    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
+def shown(value: Any) -> str:
+    """The value as JSON, cut when it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 48 else f"{text[:45]}..."
+
+
+def kind_of(value: Any) -> str:
+    """What sort of JSON value it is, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "an array" if isinstance(value, list) else "an object"
+
+
+def utc(at_ms: int) -> str:
+    """The instant for people."""
+    moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
+    digits = f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{digits}.{moment.microsecond // 1000:03d} UTC" if at_ms % 1000 else f"{digits} UTC"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 sample`, `3 samples`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def with_article(noun: str) -> str:
+    """The device type with its article: `an OBD`, `a GPS`."""
+    return f"{'an' if noun[:1] in 'AEIOU' else 'a'} {noun}"

@@ -1,0 +1,1 @@
+"""JSON of REST: a file a noun."""

@@ -1,0 +1,158 @@
+"""The shapes REST answers are made of: ids, pages, errors (spec/interface, Conventions; spec/rest 3, 5).
+
+Not here: the records of each family (`rest_*.py`), how a page is cut (`http/pages.py`).
+"""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import ids
+
+CAME_WHOLE: Final = "tripline.came_whole"
+"""Extension in the ASGI scope of a request whose body came in the same piece as its head: it was not waited for."""
+KEPT_ELSEWHERE: Final = "tripline.kept_elsewhere"
+"""Extension of the others: its `tell` is called by who does not keep the body in memory."""
+
+
+class Id(msgspec.Struct, frozen=True, gc=False):
+    """An entity's identifier as it appears in records: an object around the UUID."""
+
+    id: Annotated[
+        str,
+        Meta(
+            description="UUID of the object; `13814000-1dd2-11b2-8080-808080808080` when nothing is set",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
+
+
+UNSET: Final = Id(ids.PLACEHOLDER)
+"""What an Id field carries when nothing is set."""
+
+
+def id_or_unset(value: str | None) -> Id:
+    """The Id object of a stored id; the placeholder for none."""
+    return UNSET if value is None else Id(value)
+
+
+class Page(msgspec.Struct, rename="camel"):
+    """One page of records."""
+
+    data: list[Any]
+    next_page_link: "TimeLink | TextLink | None"
+    has_next: bool
+
+
+class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
+    """How to fetch the next page of a list ordered by time."""
+
+    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    start_time: Annotated[
+        int | None,
+        Meta(
+            description="as asked for: from this time on, epoch ms; null: from the beginning", examples=[1735689600000]
+        ),
+    ]
+    end_time: Annotated[
+        int | None, Meta(description="as asked for: up to this time, epoch ms; null: up to now", examples=[None])
+    ]
+    asc_order: Annotated[bool, Meta(description="as asked for: true: oldest first", examples=[False])]
+    id_offset: Annotated[
+        str,
+        Meta(
+            description="id of the last item of this page; the next page begins after it",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
+    by: Annotated[
+        str | msgspec.UnsetType,
+        Meta(description="as asked for: `event`; only in analytics pages that go by it", examples=["event"]),
+    ] = msgspec.UNSET
+
+
+class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
+    """How to fetch the next page of a list ordered by a name."""
+
+    limit: Annotated[int, Meta(description="items on a page", examples=[20])]
+    text_search: Annotated[
+        str | None, Meta(description="as asked for: beginning of the name; null: every name", examples=["12"])
+    ]
+    text_search_bound: Annotated[
+        str | None, Meta(description="names of the list are below this text; null: every name", examples=["12\uffff"])
+    ]
+    text_offset: Annotated[str, Meta(description="name of the last item of this page", examples=["12가3456"])]
+    id_offset: Annotated[
+        str,
+        Meta(
+            description="id of the last item of this page; the next page begins after it",
+            examples=["6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ]
+
+
+class HealthCheck(msgspec.Struct, frozen=True):
+    """One thing that a ready server needs."""
+
+    name: Annotated[
+        str,
+        Meta(
+            description="listeners, store, schema, disk, certificate or bus; `doors` is the former name of listeners",
+            examples=["disk"],
+        ),
+    ]
+    ok: Annotated[bool, Meta(description="whether it is well", examples=[False])]
+    text: Annotated[
+        str,
+        Meta(
+            description="what was found and, when it is not well, what to do",
+            examples=["12 MiB are free in /srv/tripline, less than store.reserve_mib (512); make room."],
+        ),
+    ]
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The process answers."""
+
+    status: Annotated[str, Meta(description="always live", examples=["live"])]
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """Whether the process can do its work."""
+
+    status: Annotated[str, Meta(description="ready, starting, stopping or failing", examples=["ready", "failing"])]
+    checks: Annotated[
+        list[HealthCheck],
+        Meta(
+            description="each thing that a ready server needs",
+            examples=[[{"name": "listeners", "ok": True, "text": "Every listener is open."}]],
+        ),
+    ]
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How many there are."""
+
+    count: Annotated[int, Meta(description="how many there are", examples=[12])]
+
+
+class ErrorBody(msgspec.Struct, frozen=True, rename="camel"):
+    """Every answer that is not a success; `status` repeats the HTTP status, `timestamp` is epoch ms."""
+
+    status: Annotated[int, Meta(description="HTTP status, repeated", examples=[400])]
+    message: Annotated[
+        str,
+        Meta(
+            description="what went wrong and what to mend, for people", examples=["Parameter 'mileage' can't be empty!"]
+        ),
+    ]
+    error_code: Annotated[
+        int,
+        Meta(
+            description="2 general, 10 authentication, 11 token expired, 20 permission denied, 30 invalid arguments,"
+            " 31 bad request parameters, 32 not found",
+            examples=[31],
+        ),
+    ]
+    timestamp: Annotated[int, Meta(description="time of the error, epoch ms", examples=[1760000000000])]

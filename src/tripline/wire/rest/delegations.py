@@ -1,0 +1,143 @@
+"""JSON of relations: candidates, vehicles delegated to companies, rights on vehicles.
+
+Follows spec/interface (Company relation; Vehicle delegation to a company, to a user), in its order.
+
+Not here: who may be named (`domain/delegations.py`), how a request is read (`bodies.py`).
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import ids
+from tripline.domain.delegations import Delegation, Relation, Right
+from tripline.domain.refusals import BadParameter
+from tripline.wire.rest.base import Id
+
+_COMPANY: dict[str, object] = {"examples": [{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]}
+_OTHER: dict[str, object] = {"examples": [{"id": "0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11"}]}
+_VEHICLE: dict[str, object] = {"examples": [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]}
+_ITSELF: dict[str, object] = {"examples": [{"id": "91b1c0e0-c802-11ef-9d5c-6b1f6f2a4c11"}]}
+_PERSON: dict[str, object] = {"examples": [{"id": "4e6a7f10-c802-11ef-9d5c-6b1f6f2a4c11"}]}
+
+Created = Annotated[int, Meta(description="when it was made; epoch ms", examples=[1735689600000])]
+FromCompany = Annotated[Id, Meta(description="the company that delegates", extra_json_schema=_COMPANY)]
+FromName = Annotated[str, Meta(description="name of the company that delegates", examples=["Han River Taxi"])]
+ToCompany = Annotated[Id, Meta(description="the company that receives", extra_json_schema=_OTHER)]
+ToName = Annotated[str, Meta(description="name of the company that receives", examples=["Namsan Rental"])]
+Vehicle = Annotated[Id, Meta(description="the vehicle", extra_json_schema=_VEHICLE)]
+VehicleNo = Annotated[str, Meta(description="number of the vehicle", examples=["12가3456"])]
+
+
+class CandidateRequest(msgspec.Struct, rename="camel", kw_only=True):
+    """Which company becomes a delegation candidate."""
+
+    to_company_id: Annotated[
+        Id | str | None,
+        Meta(description="the company that may receive vehicles; required", extra_json_schema=_OTHER),
+    ] = None
+
+
+class VehicleChoice(msgspec.Struct, rename="camel", kw_only=True):
+    """Which vehicle is delegated."""
+
+    vehicle_id: Annotated[Id | str | None, Meta(description="the vehicle; required", extra_json_schema=_VEHICLE)] = None
+
+
+class RelationRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """Company relation: one company may delegate its vehicles to another."""
+
+    id: Annotated[Id, Meta(description="the relation", extra_json_schema=_ITSELF)]
+    created_time: Created
+    from_company_id: FromCompany
+    to_company_id: ToCompany
+    service_type: Annotated[str, Meta(description="service type of both companies", examples=["taxi"])]
+    from_company_name: FromName
+    to_company_name: ToName
+
+
+class DelegationRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """Vehicle delegation to a company."""
+
+    id: Annotated[Id, Meta(description="the delegation", extra_json_schema=_ITSELF)]
+    created_time: Created
+    from_company_id: FromCompany
+    from_company_name: FromName
+    to_company_id: ToCompany
+    to_company_name: ToName
+    vehicle_id: Vehicle
+    vehicle_no: VehicleNo
+
+
+class RightRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """Vehicle delegation to a user: a director's or driver's right on one vehicle."""
+
+    id: Annotated[Id, Meta(description="the delegation", extra_json_schema=_ITSELF)]
+    created_time: Created
+    company_id: Annotated[Id, Meta(description="the person's company", extra_json_schema=_COMPANY)]
+    company_name: Annotated[str, Meta(description="name of the person's company", examples=["Namsan Rental"])]
+    user_id: Annotated[Id, Meta(description="the director or driver", extra_json_schema=_PERSON)]
+    user_name: Annotated[str, Meta(description="name of the director or driver", examples=["Kim Minji"])]
+    vehicle_id: Vehicle
+    vehicle_no: VehicleNo
+    user_role: Annotated[
+        str,
+        Meta(
+            description="what the person may do: DELEGATED_DIRECTOR (a director) or DRIVER (a driver)",
+            examples=["DELEGATED_DIRECTOR"],
+        ),
+    ]
+
+
+def id_of(sent: Id | str | None, name: str) -> str:
+    """The canonical id in an Id object or a bare text. Raises `BadParameter` when it is missing or no UUID."""
+    text = sent.id if isinstance(sent, Id) else sent
+    if not text:
+        raise BadParameter.missing(name)
+    known = ids.canonical(text)
+    if known is None:
+        raise BadParameter("uuid", field=name)
+    return known
+
+
+def relation_record(relation: Relation) -> RelationRecord:
+    """The record."""
+    return RelationRecord(
+        id=Id(relation.id),
+        created_time=relation.created_ms,
+        from_company_id=Id(relation.from_company_id),
+        to_company_id=Id(relation.to_company_id),
+        service_type=relation.service_type,
+        from_company_name=relation.from_company_name,
+        to_company_name=relation.to_company_name,
+    )
+
+
+def delegation_record(delegation: Delegation) -> DelegationRecord:
+    """The record."""
+    return DelegationRecord(
+        id=Id(delegation.id),
+        created_time=delegation.created_ms,
+        from_company_id=Id(delegation.from_company_id),
+        from_company_name=delegation.from_company_name,
+        to_company_id=Id(delegation.to_company_id),
+        to_company_name=delegation.to_company_name,
+        vehicle_id=Id(delegation.vehicle_id),
+        vehicle_no=delegation.vehicle_no,
+    )
+
+
+def right_record(right: Right) -> RightRecord:
+    """The record."""
+    return RightRecord(
+        id=Id(right.id),
+        created_time=right.created_ms,
+        company_id=Id(right.company_id),
+        company_name=right.company_name,
+        user_id=Id(right.user_id),
+        user_name=right.user_name,
+        vehicle_id=Id(right.vehicle_id),
+        vehicle_no=right.vehicle_no,
+        user_role=right.user_role,
+    )

@@ -1,0 +1,93 @@
+"""JSON of stored device events (spec/rest 8.3).
+
+Ids are objects and never null, positions are numbers or null, the text time is in the zone of the settings.
+
+Not here: which events there are (`wire/device/tables.py`), GPS events, which scoring finds (`scores.py`).
+"""
+
+from datetime import tzinfo
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import ids
+from tripline.domain.stored_trips import StoredEvent
+from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.rest import trips as rest_trips
+from tripline.wire.rest.base import Id, id_or_unset
+
+
+class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """What a device reported once."""
+
+    id: Annotated[Id, Meta(description="id of the event", examples=[{"id": "2f1b7a10-c802-11ef-9d5c-6b1f6f2a4c11"}])]
+    created_time: Annotated[int, Meta(description="when it was received, epoch ms", examples=[1735689601000])]
+    company_id: Annotated[
+        Id, Meta(description="company of the sensor", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="vehicle that the sensor was on; placeholder: none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    sensor_id: Annotated[
+        Id,
+        Meta(
+            description="sensor; placeholder: it was deleted", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    trip_id: Annotated[
+        Id,
+        Meta(
+            description="trip that it happened on; placeholder: none",
+            examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}],
+        ),
+    ]
+    user_id: Annotated[
+        Id,
+        Meta(
+            description="who drove; placeholder: nobody known",
+            examples=[{"id": "13814000-1dd2-11b2-8080-808080808080"}],
+        ),
+    ]
+    device_type: Annotated[str, Meta(description="GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["OBD"])]
+    ty: Annotated[int, Meta(description="number of the event, 101 to 116 or another", examples=[104])]
+    event_ts: Annotated[int, Meta(description="when it happened, epoch ms", examples=[1735689600000])]
+    event_dt: Annotated[
+        str, Meta(description="the same instant in the service's time zone", examples=["2025-01-01 09:00:00"])
+    ]
+    payload: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="what the device sent about it, as sent",
+            examples=[{"wbv": 11.4}],
+            extra_json_schema={"type": "object"},
+        ),
+    ]
+    pos_lat: Annotated[float | None, Meta(description="latitude, degrees; null: not sent", examples=[35.1577])]
+    pos_lon: Annotated[float | None, Meta(description="longitude, degrees; null: not sent", examples=[129.0591])]
+
+
+def device_event_record(event: StoredEvent, zone: tzinfo) -> DeviceEventRecord:
+    """The record, with the text time in the zone."""
+    event_dt = rest_trips.local_time(event.event_ms, zone)
+    assert event_dt is not None
+    return DeviceEventRecord(
+        id=Id(event.id),
+        created_time=ids.ms_of_no(event.no),
+        company_id=Id(event.company_id),
+        vehicle_id=id_or_unset(event.vehicle_id),
+        sensor_id=id_or_unset(event.sensor_id),
+        trip_id=id_or_unset(event.trip_id),
+        user_id=id_or_unset(event.user_id),
+        device_type=event.device_type,
+        ty=event.ty,
+        event_ts=event.event_ms,
+        event_dt=event_dt,
+        payload=msgspec.Raw(device_stored_payloads.coerced(event.payload, ty=event.ty, device_type=event.device_type)),
+        pos_lat=event.lat,
+        pos_lon=event.lon,
+    )

@@ -1,0 +1,105 @@
+"""JSON of a sensor's latest values (spec/rest 8.4).
+
+Not here: the microtrip in it (`trips.py`).
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tripline.domain.ids import SensorId
+from tripline.domain.stored_trips import StoredMicrotrip
+from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.rest import trips as rest_trips
+from tripline.wire.rest.base import Id
+
+_MICROTRIP: Final = {
+    "id": {"id": "1a2b3c40-c802-11ef-9d5c-6b1f6f2a4c11"},
+    "createdTime": 1735689600000,
+    "tripId": {"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"},
+    "sensorId": {"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "vehicleId": {"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "companyId": {"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"},
+    "deviceType": "GPS",
+    "ts": 1735689600000,
+    "payload": {"tid": 1, "lat": 35.1577, "lon": 129.0591, "sp": 38, "clt": 1735689600000},
+}
+
+
+class LatestRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """What is known of a sensor's state."""
+
+    sensor_id: Annotated[
+        Id, Meta(description="id of the sensor", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    connected: Annotated[bool, Meta(description="whether the device is connected now", examples=[True])]
+    last_seen_time: Annotated[
+        int | None,
+        Meta(
+            description="when the platform last heard of the device, epoch ms; anything counts that it sends, also a "
+            "ping; null: never",
+            examples=[1735689600000],
+        ),
+    ]
+    last_disconnect_time: Annotated[
+        int | UnsetType,
+        Meta(
+            description="when its last connection ended, epoch ms, unless a new one of the same device took over; "
+            "absent: none has",
+            examples=[1735689500000],
+        ),
+    ] = UNSET
+    last_disconnect_reason: Annotated[
+        str | UnsetType,
+        Meta(
+            description="why it ended: disconnected (the device said so), lost (the network), silent (nothing for 1.5 "
+            "keep-alives), protocol_error, slow_reader (it did not read its answers), credential_ended (its token was "
+            "changed), store_away, server_stopping, server_lost (a server that was killed; the time is when the "
+            "device was last heard of), error",
+            examples=["silent"],
+        ),
+    ] = UNSET
+    last_microtrip: Annotated[
+        rest_trips.MicrotripRecord | None,
+        Meta(
+            description="its newest microtrip; null when there is none, or its vehicle is outside the caller's reach",
+            examples=[_MICROTRIP],
+        ),
+    ]
+    attributes: Annotated[
+        dict[str, msgspec.Raw],
+        Meta(
+            description="newest payload of each attribute event under its number, of the capability report under `cm`,"
+            " and of what is not interpreted under `latest`",
+            examples=[{"104": {"wbv": 11.4}, "latest": {"fw": "1.2"}}],
+        ),
+    ]
+
+
+def latest_record(
+    sensor_id: SensorId,
+    *,
+    connected: bool,
+    last_seen_ms: int | None,
+    lost_ms: int | None,
+    lost_reason: str | None,
+    microtrip: StoredMicrotrip | None,
+    attributes: Iterable[tuple[str, bytes]],
+) -> LatestRecord:
+    """The record; `attributes` are names and payloads as sent."""
+    return LatestRecord(
+        sensor_id=Id(sensor_id),
+        connected=connected,
+        last_seen_time=last_seen_ms,
+        last_disconnect_time=UNSET if lost_ms is None else lost_ms,
+        last_disconnect_reason=UNSET if lost_reason is None else lost_reason,
+        last_microtrip=None if microtrip is None else rest_trips.microtrip_record(microtrip),
+        attributes={name: msgspec.Raw(_shown(name, payload)) for name, payload in attributes},
+    )
+
+
+def _shown(name: str, payload: bytes) -> bytes:
+    """As the event's own record shows it; what is no event's stays as sent."""
+    return device_stored_payloads.coerced(payload, ty=int(name), device_type="") if name.isdecimal() else payload

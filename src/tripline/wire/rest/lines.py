@@ -1,0 +1,185 @@
+"""JSON of carrier lines: the actions that a carrier sends, what came of each, and the request to lift a pause.
+
+Ours, except `mdn` of the last one (spec/rest 11). Not here: which values are allowed (`domain/line_actions.py`).
+"""
+
+import hashlib
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tripline.domain import line_actions
+from tripline.domain.line_actions import Outcome
+from tripline.domain.refusals import BadParameter
+from tripline.wire.rest.base import Id, id_or_unset
+
+ACTIONS_MAX: Final = 1_000
+"""Actions in one request."""
+
+_ID: Final[dict[str, object]] = {"examples": [{"id": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"}]}
+
+
+class CarrierAction(msgspec.Struct, rename="camel", kw_only=True):
+    """What became of a line. Which fields an action needs depends on its type."""
+
+    action_id: Annotated[
+        str | None,
+        Meta(
+            description="the carrier's own number of the action, 1 to 255 printable characters; required",
+            examples=["2025-000001"],
+        ),
+    ] = None
+    type: Annotated[
+        str | None, Meta(description=f"one of {', '.join(line_actions.Type)}; required", examples=["OPENING"])
+    ] = None
+    kind: Annotated[
+        str | None,
+        Meta(
+            description="of a suspension USE, DORMANT or TERMINATION; of a termination ORDINARY or AUTHORITY",
+            examples=["USE"],
+        ),
+    ] = None
+    mdn: Annotated[str | None, Meta(description="telephone number of the line; required", examples=["01012345678"])] = (
+        None
+    )
+    imei: Annotated[
+        str | None, Meta(description="IMEI of the device that a line is opened for", examples=["356938035643809"])
+    ] = None
+    new_imei: Annotated[
+        str | None, Meta(description="IMEI of the device that takes over the line", examples=["356938035643817"])
+    ] = None
+    new_mdn: Annotated[
+        str | None, Meta(description="telephone number that the line has from now on", examples=["01087654321"])
+    ] = None
+    imsi: Annotated[
+        str | None, Meta(description="IMSI of the SIM, letters and digits", examples=["450081234567890"])
+    ] = None
+    iccid: Annotated[
+        str | None, Meta(description="ICCID of the SIM, letters and digits", examples=["8982300123456789012"])
+    ] = None
+    subscription: Annotated[str | None, Meta(description="plan code", examples=["CATM1-10MB"])] = None
+    company_id: Annotated[
+        str | None,
+        Meta(
+            description="company that owns the device of a new line; or `serviceType`",
+            examples=["b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"],
+        ),
+    ] = None
+    service_type: Annotated[
+        str | None,
+        Meta(description="service type whose operator owns the device of a new line", examples=["taxi"]),
+    ] = None
+    device_type: Annotated[
+        str | None,
+        Meta(description="type of a device that was not registered before; OBD2 when not sent", examples=["OBD2"]),
+    ] = None
+    occurred_time: Annotated[
+        int | None, Meta(description="when it happened; epoch ms; now when not sent", examples=[1735689602000])
+    ] = None
+
+
+class CarrierActions(CarrierAction, kw_only=True):
+    """One action; or up to 1,000 of them in `actions`, done in their order."""
+
+    actions: Annotated[
+        list[CarrierAction] | None,
+        Meta(
+            description="a batch; the other fields then stand in each of its actions",
+            examples=[[{"actionId": "2025-000002", "type": "SUSPENSION", "kind": "USE", "mdn": "01012345678"}]],
+        ),
+    ] = None
+
+
+class ActionOutcome(msgspec.Struct, rename="camel", kw_only=True):
+    """What came of an action."""
+
+    action_id: Annotated[str, Meta(description="the carrier's own number of the action", examples=["2025-000001"])]
+    outcome: Annotated[str, Meta(description="DONE or REFUSED", examples=["DONE"])]
+    sensor_id: Annotated[
+        Id,
+        Meta(
+            description="the device that has the line now, after an owner change the one that had it; "
+            "the placeholder when refused",
+            extra_json_schema=_ID,
+        ),
+    ]
+    nw_status: Annotated[
+        str | None, Meta(description="state of the device's line now; null when refused", examples=["01"])
+    ]
+    error_code: Annotated[
+        int | UnsetType, Meta(description="of a refused action: code as in error answers", examples=[30])
+    ] = UNSET
+    message: Annotated[
+        str | UnsetType,
+        Meta(
+            description="of a refused action: what to mend",
+            examples=["The line has nwStatus 02; suspension of use needs 01."],
+        ),
+    ] = UNSET
+
+
+class ActionOutcomes(msgspec.Struct, kw_only=True):
+    """What came of each action, in the order sent."""
+
+    outcomes: Annotated[
+        list[ActionOutcome],
+        Meta(
+            description="one for each action",
+            examples=[
+                [
+                    {
+                        "actionId": "2025-000002",
+                        "outcome": "DONE",
+                        "sensorId": {"id": "c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"},
+                        "nwStatus": "02",
+                    }
+                ]
+            ],
+        ),
+    ]
+
+
+class UnpauseRequest(msgspec.Struct, rename="camel", kw_only=True):
+    """Which line is to be normal again."""
+
+    mdn: Annotated[str | None, Meta(description="telephone number of the line; required", examples=["01012345678"])] = (
+        None
+    )
+
+
+def submitted(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The actions in a request, at least one. Raises `BadParameter` when it holds none, too many, or no objects."""
+    if "actions" not in body:
+        return [body]
+    actions = body["actions"]
+    if not isinstance(actions, list) or not all(isinstance(each, dict) for each in actions):
+        raise BadParameter("type_objects", field="actions")
+    if not actions:
+        raise BadParameter.missing("actions")
+    for field in msgspec.structs.fields(CarrierAction):
+        if body.get(field.encode_name):
+            raise BadParameter("beside_actions", field=field.encode_name)
+    if len(actions) > ACTIONS_MAX:
+        raise BadParameter("actions_many", field="actions", most=ACTIONS_MAX)
+    return actions
+
+
+def digest(action: dict[str, Any]) -> str:
+    """SHA-256 of all that an action says, whatever the order of its fields. Raises `BadParameter`."""
+    try:
+        return hashlib.sha256(msgspec.json.encode(action, order="sorted")).hexdigest()
+    except RecursionError as error:
+        raise BadParameter("body_deep") from error
+
+
+def outcome(done: Outcome, error_code: int | None, message: str | None) -> ActionOutcome:
+    """The record; errorCode and message of one that was refused."""
+    return ActionOutcome(
+        action_id=done.action_id,
+        outcome="DONE" if done.refused is None else "REFUSED",
+        sensor_id=id_or_unset(done.sensor_id),
+        nw_status=done.nw_status,
+        error_code=UNSET if error_code is None else error_code,
+        message=UNSET if message is None else message,
+    )

@@ -1,0 +1,94 @@
+"""JSON of live positions (spec/positions L8)."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.positions import Position
+from tripline.wire.rest.base import Id
+
+
+class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """Where a vehicle was when it said so last."""
+
+    vehicle_id: Annotated[
+        Id, Meta(description="id of the vehicle", examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    ts: Annotated[
+        int, Meta(description="time of the position by the device's clock, epoch ms", examples=[1735689600000])
+    ]
+    lat: Annotated[float, Meta(description="latitude, degrees WGS84", examples=[35.1577])]
+    lon: Annotated[float, Meta(description="longitude, degrees WGS84", examples=[129.0591])]
+    speed: Annotated[float | None, Meta(description="speed, km/h; null: unknown", examples=[38.0])]
+    heading: Annotated[
+        float | None,
+        Meta(
+            description="direction of travel, degrees from true north, clockwise; null: unknown, or below 5 km/h",
+            examples=[270.5],
+        ),
+    ]
+    state: Annotated[
+        str,
+        Meta(
+            description="at the time of the answer: DRIVING, STOPPED, PARKED or OFFLINE; it follows from age and speed"
+            " alone, so it changes without a new position",
+            examples=["DRIVING"],
+        ),
+    ]
+
+
+class Positions(msgspec.Struct, rename="camel", kw_only=True):
+    """Positions of vehicles, and how to go on."""
+
+    data: Annotated[
+        list[PositionRecord],
+        Meta(
+            description="positions that are new, in the order of the vehicles' ids",
+            examples=[
+                [
+                    {
+                        "vehicleId": {"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"},
+                        "ts": 1735689600000,
+                        "lat": 35.1577,
+                        "lon": 129.0591,
+                        "speed": 38.0,
+                        "heading": 270.5,
+                        "state": "DRIVING",
+                    }
+                ]
+            ],
+        ),
+    ]
+    left: Annotated[
+        list[Id],
+        Meta(
+            description="vehicles that the caller cannot see any more, or that have no position any more; only with"
+            " `since`",
+            examples=[[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]],
+        ),
+    ]
+    since: Annotated[
+        str,
+        Meta(
+            description="cursor to ask for what changes after this answer; good for a week, for this caller and this"
+            " company",
+            examples=["WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0"],
+        ),
+    ]
+    has_next: Annotated[
+        bool, Meta(description="true: there is more already; ask again at once with `since`", examples=[False])
+    ]
+
+
+def position_record(position: Position, *, now_ms: int) -> PositionRecord:
+    """The record, with the state of now."""
+    return PositionRecord(
+        vehicle_id=Id(position.vehicle_id),
+        ts=position.time_ms,
+        lat=position.lat,
+        lon=position.lon,
+        speed=position.speed_kmh,
+        heading=position.heading_deg,
+        state=position.state(now_ms).value,
+    )

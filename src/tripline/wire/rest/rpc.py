@@ -1,0 +1,182 @@
+"""JSON of calls to devices: what a request carries, what the caller gets, and records (spec/rpc 2, 5.2 and 7).
+
+Not here: the bytes that go to and come from devices (`wire/rpc.py`).
+"""
+
+from typing import Annotated, Any, ClassVar, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tripline.domain import ids
+from tripline.domain.ids import RequestId
+from tripline.domain.rpc import StoredCall
+from tripline.domain.sensors import Sensor
+from tripline.wire import rpc
+from tripline.wire.rest import sensors as rest_sensors
+from tripline.wire.rest.base import Id, id_or_unset
+
+_OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
+"""Keys of an acknowledgement that are not repeated beside it: the platform's own, and those of errors (A1)."""
+
+
+class CallRequest(msgspec.Struct, rename="camel", kw_only=True):
+    """What a device is to do. It gets `method` and `params` and nothing else."""
+
+    method: Annotated[
+        str | None,
+        Meta(
+            description="what to do: a documented method or anything else that device and application agree on, at most"
+            " 255 characters; required",
+            examples=["reset"],
+        ),
+    ] = None
+    params: Annotated[
+        Any,
+        Meta(
+            description="parameters of the method: any JSON, forwarded as sent; `{}` when absent. `param` is read in"
+            " its place",
+            examples=[{"immediate": "true"}],
+        ),
+    ] = None
+    timeout: Annotated[
+        Any,
+        Meta(
+            description="how long to wait for the device's acknowledgement, ms; a whole number of 1000 to 20000"
+            " shortens the 20 seconds, anything else is ignored",
+            examples=[5000],
+        ),
+    ] = None
+
+
+class CallAnswer(msgspec.Struct, rename="camel", kw_only=True):
+    """The device's acknowledgement. Its own keys stand beside it once more, except those that mark errors."""
+
+    OPEN: ClassVar = True
+
+    request_id: Annotated[
+        str, Meta(description="Request-ID of the call, a bare UUID", examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"])
+    ]
+    response: Annotated[
+        dict[str, Any],
+        Meta(
+            description="the acknowledgement as sent, whatever its code; what is no object stands under `value`",
+            examples=[{"results": 2000}],
+        ),
+    ]
+
+
+class CallRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A call to a device."""
+
+    id: Annotated[
+        Id, Meta(description="Request-ID of the call", examples=[{"id": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"}])
+    ]
+    created_time: Annotated[int, Meta(description="when it was made, epoch ms", examples=[1735689600000])]
+    sensor_id: Annotated[
+        Id,
+        Meta(description="sensor whose device was called", examples=[{"id": "0d8f4c50-c802-11ef-9d5c-6b1f6f2a4c11"}]),
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="vehicle that the sensor was on, or, of an activation, is for; placeholder: none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    method: Annotated[str, Meta(description="what the device was to do", examples=["serial"])]
+    params: Annotated[Any, Meta(description="parameters as forwarded", examples=[{}])]
+    response: Annotated[
+        Any, Meta(description="the acknowledgement as sent; null: none came", examples=[{"result": 2000}])
+    ]
+    response_time: Annotated[
+        int | None,
+        Meta(description="when the acknowledgement came, epoch ms; null: none came", examples=[1735689600120]),
+    ]
+    result: Annotated[
+        Any,
+        Meta(
+            description="the device's result as sent; null: none came",
+            examples=[{"results": 2000, "additionalInfo": {"sn": "SN-0001"}}],
+        ),
+    ]
+    result_time: Annotated[
+        int | None, Meta(description="when the result came, epoch ms; null: none came", examples=[1735689602000])
+    ]
+    result_code: Annotated[
+        int | None,
+        Meta(
+            description="code in the result: 2000 to 2999 success, 4000 to 4999 the device's fault; or the platform's:"
+            " 5001 not acknowledged, 5002 not delivered, 5003 cancelled; null: there is none",
+            examples=[2000],
+        ),
+    ]
+    add_info: Annotated[
+        Any,
+        Meta(
+            description="additional information in the result, by either of its names: an object or a text; null: none",
+            examples=[{"sn": "SN-0001"}],
+        ),
+    ]
+    status: Annotated[
+        str,
+        Meta(
+            description="REQUESTED, ACKED, DONE (success), FAILED, or TIMEOUT (no acknowledgement in time)",
+            examples=["DONE"],
+        ),
+    ]
+
+
+def call_record(call: StoredCall) -> CallRecord:
+    """The record."""
+    result = None if call.result is None else rpc.said(call.result)
+    return CallRecord(
+        id=Id(call.id),
+        created_time=ids.ms_of_no(call.no),
+        sensor_id=Id(call.sensor_id),
+        vehicle_id=id_or_unset(call.vehicle_id),
+        method=call.method,
+        params=msgspec.Raw(call.params),
+        response=None if call.response is None else msgspec.Raw(rpc.said(call.response).text),
+        response_time=call.response_ms,
+        result=None if result is None else msgspec.Raw(result.text),
+        result_time=call.result_ms,
+        result_code=call.result_code,
+        add_info=None if result is None else result.info,
+        status=call.state,
+    )
+
+
+class MountedRecord(rest_sensors.SensorRecord, rename="camel", kw_only=True):
+    """A sensor; while its device activates itself, with the request that it acknowledged."""
+
+    request_id: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Request-ID of the activation; absent when none is needed",
+            examples=["6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71"],
+        ),
+    ] = UNSET
+    response: Annotated[
+        dict[str, Any] | UnsetType,
+        Meta(
+            description="the device's acknowledgement as sent; what is no object stands under `value`; absent when no"
+            " activation is needed",
+            examples=[{"result": 2000}],
+        ),
+    ] = UNSET
+
+
+def mounted_record(sensor: Sensor, request_id: RequestId, body: bytes) -> dict[str, Any]:
+    """The sensor of an activation that the device acknowledged with this body."""
+    response, _ = rpc.as_object(rpc.said(body).text)
+    record = msgspec.to_builtins(rest_sensors.sensor_record(sensor))
+    return {**record, "requestId": request_id, "response": msgspec.Raw(response)}
+
+
+def call_answer(request_id: RequestId, body: bytes) -> dict[str, msgspec.Raw]:
+    """The answer to a call that the device acknowledged with this body (A1, A2)."""
+    response, keys = rpc.as_object(rpc.said(body).text)
+    repeated = {key: value for key, value in keys.items() if key not in _OURS}
+    own = {"requestId": msgspec.Raw(msgspec.json.encode(request_id)), "response": msgspec.Raw(response)}
+    return {**own, **repeated}

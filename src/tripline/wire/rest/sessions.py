@@ -1,0 +1,59 @@
+"""JSON of account sessions (spec/rest 2.1).
+
+Not here: the tokens of a session (`accounts.py`).
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.account_sessions import Session
+from tripline.wire.rest.base import Id
+
+_ID: dict[str, object] = {"examples": [{"id": "0e0a5a52-95c1-4f0b-a1c2-6f7d3d0b9a11"}]}
+
+
+class SessionRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A session of the caller's own account."""
+
+    id: Annotated[Id, Meta(description="id of the session", extra_json_schema=_ID)]
+    created_time: Annotated[
+        int, Meta(description="when somebody logged in or signed in, epoch ms", examples=[1735689600000])
+    ]
+    kind: Annotated[
+        Literal["rest", "browser"],
+        Meta(description="`rest`: a log-in that got tokens; `browser`: a sign-in with a browser", examples=["rest"]),
+    ]
+    prolonged_time: Annotated[
+        int,
+        Meta(
+            description="when it was prolonged last, by its refresh token or by a request of its browser, epoch ms",
+            examples=[1735693200000],
+        ),
+    ]
+    expires_time: Annotated[
+        int, Meta(description="when it ends unless it is prolonged, epoch ms", examples=[1736294400000])
+    ]
+    agent: Annotated[
+        str | None,
+        Meta(description="what the client called itself (`User-Agent`); null: nothing", examples=["curl/8.9.1"]),
+    ]
+    address: Annotated[
+        str | None, Meta(description="from where it was opened; null: not known", examples=["192.0.2.7"])
+    ]
+    current: Annotated[bool, Meta(description="whether this request belongs to it", examples=[True])]
+
+
+def session_record(session: Session, *, current: str | None) -> SessionRecord:
+    """The record; `current` is the id of the session that asks."""
+    return SessionRecord(
+        id=Id(session.id),
+        created_time=session.created_ms,
+        kind=session.kind.value,
+        prolonged_time=session.rotated_ms,
+        expires_time=session.expires_ms,
+        agent=session.agent,
+        address=session.address,
+        current=session.id == current,
+    )

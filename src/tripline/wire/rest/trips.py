@@ -1,0 +1,176 @@
+"""JSON of stored trips and microtrips, as real clients read it (spec/rest 6, 8.1, 8.2).
+
+Ids are objects and never null, a payload is an object (microtrips: or an array) or null, text times are in the zone of
+the settings.
+
+Not here: how a payload's values are coerced (`wire/device/stored_payloads.py`).
+"""
+
+from datetime import datetime, tzinfo
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain import ids
+from tripline.domain.stored_trips import StoredMicrotrip, StoredTrip
+from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import values as device_values
+from tripline.wire.rest.base import Id, id_or_unset
+
+
+class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A trip; `endTs` and `endDt` are null while it is open."""
+
+    id: Annotated[Id, Meta(description="id of the trip", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])]
+    created_time: Annotated[
+        int, Meta(description="when the record was made, epoch ms: at the first sample", examples=[1735689600000])
+    ]
+    company_id: Annotated[
+        Id,
+        Meta(
+            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="the vehicle; the placeholder when the sensor was on none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    sensor_id: Annotated[
+        Id,
+        Meta(
+            description="the sensor that sent it; the placeholder when it was deleted since",
+            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    user_id: Annotated[
+        Id,
+        Meta(
+            description="who drove at the start; the placeholder when nobody was set",
+            examples=[{"id": "f0a1b2c0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    device_type: Annotated[
+        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
+    ]
+    service_type: Annotated[str, Meta(description="the service of the company", examples=["ace"])]
+    start_ts: Annotated[
+        int | None, Meta(description="start, epoch ms; null when the device gave none", examples=[1735689600000])
+    ]
+    end_ts: Annotated[
+        int | None, Meta(description="end, epoch ms; null while the trip is open", examples=[1735693800000])
+    ]
+    start_dt: Annotated[
+        str | None, Meta(description="start as text in the zone of the service", examples=["2025-01-01 09:00:00"])
+    ]
+    end_dt: Annotated[
+        str | None,
+        Meta(
+            description="end as text in the zone of the service; null while the trip is open",
+            examples=["2025-01-01 10:10:00"],
+        ),
+    ]
+    payload: Annotated[
+        msgspec.Raw | None,
+        Meta(
+            description="the trip message as sent; null until there is one",
+            examples=[{"tid": 1, "dis": 49162}],
+            extra_json_schema={"type": ["object", "null"]},
+        ),
+    ]
+
+
+class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A microtrip message."""
+
+    id: Annotated[
+        Id, Meta(description="id of the microtrip", examples=[{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    created_time: Annotated[int, Meta(description="when the record was made, epoch ms", examples=[1735689660000])]
+    trip_id: Annotated[
+        Id, Meta(description="the trip it belongs to", examples=[{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}])
+    ]
+    sensor_id: Annotated[
+        Id,
+        Meta(
+            description="the sensor that sent it; the placeholder when it was deleted since",
+            examples=[{"id": "e21fd2e0-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    vehicle_id: Annotated[
+        Id,
+        Meta(
+            description="the vehicle; the placeholder when the sensor was on none",
+            examples=[{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}],
+        ),
+    ]
+    company_id: Annotated[
+        Id,
+        Meta(
+            description="the company that owns the vehicle", examples=[{"id": "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"}]
+        ),
+    ]
+    device_type: Annotated[
+        str, Meta(description="sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", examples=["GPS"])
+    ]
+    ts: Annotated[int, Meta(description="time of the message, epoch ms", examples=[1735689660000])]
+    payload: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="one sample, or a list of them, as sent",
+            examples=[{"lat": 37.5665, "lon": 126.978, "sp": 42}],
+            extra_json_schema={"type": ["object", "array"]},
+        ),
+    ]
+
+
+def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
+    """The record, with text times in the zone."""
+    return TripRecord(
+        id=Id(trip.id),
+        created_time=trip.created_ms,
+        company_id=Id(trip.company_id),
+        vehicle_id=id_or_unset(trip.vehicle_id),
+        sensor_id=id_or_unset(trip.sensor_id),
+        user_id=id_or_unset(trip.user_id),
+        device_type=trip.device_type,
+        service_type=trip.service_type,
+        start_ts=trip.start_ms,
+        end_ts=trip.end_ms,
+        start_dt=local_time(trip.start_ms, zone),
+        end_dt=local_time(trip.end_ms, zone),
+        payload=None
+        if trip.payload is None
+        else msgspec.Raw(
+            device_stored_payloads.coerced(trip.payload, ty=trip.message_ty or 0, device_type=trip.device_type)
+        ),
+    )
+
+
+def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
+    """The record; for a header `ts` that is no time (T1, T2) the time of creation stands in."""
+    created_ms = ids.ms_of_no(microtrip.no)
+    sent_ms = device_values.instant(microtrip.ts, created_ms)
+    return MicrotripRecord(
+        id=Id(microtrip.id),
+        created_time=created_ms,
+        trip_id=Id(microtrip.trip_id),
+        sensor_id=id_or_unset(microtrip.sensor_id),
+        vehicle_id=id_or_unset(microtrip.vehicle_id),
+        company_id=Id(microtrip.company_id),
+        device_type=microtrip.device_type,
+        ts=created_ms if sent_ms is None else sent_ms,
+        payload=msgspec.Raw(
+            device_stored_payloads.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
+        ),
+    )
+
+
+def local_time(at_ms: int | None, zone: tzinfo) -> str | None:
+    """The instant as `YYYY-MM-DD HH:MM:SS` in the zone, milliseconds cut off; None for none."""
+    if at_ms is None:
+        return None
+    return f"{datetime.fromtimestamp(at_ms // 1000, zone):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,380 @@
+"""The parts of the server, wired to each other: which there are, and who is given whom.
+
+Not here: the adapters that some of them are given (`wiring_adapters.py`), in which order they start and stop
+(`app.py`).
+"""
+
+import time
+import zoneinfo
+from collections.abc import Callable, Collection, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypedDict
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline import config_bus, config_files
+from tripline.adapters import machine
+from tripline.adapters.loop_watch import LoopWatch
+from tripline.api import families, health
+from tripline.config import Config
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.gateway.listener import Admit, DeviceListener
+from tripline.http.application import create_app
+from tripline.http.rim import Rim, Vitals
+from tripline.portal import exports, troubles
+from tripline.portal import families as pages
+from tripline.ports import Clock, Signals
+from tripline.services.accounts.browser_sessions import Prolonger
+from tripline.services.accounts.limits import Limits
+from tripline.services.accounts.passwords import Passwords
+from tripline.services.accounts.postman import Postman
+from tripline.services.accounts.sweeper import Sweeper
+from tripline.services.accounts.tokens import Tokens
+from tripline.services.barrier import Answering, Barrier
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.consumer import BusConsumer
+from tripline.services.bus.silence import Silence
+from tripline.services.eraser import Eraser, LetGo
+from tripline.services.exports import Exporter
+from tripline.services.fleet.draft_worker import DraftWorker
+from tripline.services.fleet.import_desk import ImportDesk
+from tripline.services.ingest import release
+from tripline.services.ingest.buffer import BufferIntake
+from tripline.services.ingest.drain import Drain, Progress
+from tripline.services.ingest.intake import Intake, StoredUntil
+from tripline.services.lines.batches import Batches
+from tripline.services.lines.pauses import Unpauser
+from tripline.services.live.position_keeper import PositionKeeper
+from tripline.services.nodes import Node, Undertaker
+from tripline.services.partitions import PartitionKeeper
+from tripline.services.presence import PresenceKeeper
+from tripline.services.push.keeper import Keeper
+from tripline.services.push.pusher import Pusher
+from tripline.services.push.trials import Trials
+from tripline.services.readiness import Machine, Readiness
+from tripline.services.rpc.calls import Calls
+from tripline.services.rpc.dispatch import Deliverer, EveryDevice
+from tripline.services.rpc.mounting import Mounter
+from tripline.services.rpc.timeouts import Overdue
+from tripline.services.scores.scorer import Scorer
+from tripline.services.session_check import SessionCheck
+from tripline.store.fleet import sensors
+from tripline.store.transactions import Store
+from tripline.wiring_adapters import Adapters
+
+Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Works on rows until it is cancelled."""
+
+
+class Ground(TypedDict):
+    """What nearly every part is given."""
+
+    store: Store
+    ids: TimeIds
+    signals: Signals
+    clock: Clock
+
+
+class Ingress(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gateway is made of."""
+
+    intake: Intake | BufferIntake
+    listener: DeviceListener
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts that are started and stopped one by one, and those that just work beside them."""
+
+    http: ASGIApp
+    """What the HTTP listeners serve: everything, or health and metrics."""
+    rim: Rim | None
+    ingress: Ingress | None
+    presence: PresenceKeeper | None
+    pusher: Pusher | None
+    positions: PositionKeeper
+    workers: tuple[Worker, ...]
+
+    def stop(self) -> None:
+        """Stop callers waiting for work that will not finish."""
+        if self.rim is not None:
+            self.rim.calls.stop()
+        if self.pusher is not None:
+            self.pusher.stop()
+
+
+def wired(
+    config: Config,
+    ground: Ground,
+    others: Adapters,
+    *,
+    node: Node,
+    token_key: bytes,
+    api_port: int,
+    api_url: str,
+    readiness: Readiness,
+) -> Server:
+    """Every part that the roles need; nothing of it runs yet."""
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    does = partial(config_files.does, config)
+    presence = None
+    if does("gateway") or does("worker"):
+        presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
+    ingress = check = None
+    workers: list[Worker] = [node.run, readiness.run]
+    if config.log.held_ms:
+        workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
+    positions = PositionKeeper(store=store, signals=signals)
+    workers.append(positions.run)
+    buffered = _buffered(config, ground, others, positions)
+    if does("gateway") and presence is not None:
+        ingress = _ingress(config, ground, others, presence, positions)
+        roster = ingress.listener.roster
+        check = SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals)
+        workers += [
+            check.run,
+            Deliverer(here=roster, node=node, store=store, signals=signals).run,
+        ]
+    if presence is not None:
+        workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
+    rim = None
+    if does("api"):
+        rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness)
+        workers.append(partial(rim.browsers.run, store))
+        lists = exports.books(rim.time_zone)
+        workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
+    pusher = None
+    if does("worker"):
+        pusher = Pusher(
+            store=store, sender=others.webhooks, settings=config.push, signals=signals, clock=clock, holder=node.id
+        )
+        pipeline = buffered.intake if buffered else ingress.intake if ingress else None
+        if not isinstance(pipeline, Intake):
+            pipeline = None
+        if pipeline is None and others.customers is not None:
+            pipeline = _pipeline_intake(config, ground, positions)
+            workers.append(pipeline.run)
+        workers += _workers(config, ground, others, pipeline, positions, api_url)
+        workers.append(DraftWorker(node=node, **ground).run)
+        if buffered is not None:
+            workers += [buffered.intake.run, buffered.drain.run]
+        workers.append(Undertaker(store=store).run)
+    if presence is not None:
+        Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
+    if rim is None:
+        http = create_app((health,), Vitals(ready=readiness.report, clock=clock, api_port=api_port))
+    else:
+        http = create_app(
+            (*families.FAMILIES, *pages.FAMILIES),
+            rim,
+            state={**families.STATE, **pages.STATE},
+            tell=troubles.tell,
+            cors_origins=config.rest.cors_origins,
+        )
+    return Server(
+        http=http,
+        rim=rim,
+        ingress=ingress,
+        presence=presence,
+        pusher=pusher,
+        positions=positions,
+        workers=tuple(workers),
+    )
+
+
+def readiness_of(
+    config: Config,
+    ground: Ground,
+    others: Adapters,
+    *,
+    folder: Path,
+    certificate_end_ms: Callable[[], int | None],
+) -> Readiness:
+    """What says whether this process can do its work. `certificate_end_ms`: of the one that its listeners show."""
+    on_our_disk = not config.store.url
+    bus = others.buffer or others.letters
+    topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
+    return Readiness(
+        store=ground["store"],
+        clock=ground["clock"],
+        measure=lambda: Machine(machine.free_bytes(folder), machine.open_files(), machine.open_files_limit()),
+        certificate_end_ms=certificate_end_ms,
+        reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,
+        place=str(folder),
+        reach_bus=None if bus is None else partial(bus.reach, topic),
+    )
+
+
+class Buffered(NamedTuple):
+    """What takes in frames that gateways wrote to the bus."""
+
+    intake: Intake
+    drain: Drain
+
+
+def _buffered(config: Config, ground: Ground, others: Adapters, positions: PositionKeeper) -> Buffered | None:
+    if others.frames is None:
+        return None
+    progress = Progress(log=others.frames.log, store=ground["store"])
+    intake = _pipeline_intake(config, ground, positions, stored_until=progress.stored_until)
+    drain = Drain(
+        reader=others.frames.reader, progress=progress, intake=intake, clock=ground["clock"], batch=config.bus.batch
+    )
+    return Buffered(intake, drain)
+
+
+def _pipeline_intake(
+    config: Config, ground: Ground, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
+) -> Intake:
+    return Intake(
+        settings=config.ingest,
+        scoring_grace_s=config.scoring.grace_s,
+        max_items=config.devices.max_items,
+        stored_until=stored_until,
+        positions=positions,
+        **ground,
+    )
+
+
+def _ingress(
+    config: Config, ground: Ground, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
+) -> Ingress:
+    intake: Intake | BufferIntake
+    if others.buffer is not None:
+        intake = BufferIntake(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
+    else:
+        intake = _pipeline_intake(config, ground, positions)
+    listener = DeviceListener(
+        config=config.devices,
+        intake=intake,
+        presence=presence,
+        admit=_admission(ground["store"]),
+        ids=ground["ids"],
+        clock=ground["clock"],
+    )
+    return Ingress(intake=intake, listener=listener)
+
+
+def _rim(
+    config: Config,
+    ground: Ground,
+    others: Adapters,
+    ingress: Ingress | None,
+    node: Node,
+    token_key: bytes,
+    api_port: int,
+    readiness: Readiness,
+) -> Rim:
+    roster = ingress.listener.roster if ingress is not None else None
+    settling = Barrier(store=ground["store"], node=node, signals=ground["signals"])
+    calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
+    return Rim(
+        **ground,
+        tokens=Tokens(key=token_key, settings=config.tokens),
+        passwords=Passwords(config.passwords),
+        limits=Limits(accounts=config.accounts, rest=config.rest),
+        carrier_actions=Batches(settling=settling, **ground),
+        unpauser=Unpauser(
+            store=ground["store"],
+            carrier=others.carrier,
+            ids=ground["ids"],
+            clock=ground["clock"],
+            timeout_s=config.carrier.timeout_s,
+        ),
+        settling=settling,
+        node=node,
+        calls=calls,
+        mounter=Mounter(calls=calls, settings=config.rpc, **ground),
+        time_zone=zoneinfo.ZoneInfo(config.time_zone),
+        ready=readiness.report,
+        heard_of=_heard_nothing if roster is None else roster.heard_of,
+        trials=Trials(store=ground["store"], sender=others.webhooks, ids=ground["ids"], clock=ground["clock"]),
+        imports=ImportDesk(config.rest),
+        browsers=Prolonger(config.sessions),
+        public_url=config.accounts.public_url,
+        api_port=api_port,
+        behind_proxy=config.behind_proxy,
+    )
+
+
+def _workers(
+    config: Config,
+    ground: Ground,
+    others: Adapters,
+    pipeline: Intake | None,
+    positions: PositionKeeper,
+    api_url: str,
+) -> tuple[Worker, ...]:
+    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, partitions, the bus.
+
+    `pipeline`: of this process, when it has one.
+    """
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    postman = Postman(
+        store=store,
+        mailer=others.mailer,
+        link_hours=config.accounts.link_hours,
+        public_url=config.accounts.public_url or api_url,
+        signals=signals,
+        clock=clock,
+    )
+    let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
+    return (
+        Scorer(scoring=config.scoring, harsh=config.harsh, **ground).run,
+        Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
+        Overdue(settings=config.rpc, **ground).run,
+        Keeper(store=store, settings=config.push, clock=clock).run,
+        postman.run,
+        Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
+        PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,
+        *_bus_consumer(config, ground, others, pipeline, positions),
+    )
+
+
+def _bus_consumer(
+    config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
+) -> tuple[Worker, ...]:
+    """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
+    if others.customers is None or others.letters is None or pipeline is None:
+        return (silence.run,)
+    consumer = BusConsumer(
+        reader=others.customers,
+        writer=others.letters,
+        batches=BusBatches(
+            store=store,
+            ids=ground["ids"],
+            signals=signals,
+            zone=zoneinfo.ZoneInfo(config.time_zone),
+            grace_s=config.bus.grace_s,
+            max_items=config.devices.max_items,
+            devices=pipeline,
+            log=pipeline.rejected,
+            positions=positions,
+        ),
+        topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
+        dead_letters=config.bus.dead_letters,
+        clock=clock,
+        most=config.bus.batch,
+    )
+    return silence.run, consumer.run
+
+
+async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection[str]) -> None:
+    await release.everywhere(ground["store"], config.ingest, deleted, now_ms=ground["clock"]())
+
+
+def _heard_nothing(_: SensorId) -> int | None:
+    """No device is connected to this process."""
+    return None
+
+
+def _admission(store: Store) -> Admit:
+    """Who may connect as a device: whoever knows a sensor's credential."""
+
+    async def admit(user_name: str) -> SensorId | None:
+        return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))
+
+    return admit

@@ -1,0 +1,298 @@
+"""Chooses what stands at the border of the program by the settings: TLS, sockets, carrier, mail, webhooks.
+
+Here adapters are chosen; what they are given to is in `wiring.py`, when they are opened in `app.py`.
+"""
+
+import asyncio
+import contextlib
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tripline import config_bus, config_files, observe
+from tripline.adapters import (
+    carrier_simulated,
+    data_folder,
+    listeners,
+    mail_folder,
+    signals_local,
+    tls_local,
+    webhook_addresses,
+    webhook_http,
+)
+from tripline.adapters.tls_renewal import ServedCertificates
+from tripline.config import Config
+from tripline.domain.refusals import Refusal
+from tripline.later import Later
+from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Outage, Signals, WebhookSender
+from tripline.store import migrate
+from tripline.store.database import sqlite_files
+from tripline.store.database.sqlite import SqliteStore
+from tripline.store.transactions import Store
+
+if TYPE_CHECKING:
+    from tripline.adapters import (
+        bus_kafka_log,
+        bus_kafka_reader,
+        bus_kafka_topics,
+        bus_kafka_writer,
+        carrier_http,
+        mail_smtp,
+        signals_postgres,
+    )
+    from tripline.store.database import postgres
+else:
+    bus_kafka_log = Later("tripline.adapters.bus_kafka_log")
+    bus_kafka_reader = Later("tripline.adapters.bus_kafka_reader")
+    bus_kafka_topics = Later("tripline.adapters.bus_kafka_topics")
+    bus_kafka_writer = Later("tripline.adapters.bus_kafka_writer")
+    carrier_http = Later("tripline.adapters.carrier_http")
+    mail_smtp = Later("tripline.adapters.mail_smtp")
+    signals_postgres = Later("tripline.adapters.signals_postgres")
+    postgres = Later("tripline.store.database.postgres")
+
+LOOPBACK: Final = "127.0.0.1"
+TROUBLES: Final = (
+    data_folder.DataFolderError,
+    listeners.ListenerError,
+    tls_local.TlsError,
+    migrate.DatabaseError,
+    Outage,
+    Refusal,
+)
+"""What can stand in the way of a command; each says so in one line."""
+TOPICS_AGAIN_S: Final = 5.0
+_log = observe.logger("app")
+
+
+class Listeners:
+    """The listening sockets that the roles need, bound; and what the ready line says of them. Raises
+    `listeners.ListenerError`.
+
+    Health and metrics are on the API port; where this process serves no REST, on its loopback side alone, without TLS.
+    """
+
+    def __init__(self, config: Config, opened: contextlib.AsyncExitStack) -> None:
+        self._opened = opened
+        self._host = config.host
+        self._scheme = "https" if config_files.uses_https(config) else "http"
+        self.devices: socket.socket | None = None
+        self.devices_plain: socket.socket | None = None
+        self._analytics: socket.socket | None = None
+        if config_files.does(config, "gateway"):
+            self.devices = self._bind(config.host, config.device_port, "device")
+            if config.device_plain_port is not None:
+                self.devices_plain = self._bind(LOOPBACK, config.device_plain_port, "plain device")
+        if config_files.does(config, "api"):
+            self._api = self._bind(config.host, config.api_port, "API")
+            self._analytics = self._bind(config.host, config.analytics_port, "analytics")
+            self.http = {"api": self._api, "analytics": self._analytics}
+        else:
+            self._scheme = "http"
+            self._api = self._bind(LOOPBACK, config.api_port, "health")
+            self.http = {"health": self._api}
+        self.api_port = listeners.port_of(self._api)
+        serves = self._analytics is not None
+        if serves and not config_files.is_loopback(config.host) and config.host not in listeners.EVERY_ADDRESS:
+            # Health and metrics are asked on the API port's loopback side, which one specific address leaves out.
+            self.http["health"] = self._bind(LOOPBACK, self.api_port, "health")
+
+    @property
+    def uses_https(self) -> bool:
+        """Whether the HTTP listeners speak HTTPS."""
+        return self._scheme == "https"
+
+    @property
+    def shows_certificate(self) -> bool:
+        """Whether somebody is shown a certificate at a listener."""
+        return self.devices is not None or self.uses_https
+
+    @property
+    def api_url(self) -> str:
+        """The API port's address, one that can be connected to."""
+        host = self._host if self._analytics is not None else LOOPBACK
+        return f"{self._scheme}://{self._address(self._api, host)}"
+
+    def ready_line(self, ca: Path) -> str:
+        """`ready api=URL analytics=URL devices=HOST:PORT ca=PATH`, with addresses one can connect to; of a process with
+        some of the roles the listeners that it has, and `health=URL` where that is no API."""
+        told = ["ready"]
+        if self._analytics is not None:
+            told += [f"api={self.api_url}", f"analytics={self._scheme}://{self._address(self._analytics, self._host)}"]
+        else:
+            told.append(f"health={self.api_url}")
+        if self.devices is not None:
+            told.append(f"devices={self._address(self.devices, self._host)}")
+        if self.shows_certificate:
+            told.append(f"ca={ca}")
+        return " ".join(told)
+
+    def _address(self, listener: socket.socket, host: str) -> str:
+        return listeners.address_text(
+            LOOPBACK if host in listeners.EVERY_ADDRESS else host, listeners.port_of(listener)
+        )
+
+    def _bind(self, host: str, port: int, purpose: str) -> socket.socket:
+        listener = listeners.bind(host, port, purpose=purpose)
+        self._opened.callback(listener.close)
+        return listener
+
+
+def migrated(config: Config, folder: Path, *, now_ms: int, new: bool = False) -> str:
+    """Bring the store to the present schema, making it when missing; the schema version. `new`: also where an
+    installation has lost its file. Raises `DatabaseError`, `DataFolderError`."""
+    if config.store.url:
+        return migrate.upgrade_shared(config.store.url, now_ms=now_ms)
+    return _upgraded(folder, new=new)
+
+
+def _upgraded(folder: Path, *, new: bool = False) -> str:
+    """Bring the folder's file to the present schema. Who lost a database must not begin anew without being asked."""
+    database = folder / data_folder.DATABASE
+    if not new and data_folder.is_left_behind(folder) and sqlite_files.is_empty(database):
+        raise data_folder.lost(folder)
+    return migrate.upgrade(database)
+
+
+def store(config: Config, folder: Path) -> Store:
+    """The store that the settings choose, at the present schema: a file is brought there, a shared database must have
+    been (`tripline migrate`). Raises `DatabaseError`, `DataFolderError`."""
+    if config.store.url:
+        migrate.check_shared(config.store.url)
+        return postgres.PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
+    _upgraded(folder)
+    return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
+
+
+def signals(config: Config) -> Signals:
+    """What carries hints: through the shared store, or inside this process."""
+    return signals_postgres.PostgresSignals(config.store.url) if config.store.url else signals_local.LocalSignals()
+
+
+async def topics_made(config: Config) -> None:
+    """Make the topics of ours that are missing; while brokers cannot be asked, try again and again."""
+    while config.bus.url:
+        try:
+            await bus_kafka_topics.make(config.bus)
+        except Outage as outage:
+            _log.warning("bus.topics_not_made", reason=str(outage))
+            await asyncio.sleep(TOPICS_AGAIN_S)
+        else:
+            break
+
+
+class Frames(msgspec.Struct, frozen=True):
+    """The topic between gateways and workers."""
+
+    reader: BusReader
+    log: BusLog
+
+
+class Adapters(msgspec.Struct, frozen=True):
+    """Whom the program speaks to."""
+
+    carrier: CarrierLines
+    webhooks: WebhookSender
+    mailer: Mailer
+    letters: BusWriter | None = None
+    """What writes dead letters; None: there is no bus, or this process does not read customers' topics."""
+    customers: BusReader | None = None
+    """What brings customers' messages; None: nothing does, or not to this process."""
+    frames: Frames | None = None
+    """What brings frames that gateways wrote; None: nothing does, or not to this process."""
+    buffer: BusWriter | None = None
+    """What writes frames; None: they are stored here, or devices do not come to this process."""
+
+
+def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
+    """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`."""
+    return Adapters(
+        _carrier(config, store, clock, opened),
+        _webhooks(config, opened),
+        _mailer(config, clock),
+        _letters(config, opened),
+        _customers(config, opened),
+        _frames(config, opened),
+        _buffer(config, opened),
+    )
+
+
+def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:
+    """The certificates of the listeners: the operator's, or some of our own. Raises `tls_local.TlsError`."""
+
+    def supplied(_now_ms: int) -> tls_local.Material:
+        return tls_local.supplied(Path(config.tls.cert), Path(config.tls.key))
+
+    def own(now_ms: int) -> tls_local.Material:
+        return tls_local.made(folder / "tls", host=config.host, now_ms=now_ms)
+
+    if not config.tls.cert and config.store.url and config_files.does(config, "gateway"):
+        _log.warning("tls.own_certificate", folder=str(folder / "tls"))
+    return ServedCertificates(supplied if config.tls.cert else own, now_ms=now_ms)
+
+
+def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> CarrierLines:
+    """The carrier that is asked to lift pauses."""
+    if not config.carrier.url:
+        return carrier_simulated.SimulatedCarrier(store=store, clock=clock)
+    carrier = carrier_http.HttpCarrier(config.carrier)
+    opened.push_async_callback(carrier.close)
+    return carrier
+
+
+def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
+    """What writes dead letters, where customers' topics are read."""
+    if not config.bus.url or not config_files.does(config, "worker"):
+        return None
+    writer = bus_kafka_writer.KafkaWriter(config.bus)
+    opened.push_async_callback(writer.close)
+    return writer
+
+
+def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader | None:
+    """What reads customers' topics, where this process works on what they bring."""
+    if not config.bus.url or not config_files.does(config, "worker"):
+        return None
+    reader = bus_kafka_reader.KafkaReader(
+        config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group
+    )
+    opened.push_async_callback(reader.close)
+    return reader
+
+
+def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
+    """What reads what gateways wrote, where this process keeps it."""
+    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "worker"):
+        return None
+    topic = config.bus.buffer_topic
+    reader = bus_kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
+    opened.push_async_callback(reader.close)
+    return Frames(reader, bus_kafka_log.KafkaLog(config.bus, topic=topic))
+
+
+def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
+    """What writes frames, where devices come and the bus stands between."""
+    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "gateway"):
+        return None
+    writer = bus_kafka_writer.KafkaWriter(config.bus, patient=True)
+    opened.push_async_callback(writer.close)
+    return writer
+
+
+def _webhooks(config: Config, opened: contextlib.AsyncExitStack) -> WebhookSender:
+    """What sends to customers' servers: to those in private networks only when that was allowed."""
+    guard = webhook_addresses.AddressGuard(allow_private=config_files.pushes_into_private_networks(config))
+    tls = tls_local.client_context(config.push.ca) if config.push.ca else None
+    webhooks = webhook_http.HttpWebhooks(timeout_s=config.push.timeout_s, guard=guard, tls=tls)
+    opened.push_async_callback(webhooks.close)
+    return webhooks
+
+
+def _mailer(config: Config, clock: Clock) -> Mailer:
+    """What sends mails: the mail server, or a folder where there is none."""
+    if config.mail.host:
+        return mail_smtp.SmtpMailer(config.mail, clock=clock)
+    folder = Path(config.mail.folder or config.data / "mail")
+    return mail_folder.MailFolder(folder, sender=config.mail.sender, clock=clock)

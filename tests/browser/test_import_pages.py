@@ -1,0 +1,138 @@
+"""Importing a thousand vehicles, some of them bad, in a real browser: dropped, mended in place, registered."""
+
+import contextlib
+
+import pytest
+from tests.support import portal_browser, servers
+from tests.support.fleet import Company
+from tests.support.portal_browser import Look
+
+pytestmark = [pytest.mark.once("what a page shows and its scripts do"), pytest.mark.slow]
+
+ROWS = 1_000
+HEADER = "차량번호,제조사,연식,연료,주행거리(km),비고\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with servers.serving(tmp_path_factory.mktemp("server") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def companies(server):
+    """A company for each test, made before the browser: that has an event loop of its own in this thread."""
+    with contextlib.ExitStack() as stack:
+        yield iter([stack.enter_context(Company(server.api, server.data, service_type=f"fleet-{n}")) for n in range(4)])
+
+
+@pytest.fixture(scope="module")
+def browser(companies):
+    with portal_browser.browsing() as opened:
+        yield opened
+
+
+@pytest.fixture
+def company(companies):
+    return next(companies)
+
+
+def fleet(folder, *, bad=True):
+    """A file in CP949: of a thousand vehicles ten have no distance, one an unknown fuel, and one repeats a number."""
+    lines = [HEADER]
+    for number in range(ROWS):
+        km = "x" if bad and number % 100 == 7 else number + 1
+        fuel = "WOOD" if bad and number == 9 else "DIESEL"
+        plate = "12가1000" if bad and number == 500 else f"12가{1000 + number}"
+        lines.append(f"{plate},현대,2018,{fuel},{km},영업부\n")
+    path = folder / "차량.csv"
+    path.write_bytes("".join(lines).encode("cp949"))
+    return path
+
+
+def signed_in(watched, company):
+    watched.page.set_extra_http_headers({"X-Authorization": company.http.headers["X-Authorization"]})
+    return watched.page
+
+
+def counts(page):
+    return [each.inner_text() for each in page.locator("#counts .count").all()]
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_thousand_vehicles_are_uploaded_mended_in_place_and_registered(browser, server, company, tmp_path, turn):
+    look = portal_browser.rotated(turn)
+    with portal_browser.watching(browser, server.api, look) as watched:
+        page = signed_in(watched, company)
+        troubles = []
+        page.goto(f"{server.api}/import")
+        troubles += watched.troubles()
+        page.set_input_files("input[type=file]", str(fleet(tmp_path)))
+        page.keyboard.press("Tab")
+        page.locator("form[data-import] button[type=submit]").press("Enter")
+        page.wait_for_selector("table.rows")
+        first = counts(page)
+        troubles += watched.troubles()
+        while (wrong := page.locator("table.rows tr.bad [aria-invalid]")).count():
+            held = wrong.first
+            row = held.evaluate("(field) => field.closest('tr').id")
+            held.fill("DIESEL" if held.input_value() == "WOOD" else "77")
+            held.press("Enter")
+            page.wait_for_selector(f"tr.kept[id={row}]")
+        mended = counts(page)
+        troubles += watched.troubles()
+        page.goto(f"{page.url.partition('?')[0]}?rows=duplicate")
+        duplicate = page.locator("table.rows [aria-invalid]")
+        told = page.locator("table.rows .field-error").inner_text()
+        troubles += watched.troubles()
+        duplicate.fill("99하9999")
+        duplicate.press("Enter")
+        page.wait_for_selector("tr.kept")
+        page.locator("#counts button.primary").click()
+        page.wait_for_selector(".notice.good")
+        troubles += watched.troubles()
+
+    assert (look.name, troubles) == (look.name, [])
+    assert (first, mended) == (["988", "11", "1", "0"], ["999", "0", "1", "0"])
+    assert "2" in told
+    vehicles = company.get("/api/tre/v1/vehicles/count")
+    assert vehicles == {"count": ROWS}
+
+
+def test_import_goes_by_plain_forms_without_scripts(browser, server, company, tmp_path):
+    with portal_browser.watching(browser, server.api, scripts=False) as watched:
+        page = signed_in(watched, company)
+        page.goto(f"{server.api}/import")
+        page.set_input_files("input[type=file]", str(fleet(tmp_path)))
+        page.locator("form[data-import] button[type=submit]").click()
+        field = page.locator("table.rows [aria-invalid]").first
+        field.fill("77")
+        field.press("Enter")
+        page.wait_for_selector("table.rows")
+        after = counts(page)
+        page.locator("#counts button.primary").click()
+        page.wait_for_selector(".notice.good")
+        shown = page.locator(".notice.good").inner_text()
+
+    assert after == ["989", "10", "1", "0"]
+    assert "989" in shown
+
+
+def test_file_that_is_refused_is_told_on_the_page_and_another_one_can_be_sent(browser, server, company, tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_bytes(b"PK\x03\x04 workbook")
+    with portal_browser.watching(browser, server.api, Look(width=360)) as watched:
+        page = signed_in(watched, company)
+        page.goto(f"{server.api}/import")
+        page.set_input_files("input[type=file]", str(book))
+        page.locator("form[data-import] button[type=submit]").click()
+        page.wait_for_selector("[data-refused]")
+        told = page.locator("[data-refused]").inner_text()
+        troubles = [each for each in watched.troubles() if "400" not in each]
+        page.set_input_files("input[type=file]", str(fleet(tmp_path, bad=False)))
+        page.locator("form[data-import] button[type=submit]").click()
+        page.wait_for_selector("table.rows")
+        after = counts(page)
+
+    assert "a workbook or a ZIP archive" in told
+    assert (troubles, after) == ([], [f"{ROWS:,}", "0", "0", "0"])

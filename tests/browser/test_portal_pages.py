@@ -1,0 +1,47 @@
+"""Every page of the portal in a real browser, as its visitors find it: axe, console, network and width. Each run draws
+a theme, a language and a width for every page; `make screenshots` shows all of them.
+"""
+
+import pytest
+from tests.support import portal_browser, portal_tour, portal_world
+
+from tripline.portal import frame
+
+pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
+
+VISITORS = ("nobody", "full", "platform")
+"""Who sees a page first: each is examined once."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with portal_world.serving(tmp_path_factory.mktemp("portal") / "data") as filled:
+        yield filled
+
+
+@pytest.fixture(scope="module")
+def browser(world):
+    """Opened behind the world: the browser's loop runs in this thread, where commands want one of their own."""
+    with portal_browser.browsing() as opened:
+        yield opened
+
+
+@pytest.mark.timeout(900)
+def test_pages_have_no_trouble_and_those_of_the_navigation_are_found(browser, world):
+    found = {}
+    seen = set()
+    for guest in (each for each in world.guests if each.name in VISITORS):
+        with portal_browser.watching(browser, world.origin, headers=guest.headers) as watched:
+            stops = portal_tour.walk(watched.page, world.origin, guest.starts)
+        for stop in (each for each in stops if each.pattern not in seen):
+            look = portal_browser.rotated(len(seen))
+            with portal_browser.watching(browser, world.origin, look, headers=guest.headers) as watched:
+                watched.page.goto(f"{world.origin}{stop.address}")
+                if troubles := watched.troubles():
+                    found[f"{stop.pattern} as {guest.name} in {look.name}"] = troubles
+            seen.add(stop.pattern)
+
+    assert found == {}
+    assert {href for section in frame.SECTIONS.values() for href in section} & set(
+        portal_tour.patterns()
+    ) - seen == set()

@@ -1,0 +1,103 @@
+"""An HTTP listener on loopback with an application that echoes, and somebody who talks to it byte by byte."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from tests.support.clocks import SteppedLoop, stepped
+from tripline.adapters.http_bounds import Bounds
+from tripline.adapters.http_uvicorn import HttpListeners
+
+NOW_MS: Final = 1_760_000_000_000
+HEAD: Final = b"POST /x HTTP/1.1\r\nHost: x\r\n"
+CHUNKED: Final = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
+
+
+async def echo(scope, receive, send):
+    """Answer with the body; a request that does not come whole gets no answer."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body, more = body + message["body"], message["more_body"]
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def with_listener(
+    bounds: Bounds, talk: Talk, app: Any = echo, *, listener: socket.socket | None = None, steps: bool = False
+) -> Any:
+    """What `talk` returns, given a connection to a listener with these bounds.
+
+    With `steps` time passes only where `talk` moves the clock of its loop (`clocks.py`).
+    """
+
+    async def play() -> Any:
+        listeners = HttpListeners(app, {"api": listening}, tls=None, clock=lambda: NOW_MS, bounds=bounds)
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(listeners.run())
+            await listeners.opened()
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            answer = await asyncio.wait_for(talk(reader, writer), None if steps else 20)
+            if steps:
+                stepped().go()
+            writer.close()
+            listeners.stop()
+            await serving
+        return answer
+
+    listening = listener or socket.create_server(("127.0.0.1", 0))
+    with listening, asyncio.Runner(loop_factory=SteppedLoop if steps else None) as runner:
+        return runner.run(play())
+
+
+def sending(*chunks: bytes) -> Talk:
+    """Send chunks one by one, then read until the listener closes."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        for chunk in chunks:
+            writer.write(chunk)
+            await writer.drain()
+        return await reader.read()
+
+    return talk
+
+
+def endless(start: bytes, piece: bytes, *, most: int = 50_000_000) -> Talk:
+    """Send `start` and then `piece` again and again until the listener answers or hangs up; the answer.
+
+    Fails when the listener has taken `most` bytes.
+    """
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(start)
+        answer = asyncio.ensure_future(reader.read())
+        sent = 0
+        while not answer.done():
+            assert sent < most, f"the listener took {sent} bytes"
+            writer.write(piece)
+            sent += len(piece)
+            try:
+                await writer.drain()
+            except ConnectionError:
+                break
+            await asyncio.sleep(0)
+        try:
+            return await answer
+        except ConnectionError:
+            return b""
+
+    return talk
+
+
+def error_of(answer: bytes, status: int = 400) -> dict[str, object]:
+    """The body of the answer, which must have the status and the form of every error."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status), answer[:200]
+    assert b"content-type: application/json;charset=UTF-8" in head
+    record: dict[str, object] = json.loads(body)
+    return record

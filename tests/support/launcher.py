@@ -1,0 +1,200 @@
+"""Starts servers by forking a process that has the program loaded: loading it is most of a start, and always the same.
+
+What is started is a process like any other: it runs the command from its first line, and its id, signals, exit code,
+output and files are its own. Where loading itself counts, or another Python, a test starts one (`servers.command`).
+
+The process that forks is this file run as a program. It has one thread, knows nothing of tests, and ends with the test
+process, whose end of the channel it reads orders from.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TextIO
+
+LOADED = ("tripline.app", "tripline.cli.serve", "tripline.store.database.postgres", "uvloop", "confluent_kafka")
+"""What a server loads, whichever its store and its bus."""
+ORDER_BYTES = 2**20
+STATUS_BYTES = 4
+
+
+class Process:
+    """A process that was started, as `subprocess.Popen` shows one."""
+
+    def __init__(self, arguments: Sequence[str], pid: int, ended: int, stdout: TextIO | None) -> None:
+        self.args = list(arguments)
+        self.pid = pid
+        self.stdout = stdout
+        self.returncode: int | None = None
+        self._ended = ended
+        """Where its status can be read when it has ended."""
+
+    def poll(self) -> int | None:
+        """Its exit code, when it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, when it has ended. Raises `subprocess.TimeoutExpired`."""
+        if self.returncode is None:
+            waiting = select.poll()
+            waiting.register(self._ended, select.POLLIN)
+            if not waiting.poll(None if timeout is None else timeout * 1_000):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+            status = os.read(self._ended, STATUS_BYTES)
+            os.close(self._ended)
+            assert status, "who started the process has ended before it"
+            self.returncode = os.waitstatus_to_exitcode(int.from_bytes(status))
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
+class _Launcher:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = subprocess.Popen(
+                # Nothing beside this file is to be found as a module.
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                env={**os.environ, "PYTHONWARNINGS": "error"},
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def start(self, arguments: Sequence[str], environment: Mapping[str, str], stdout: int, stderr: int) -> Process:
+        order = {"arguments": list(arguments), "environment": dict(environment), "folder": str(Path.cwd())}
+        ended, told = os.pipe()
+        try:
+            socket.send_fds(self._channel, [json.dumps(order).encode()], [stdout, stderr, told])
+        finally:
+            os.close(told)
+        answer = self._channel.recv(64)
+        assert answer, "who starts processes has ended"
+        return Process(arguments, int(answer), ended, None)
+
+    def close(self) -> None:
+        self._channel.close()
+        self.process.wait()
+
+
+@cache
+def _launcher() -> _Launcher:
+    """The one of this process, started when it is needed first."""
+    return _Launcher()
+
+
+def start(
+    arguments: Sequence[str], environment: Mapping[str, str], *, stderr: int, stdout: int | None = None
+) -> Process:
+    """Run a Tripline command as a process of its own. Without `stdout` its output can be read from the process."""
+    if stdout is not None:
+        return _launcher().start(arguments, environment, stdout, stderr)
+    ours, theirs = os.pipe()
+    try:
+        process = _launcher().start(arguments, environment, theirs, stderr)
+    finally:
+        os.close(theirs)
+    process.stdout = os.fdopen(ours, encoding="utf-8")
+    return process
+
+
+def pid() -> int | None:
+    """The process that forks, if there is one."""
+    return _launcher().process.pid if _launcher.cache_info().currsize else None
+
+
+def close() -> None:
+    """End the process that forks, if there is one. What it started goes on."""
+    if _launcher.cache_info().currsize:
+        running = _launcher()
+        _launcher.cache_clear()
+        running.close()
+
+
+def _fork_when_asked(channel: socket.socket) -> bool:
+    """Fork for each order and tell who has ended. Returns whether this is a child, set up for its command."""
+    woken, wake = os.pipe2(os.O_NONBLOCK)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    children: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([channel, woken], [], [])
+        if woken in ready:
+            os.read(woken, 4_096)
+            _tell_of_ended(children)
+        if channel in ready:
+            order, files, _, _ = socket.recv_fds(channel, ORDER_BYTES, 3)
+            if not order:
+                return False
+            stdout, stderr, told = files
+            child = os.fork()
+            if not child:
+                channel.close()
+                _become(json.loads(order), stdout, stderr, [woken, wake, *files, *children.values()])
+                return True
+            children[child] = told
+            os.close(stdout)
+            os.close(stderr)
+            channel.send(str(child).encode())
+
+
+def _tell_of_ended(children: dict[int, int]) -> None:
+    for child in list(children):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            told = children.pop(child)
+            with contextlib.suppress(OSError):  # nobody wants to know
+                os.write(told, status.to_bytes(STATUS_BYTES))
+            os.close(told)
+
+
+def _become(order: dict[str, Any], stdout: int, stderr: int, files: Sequence[int]) -> None:
+    """Be what a new process for this command would be."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    for file in files:
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    sys.argv = ["tripline", *order["arguments"]]
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends its servers itself
+    for _name in LOADED:
+        importlib.import_module(_name)
+    gc.collect()
+    gc.freeze()  # so that no child writes to what is shared
+    with socket.socket(fileno=int(sys.argv[1])) as _channel:
+        _forked = _fork_when_asked(_channel)
+    if _forked:
+        importlib.import_module("tripline.cli").main()

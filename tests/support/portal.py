@@ -1,0 +1,99 @@
+"""The portal inside the test's process: pages asked for as a browser does, and read as elements."""
+
+from collections.abc import Iterable
+from functools import cache
+from html.parser import HTMLParser
+from types import ModuleType
+from typing import Any
+
+import httpx
+from litestar import Litestar
+
+from tests.support.rest import Login, Rest
+from tripline.api import families as rest_families
+from tripline.http import middleware
+from tripline.http.application import routed_app
+from tripline.http.rim import Rim
+from tripline.portal import families, frame, troubles
+
+HTMX = {"HX-Request": "true"}
+OWN = {"Sec-Fetch-Site": "same-origin"}
+"""What browsers say of a form of this site."""
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, and its text. Raises `AssertionError` for elements that are not
+    closed in the order in which they were opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == [], "elements left open"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open, f"</{tag}> closes nothing"
+        assert self._open.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of every element with this tag."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def hrefs(self) -> list[str]:
+        """Where its links lead."""
+        return [each["href"] or "" for each in self.all("a") if "href" in each]
+
+
+class Browser:
+    """Asks for pages as one account, or as nobody."""
+
+    def __init__(self, rest: Rest, login: Login | None = None, *, pages: Iterable[ModuleType] = ()) -> None:
+        app = application(rest.rim, tuple(pages))
+        headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
+
+    async def get(self, address: str, **headers: str) -> httpx.Response:
+        """A page."""
+        return await self.http.get(address, headers=headers)
+
+    async def post(self, address: str, fields: Any = None, **headers: str) -> httpx.Response:
+        """The answer to a form of this site."""
+        return await self.http.post(address, data=fields or {}, headers=OWN | headers)
+
+
+def application(rim: Rim, pages: tuple[ModuleType, ...] = ()) -> Any:
+    """REST and the portal over these parts, until the next one is asked for; `pages`: families beside its own."""
+    routes = _routes(pages)
+    routes.state.rim = rim
+    return middleware.surrounded(routes)
+
+
+@cache
+def _routes(pages: tuple[ModuleType, ...]) -> Litestar:
+    of_portal = (*families.FAMILIES, *pages)
+    state = {**rest_families.STATE, frame.PAGES: frame.pages_of(of_portal)}
+    return routed_app((*rest_families.FAMILIES, *of_portal), None, state=state, tell=troubles.tell)  # type: ignore[arg-type]
+
+
+def family(*handlers: Any) -> ModuleType:
+    """Pages of a test's own."""
+    made = ModuleType("pages")
+    made.handlers = list(handlers)  # type: ignore[attr-defined]
+    return made

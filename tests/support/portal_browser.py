@@ -1,0 +1,150 @@
+"""Chromium driven from here, cut off from all but this machine: pages of the portal in any theme, language and width.
+
+What is wrong with a page is a list of sentences (`troubles`): what axe finds, what its scripts and its policy complain
+of, requests to other servers, content that is wider than the window. Needs `chromium` and axe-core (`install-system`).
+"""
+
+import itertools
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.support import required
+
+AXE = Path(__file__).with_name("portal") / "node_modules" / "axe-core" / "axe.min.js"
+ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+HEIGHT = 900
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+
+class Look(msgspec.Struct, frozen=True):
+    """How a page is looked at."""
+
+    theme: str = "light"
+    language: str = "en"
+    width: int = 1440
+
+    @property
+    def name(self) -> str:
+        return f"{self.theme}-{self.language}-{self.width}"
+
+
+PLAIN = Look()
+Headers: TypeAlias = dict[str, str]
+NONE: Headers = {}
+LOOKS = tuple(
+    Look(theme, language, width)
+    for width, theme, language in itertools.product((360, 1024, 1440), ("light", "dark"), ("en", "ko"))
+)
+SEED = int(os.environ.get("TRIPLINE_TESTS_SEED") or random.randrange(10**6))
+"""Which look a page gets in this run; each run draws its own."""
+
+
+def rotated(turn: int) -> Look:
+    """The look of this run for the page with this number; neighbours differ in theme, language and width."""
+    return LOOKS[(SEED + 5 * turn) % len(LOOKS)]
+
+
+class Watched(msgspec.Struct):
+    """A page with what it asked for and complained of since it was opened."""
+
+    page: Page
+    origin: str
+    complaints: list[str]
+    outside: list[str]
+
+    def troubles(self) -> list[str]:
+        """What is wrong with the page as it stands; each sentence says where."""
+        return [*self.complaints, *self.outside, *too_wide(self.page), *axe(self.page)]
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """A browser for a file's tests."""
+    required.need("chromium", "pages of the portal in a browser")
+    required.need(AXE.is_file(), "pages of the portal in a browser", "axe-core is not installed")
+    with sync_playwright() as player:
+        browser = player.chromium.launch(
+            executable_path=shutil.which("chromium"), args=[ALONE, "--no-sandbox", "--disable-gpu"]
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def watching(
+    browser: Browser, origin: str, look: Look = PLAIN, *, scripts: bool = True, headers: dict[str, str] = NONE
+) -> Iterator[Watched]:
+    """A page in a window of its own; nothing is open in it yet."""
+    with _window(browser, look, scripts=scripts, headers=headers) as window:
+        page = window.new_page()
+        watched = Watched(page, origin, [], [])
+        page.on("console", lambda said: said.type in ("error", "warning") and watched.complaints.append(said.text))
+        page.on("pageerror", lambda error: watched.complaints.append(f"script: {error}"))
+        page.on(
+            "request", lambda asked: _is_outside(asked.url, origin) and watched.outside.append(f"asked {asked.url}")
+        )
+        yield watched
+
+
+@contextmanager
+def _window(browser: Browser, look: Look, *, scripts: bool, headers: Headers) -> Iterator[BrowserContext]:
+    window = browser.new_context(
+        viewport={"width": look.width, "height": HEIGHT},
+        locale={"ko": "ko-KR"}.get(look.language, "en-GB"),
+        color_scheme="dark" if look.theme == "dark" else "light",
+        java_script_enabled=scripts,
+        extra_http_headers=headers,
+        reduced_motion="reduce",
+    )
+    window.set_default_timeout(15_000)
+    try:
+        yield window
+    finally:
+        window.close()
+
+
+def _is_outside(address: str, origin: str) -> bool:
+    return not address.startswith((f"{origin}/", "data:", "blob:"))
+
+
+def axe(page: Page) -> list[str]:
+    """What axe finds on the page."""
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate(
+        "(tags) => axe.run({ runOnly: tags }).then((result) => JSON.stringify(result.violations))", TAGS
+    )
+    return [
+        f"axe: {each['id']}: {each['help']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
+        for each in json.loads(found)
+        for node in each["nodes"]
+    ]
+
+
+def too_wide(page: Page) -> list[str]:
+    """Elements that reach beyond the window, where the page as a whole would scroll sideways."""
+    beyond = page.evaluate(
+        """() => {
+            const width = document.documentElement.clientWidth;
+            if (document.documentElement.scrollWidth <= width) return [];
+            const reaches = (each) => {
+                const style = getComputedStyle(each);
+                const box = each.getBoundingClientRect();
+                const inside = style.overflowX === "visible" && style.display !== "inline" ? each.scrollWidth : 0;
+                return style.position !== "fixed" && Math.max(box.right, box.left + inside) > width + 1;
+            };
+            return [...document.querySelectorAll("body *")].filter(reaches).reverse()
+                .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5);
+        }"""
+    )
+    return [f"wider than the window: {each}" for each in beyond]

@@ -1,0 +1,134 @@
+"""A running server with three companies for whoever looks at the portal: one that holds nothing, one with a single row
+of everything, and one with many, whose names are as long as they may get.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from tests.support import fleet, servers
+from tests.support.fleet import Company
+
+COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
+"""Name, service type, vehicles."""
+SYSTEM_EMAIL = "sysadmin@platform.example"
+MODELS = ("Ioniq 5", "Sonata", "그랜저", "Bongo III", "Staria", "Mighty")
+NAMES = ("김민서", "이도윤", "Mina Kim", "Park Ji-hoon", "최서연", "Alexander von Humboldt-Wittgenstein Sr.")
+LONG = "Long Distance Refrigerated Transport Ltd"
+"""40 characters."""
+
+
+class Guest(msgspec.Struct, frozen=True):
+    """Somebody who looks at pages, beginning at these addresses."""
+
+    name: str
+    token: str | None = None
+    starts: tuple[str, ...] = ("/", "/search?q=1")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What proves who asks."""
+        return {} if self.token is None else {"X-Authorization": f"Bearer {self.token}"}
+
+
+class World(msgspec.Struct, frozen=True):
+    """What pages are asked of, and who asks."""
+
+    origin: str
+    guests: tuple[Guest, ...]
+
+
+@contextlib.contextmanager
+def serving(data: Path) -> Iterator[World]:
+    """The server, filled."""
+    with servers.serving(data) as server:
+        platform = ("admin", "create", "--data", str(data), "--email", SYSTEM_EMAIL, "--password-stdin")
+        made = servers.run_here(*platform, stdin=fleet.PASSWORD)
+        assert made.returncode == 0, made.stderr
+        for number in range(2):
+            _apply(server.api, number)
+        guests = [Guest("nobody", starts=("/", "/sign-in", "/apply", "/offline", "/nowhere"))]
+        for name, service_type, count in COMPANIES:
+            with Company(server.api, data, service_type=service_type) as company:
+                _fill(company, service_type, count)
+            guests.append(Guest(name, _token(server.api, f"admin@{service_type}.example")))
+        guests.append(Guest("platform", _token(server.api, SYSTEM_EMAIL)))
+        yield World(server.api, tuple(guests))
+
+
+def _token(api: str, email: str) -> str:
+    answer = httpx.post(f"{api}/api/auth/login", json={"username": email, "password": fleet.PASSWORD})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["token"])
+
+
+def _fill(company: Company, service_type: str, count: int) -> None:
+    """This many vehicles and sensors, and a tenth as many people and partners."""
+    vehicles = [_vehicle(company, number) for number in range(count)]
+    for number, vehicle in enumerate(vehicles):
+        sensor = company.post("/api/tre/v1/sensor", _sensor(service_type, number))
+        if number % 7 != 3:
+            company.post(f"/api/tre/v1/sensor/{sensor['id']['id']}/vehicle/{vehicle['id']['id']}")
+    few = (count + 9) // 10
+    directors = [company.post("/api/tre/v1/director", _person(service_type, "director", each)) for each in range(few)]
+    drivers = [company.post("/api/tre/v1/driver", _person(service_type, "driver", each)) for each in range(few * 2)]
+    for vehicle, director in zip(vehicles[::3], itertools.cycle(directors), strict=False):
+        company.post(f"/api/tre/v1/vehicle/{vehicle['id']['id']}/director/{director['id']['id']}")
+    for vehicle, driver in zip(vehicles, drivers, strict=False):
+        company.post(f"/api/tre/v1/driver/{driver['id']['id']}/relation/vehicle", {"vehicleId": vehicle["id"]})
+    for each in range(few):
+        _partner(company, service_type, each, vehicles)
+
+
+def _vehicle(company: Company, number: int) -> dict[str, object]:
+    return company.post(
+        "/api/tre/v1/vehicle",
+        {
+            "vehicleNo": f"{10 + number % 90}가{3456 + number:04d}",
+            "modelName": LONG if number == 1 else MODELS[number % len(MODELS)],
+            "mileage": 1000 + 7919 * number,
+        },
+    )
+
+
+def _sensor(service_type: str, number: int) -> dict[str, object]:
+    kind = ("GPS", "OBD", "ADAS")[number % 3]
+    return {"serialNo": f"{service_type[:3].upper()}-{number:06d}", "type": kind, "credentialsId": fleet.device_token()}
+
+
+def _person(service_type: str, role: str, number: int) -> dict[str, object]:
+    name = NAMES[number % len(NAMES)]
+    return {"name": name, "email": f"{role}{number}@{service_type}.example", "password": fleet.PASSWORD}
+
+
+def _partner(company: Company, service_type: str, number: int, vehicles: list[dict[str, object]]) -> None:
+    name = LONG if number == 1 else f"{service_type} partner {number + 1}"
+    contact = {"picName": NAMES[number % len(NAMES)], "picEmail": f"partner{number}@{service_type}.example"}
+    body = {"name": name, "serviceType": service_type, **contact, "picPasswd": fleet.PASSWORD}
+    partner = company.post("/api/tre/v1/company", body)
+    own = company.record["id"]["id"]
+    company.post(f"/api/tre/v1/company/{own}/relation/company", {"toCompanyId": partner["id"]})
+    for vehicle in vehicles[number::10][:3]:
+        company.post(f"/api/tre/v1/company/{partner['id']['id']}/relation/vehicle", {"vehicleId": vehicle["id"]})
+
+
+def _apply(api: str, number: int) -> None:
+    """An application that waits for the platform's administrator."""
+    form = {
+        "serviceName": f"new-customer-{number}",
+        "companyName": LONG if number else "한빛 운수",
+        "contactName": NAMES[number],
+        "mobile": "010-1234-5678",
+        "email": f"applicant{number}@new-customer.example",
+        "introduction": "Scores for refrigerated transport.\nTwo hundred vans.",
+        "department": "Fleet",
+        "providerManagerName": NAMES[2],
+        "providerManagerEmail": "manager@provider.example",
+        "notifyHost": "push.new-customer.example",
+    }
+    answer = httpx.post(f"{api}/api/noauth/application", json=form)
+    assert answer.status_code == 200, answer.text

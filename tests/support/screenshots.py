@@ -1,0 +1,106 @@
+"""Pictures of every page of the portal in each theme, language and width: of a company with nothing, one row and many,
+and of forms that are refused.
+
+    make screenshots                   all of them, into build/screenshots
+    make screenshots ONLY="full ko"    those whose names hold these words
+
+A name is `<page>.<who>.<look>.png`. Trouble with a page (axe, console, network, width) is printed beside its name. Not
+here: how pages are found (`portal_tour.py`), what the companies hold (`portal_world.py`).
+"""
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from tests.support import portal_browser, portal_tour, portal_world, reference
+from tests.support.portal_browser import LOOKS, Look
+from tests.support.portal_tour import Stop
+from tests.support.portal_world import Guest
+
+FOLDER = reference.ROOT / "build" / "screenshots"
+REFUSED = "refused"
+FORM = "#content form[method=post]:not(.selection, .one-button, .danger-zone, [data-quick])"
+"""The form of a page that is about one."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Take the pictures whose names hold all words; how many pages had trouble."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    troubled = 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        portal_world.serving(Path(folder) / "data") as world,
+        portal_browser.browsing() as browser,
+    ):
+        for guest in world.guests:
+            with portal_browser.watching(browser, world.origin, headers=guest.headers) as watched:
+                stops = portal_tour.walk(watched.page, world.origin, guest.starts)
+            for look in LOOKS:
+                wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
+                troubled += taken(browser, world.origin, guest, look, wanted)
+    print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}, {troubled} pages with trouble")
+    return troubled
+
+
+def is_wanted(name: str, words: Sequence[str]) -> bool:
+    """Whether the name holds every word."""
+    return all(word in re.split(r"[.-]", name) for word in words)
+
+
+def name_of(stop: Stop, who: str, look: Look) -> str:
+    """The picture's name without its ending."""
+    page = re.sub(r"[{}]", "", stop.pattern).strip("/").replace("/", "-") or "start"
+    return f"{page}.{who}.{look.name}"
+
+
+def taken(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
+    """Take the pages' pictures, and those of their forms when nothing in them is right; how many had trouble."""
+    troubled = 0
+    if not stops:
+        return troubled
+    with portal_browser.watching(browser, origin, look, headers=guest.headers) as watched:
+        for stop in stops:
+            watched.page.goto(f"{origin}{stop.address}")
+            troubled += told(watched, name_of(stop, guest.name, look))
+            if guest.name in ("full", "nobody", "platform") and refuse(watched.page):
+                watched.complaints.clear()  # the browser complains of the refusal's status
+                troubled += told(watched, name_of(stop, f"{guest.name}-{REFUSED}", look))
+    return troubled
+
+
+def told(watched: portal_browser.Watched, name: str) -> bool:
+    """Take the picture and print what is wrong with the page; whether something is."""
+    watched.page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
+    found = watched.troubles()
+    watched.complaints.clear()
+    for each in found:
+        print(f"{name}: {each}")
+    return found != []
+
+
+def refuse(page: Page) -> bool:
+    """Send the page's form with values that cannot be right; whether the page has one and shows it again."""
+    form = page.locator(FORM).first
+    if form.count() == 0:
+        return False
+    form.evaluate(
+        """(form) => {
+            for (const each of form.querySelectorAll("input:is([type=text], [type=email], [type=tel]), textarea")) {
+                if (!each.readOnly) each.value = each.value && "\\u2026";
+            }
+            form.noValidate = true;
+        }"""
+    )
+    form.locator("button[type=submit], button:not([type])").first.click()
+    page.wait_for_load_state()
+    return page.locator("[data-refused], .field-error").count() > 0
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(sys.argv[1:]), 1))

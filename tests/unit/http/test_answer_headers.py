@@ -1,0 +1,102 @@
+"""Headers of every answer, whatever it says: nothing guessed, kept, framed or given to other sites' scripts."""
+
+import re
+
+import pytest
+from tests.support import rest
+
+from tripline.api import families
+from tripline.http import operations
+
+KEPT = {"GET /api/openapi.json", "GET /api/asyncapi.json", "GET /api/docs", "GET /api/docs/{file}"}
+"""What holds nothing of anybody: caches may keep it, and ask whether it is still good."""
+OPERATIONS = {
+    f"{each.method} {each.path}": each
+    for each in (operations.of_handler(handler) for family in families.FAMILIES for handler in family.handlers)
+}
+OTHER_SITE = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+
+
+def addressed(path):
+    """The path with something in place of each id."""
+    return "/".join("page.js" if part == "{file}" else "x" if part[:1] == "{" else part for part in path.split("/"))
+
+
+def test_every_answer_is_of_the_told_type_and_kept_by_nobody(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        answers = {}
+        for name, each in OPERATIONS.items():
+            for login in (None, admin):
+                answers[name, login] = await app.call(login, each.method, addressed(each.path))
+        good = {
+            "record": await app.call(admin, "GET", "/company/me"),
+            "head": await app.call(admin, "HEAD", "/company/me"),
+            "nothing there": await app.call(admin, "GET", "/api/none"),
+            "no such method": await app.call(admin, "DELETE", "/company/me/x"),
+        }
+        return {**answers, **good}
+
+    answers = rest.run(tmp_path, scenario)
+
+    assert {answer.headers["x-content-type-options"] for answer in answers.values()} == {"nosniff"}
+    kept = {case for case, answer in answers.items() if answer.headers["cache-control"] != "no-store"}
+    assert kept == {case for case in answers if case[0] in KEPT}
+    assert {answers[case].headers["cache-control"] for case in kept} == {"no-cache"}
+
+
+def test_pages_are_framed_by_nobody(tmp_path):
+    pages = ("/api/docs", "/account/set-password", "/account/set-password?token=x")
+
+    async def scenario(app):
+        return [(await app.http.get(page)).headers["content-security-policy"] for page in pages]
+
+    assert ["frame-ancestors 'none'" in policy for policy in rest.run(tmp_path, scenario)] == [True] * 3
+
+
+def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
+    """Each names the methods that the path has, HEAD where GET is, and 405 repeats them in its sentence."""
+
+    async def scenario(app):
+        paths: dict[str, set[str]] = {}
+        for handler in (handler for family in families.FAMILIES for handler in family.handlers):
+            for path in handler.paths:
+                paths.setdefault(path, set()).update(handler.http_methods)
+        found = {}
+        for path, known in paths.items():
+            filled = re.sub(r"\{[^}]*\}", "11111111-1111-1111-8111-111111111111", path)
+            options = await app.http.request("OPTIONS", filled)
+            refused = await app.http.request("PATCH", filled)
+            allowed = options.headers["allow"].split(", ")
+            expected = {*known, "OPTIONS"} | ({"HEAD"} if "GET" in known else set())
+            agree = options.headers["allow"] == refused.headers["allow"] and (refused.status_code == 405)
+            told = f"use {options.headers['allow']}." in refused.json()["message"]
+            found[path] = (set(allowed) >= expected, len(allowed) == len(set(allowed)), agree, told)
+        return found
+
+    found = rest.run(tmp_path, scenario)
+
+    assert len(found) > 50
+    assert {path: seen for path, seen in found.items() if seen != (True, True, True, True)} == {}
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "GET", "POST"])
+def test_scripts_of_other_sites_are_let_in_nowhere(tmp_path, method):
+    async def scenario(app):
+        paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/account/set-password", "/api/none")
+        return [await app.http.request(method, path, headers=OTHER_SITE) for path in paths]
+
+    for answer in rest.run(tmp_path, scenario):
+        assert [name for name in answer.headers if name.startswith("access-control")] == []
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "OPTIONS", "PATCH", "PROPFIND", "LOCK", "X"])
+def test_odd_method_is_refused_and_repeats_nothing(tmp_path, method):
+    async def scenario(app):
+        secret = {"X-Authorization": "Bearer secret-token"}
+        return await app.http.request(method, "/api/auth/user?q=secret-token", headers=secret, content=b"secret-token")
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer.status_code in ((204,) if method == "OPTIONS" else (400, 404, 405))
+    assert "secret-token" not in f"{answer.text}{answer.headers}"

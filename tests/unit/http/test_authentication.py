@@ -1,0 +1,395 @@
+"""Cookies of browsers as credentials: what they are good for, until when, and what a change needs besides."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import select, update
+from tests.support import rest as support
+from tests.support.rest import Login, Rest
+
+from tripline import config
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import UserId
+from tripline.services.accounts import browser_sessions
+from tripline.services.accounts.browser_sessions import Cookie, Prolonger
+from tripline.services.accounts.sessions import Client
+from tripline.store.accounts.sessions import Visit
+from tripline.store.tables import account, account_session
+
+SETTINGS = config.Sessions()
+IDLE_MS, LONGEST_MS = SETTINGS.idle_s * 1000, SETTINGS.longest_s * 1000
+ME = "/api/auth/user"
+ALL = "/api/tre/v1/sessions"
+
+
+async def signed_in(rest: Rest, login: Login, before: Cookie | None = None) -> Cookie:
+    return await rest.store.write(
+        lambda tx: browser_sessions.opened(
+            tx,
+            user_id=login.user_id,
+            client=Client("Browser", "192.0.2.1"),
+            settings=SETTINGS,
+            before=before,
+            now_ms=rest.now_ms,
+        )
+    )
+
+
+async def visitor(rest: Rest) -> tuple[Login, Cookie]:
+    login = await rest.account("kim@fleet.example", Authority.COMPANY_ADMIN)
+    return login, await signed_in(rest, login)
+
+
+async def ask(rest: Rest, cookie: Cookie | str, method: str = "GET", path: str = ME, **headers: str) -> tuple[int, int]:
+    """HTTP status and errorCode (0: none) of a request with this cookie."""
+    text = cookie if isinstance(cookie, str) else f"tripline={cookie.text}"
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = await rest.http.request(method, path, headers={"Cookie": text, **sent})
+    return answer.status_code, answer.json().get("errorCode", 0)
+
+
+GOOD, SIGNED_OUT, FOREIGN = (200, 0), (401, 10), (403, 20)
+
+
+def test_cookie_says_who_asks(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[str, str]:
+        login, cookie = await visitor(rest)
+        answer = await rest.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
+        return login.user_id, answer.json()["id"]["id"]
+
+    mine, found = support.run(tmp_path, scenario)
+
+    assert mine == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tripline=",
+        "tripline=x.y",
+        "tripline={id}.{wrong}",
+        "tripline={other}.{secret}",
+        "tripline={id}.{secret}x",
+        "tripline={upper}.{secret}",
+        "tripline={secret}",
+        "other={id}.{secret}",
+        "__Host-tripline={id}.{secret}",
+        "tripline={id}.{secret}; tripline={id}.{wrong}",
+        "tripline={id}.é{secret}",
+        "tripline",
+    ],
+)
+def test_anything_but_the_whole_cookie_is_nobody(tmp_path: Path, text: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        login, cookie = await visitor(rest)
+        other = await signed_in(rest, login)
+        values = {"id": cookie.session_id, "secret": cookie.secret, "wrong": other.secret, "other": other.session_id}
+        sent = text.format(**values, upper=cookie.session_id.upper()).encode()
+        answer = await rest.http.get(ME, headers={b"Cookie": sent})
+        return answer.status_code, answer.json().get("errorCode", 0)
+
+    assert support.run(tmp_path, scenario) == SIGNED_OUT
+
+
+def test_same_cookie_sent_twice_is_one(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        return await ask(rest, f"tripline={cookie.text}; tripline={cookie.text}")
+
+    assert support.run(tmp_path, scenario) == GOOD
+
+
+def test_secret_is_kept_as_its_hash_only(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Cookie, str]:
+        _, cookie = await visitor(rest)
+        rows = await rest.store.read(lambda tx: tx.all(select(account_session)))
+        return cookie, repr(rows)
+
+    cookie, kept = support.run(tmp_path, scenario)
+
+    assert (cookie.session_id in kept, cookie.hash in kept) == (True, True)
+    assert (cookie.secret in kept, cookie.csrf in kept) == (False, False)
+
+
+def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_nothing(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        login, planted = await visitor(rest)
+        elsewhere = await signed_in(rest, login)
+        victim = await rest.account("lee@fleet.example", Authority.DRIVER)
+        fresh = await signed_in(rest, victim, before=planted)
+        differs = {planted.session_id, planted.secret}.isdisjoint({fresh.session_id, fresh.secret})
+        return differs, [await ask(rest, each) for each in (planted, fresh, elsewhere)]
+
+    assert support.run(tmp_path, scenario) == (True, [SIGNED_OUT, GOOD, GOOD])
+
+
+def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        login, cookie = await visitor(rest)
+        await signed_in(rest, login, before=Cookie(cookie.session_id, "x" * 43))
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "expected"),
+    [
+        ("GET", {}, GOOD),
+        ("HEAD", {}, GOOD),
+        ("DELETE", {}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "wrong"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "of another session"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own"}, GOOD),
+        ("DELETE", {"X_CSRF_Token": "own", "Sec_Fetch_Site": "same-origin"}, GOOD),
+        ("DELETE", {"X_CSRF_Token": "own", "Sec_Fetch_Site": "none"}, GOOD),
+        ("DELETE", {"X_CSRF_Token": "own", "Sec_Fetch_Site": "same-site"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Sec_Fetch_Site": "cross-site"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "http://127.0.0.1"}, GOOD),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "http://127.0.0.1:81"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "https://evil.example"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "null"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "http://[half"}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": ""}, FOREIGN),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "null", "Sec_Fetch_Site": "same-origin"}, GOOD),
+        ("DELETE", {"X_CSRF_Token": "own", "Origin": "http://127.0.0.1", "Sec_Fetch_Site": "cross-site"}, FOREIGN),
+    ],
+)
+def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_and_from_our_own_page(
+    tmp_path: Path, method: str, headers: dict[str, str], expected: tuple[int, int]
+) -> None:
+    async def scenario(rest: Rest) -> tuple[tuple[int, int], int]:
+        login, cookie = await visitor(rest)
+        other = await signed_in(rest, login)
+        tokens = {"own": cookie.csrf, "of another session": other.csrf}
+        sent = {name: tokens.get(value, value) for name, value in headers.items()}
+        if method == "HEAD":
+            answer = await rest.http.head(ME, headers={"Cookie": f"tripline={cookie.text}"})
+            outcome = answer.status_code, 0
+        else:
+            outcome = await ask(rest, cookie, method, ME if method == "GET" else ALL, **sent)
+        rows = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
+        return outcome, len(rows)
+
+    outcome, left = support.run(tmp_path, scenario)
+
+    assert outcome == expected
+    assert left == (0 if method == "DELETE" and expected == GOOD else 3)
+
+
+def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        _, cookie = await visitor(rest)
+        lee = await rest.account("lee@fleet.example", Authority.DRIVER)
+        headers = {"Cookie": f"tripline={cookie.text}", "X-Authorization": f"Bearer {lee.token}"}
+        who = (await rest.http.get(ME, headers=headers)).json()["id"]["id"]
+        ended = await rest.http.delete(ALL, headers={**headers, "Sec-Fetch-Site": "cross-site"})
+        wrong = await rest.http.get(ME, headers={**headers, "X-Authorization": "Bearer x"})
+        return who == lee.user_id, ended.status_code, wrong.status_code, await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == (True, 200, 401, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "expected"), [(IDLE_MS - 1, GOOD), (IDLE_MS, SIGNED_OUT), (IDLE_MS + 1, SIGNED_OUT)]
+)
+def test_session_ends_after_its_time_without_a_request(
+    tmp_path: Path, later_ms: int, expected: tuple[int, int]
+) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        rest.now_ms += later_ms
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+@pytest.mark.parametrize(
+    ("used_ms", "later_ms", "expected"),
+    [
+        (59_999, IDLE_MS - 59_999 - 1, GOOD),
+        (59_999, IDLE_MS - 59_999, SIGNED_OUT),
+        (60_000, IDLE_MS - 1, GOOD),
+        (60_000, IDLE_MS, SIGNED_OUT),
+        (60_001, IDLE_MS, SIGNED_OUT),
+    ],
+)
+def test_request_prolongs_a_session_that_was_not_within_the_minute(
+    tmp_path: Path, used_ms: int, later_ms: int, expected: tuple[int, int]
+) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        rest.now_ms += used_ms
+        assert await ask(rest, cookie) == GOOD
+        await rest.rim.browsers.write(rest.store)
+        rest.now_ms += later_ms
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+@pytest.mark.parametrize(("off_ms", "expected"), [(-1, GOOD), (0, SIGNED_OUT), (1, SIGNED_OUT)])
+def test_session_ends_in_any_case_however_much_it_is_used(
+    tmp_path: Path, off_ms: int, expected: tuple[int, int]
+) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        end_ms = rest.now_ms + LONGEST_MS
+        while rest.now_ms + IDLE_MS // 2 < end_ms - 1:
+            rest.now_ms += IDLE_MS // 2
+            assert await ask(rest, cookie) == GOOD
+            await rest.rim.browsers.write(rest.store)
+        rest.now_ms = end_ms + off_ms
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        _, cookie = await visitor(rest)
+        rest.now_ms += 60_000
+        await ask(rest, cookie)
+        await ask(rest, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
+        await rest.rim.browsers.write(rest.store)
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == SIGNED_OUT
+
+
+def test_reading_within_the_minute_writes_nothing(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        _, cookie = await visitor(rest)
+        prolonged = []
+        for _ in range(3):
+            rest.now_ms += 30_000
+            await ask(rest, cookie)
+            await rest.rim.browsers.write(rest.store)
+            (row,) = await rest.store.read(
+                lambda tx: tx.all(select(account_session.c.rotated_ms).where(account_session.c.kind == "browser"))
+            )
+            prolonged.append(row.rotated_ms - support.NOW_MS)
+        return prolonged
+
+    assert support.run(tmp_path, scenario) == [0, 60_000, 60_000]
+
+
+def test_stolen_cookie_is_good_for_nothing_after_signing_out(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[int, int]]:
+        _, cookie = await visitor(rest)
+        thief = Cookie(cookie.session_id, cookie.secret)
+        before = await ask(rest, thief)
+        await ask(rest, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
+        change = await ask(rest, thief, "DELETE", ALL, X_CSRF_Token=thief.csrf)
+        return [before, await ask(rest, thief), change]
+
+    assert support.run(tmp_path, scenario) == [GOOD, SIGNED_OUT, SIGNED_OUT]
+
+
+def test_cookie_of_a_disabled_account_is_good_for_nothing(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        login, cookie = await visitor(rest)
+        off = update(account).where(account.c.id == login.user_id).values(enabled=False)
+        await rest.store.write(lambda tx: tx.run(off))
+        return await ask(rest, cookie)
+
+    assert support.run(tmp_path, scenario) == SIGNED_OUT
+
+
+def test_sessions_tell_browsers_from_programs(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[str]:
+        _, cookie = await visitor(rest)
+        page = (await rest.http.get(f"{ALL}?limit=9", headers={"Cookie": f"tripline={cookie.text}"})).json()
+        return [f"{each['kind']} {each['current']} {each['agent']}" for each in page["data"]]
+
+    assert sorted(support.run(tmp_path, scenario)) == ["browser True Browser", "rest False None"]
+
+
+def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
+    """A client that comes through a proxy by HTTPS, as the proxy says."""
+    app = support.application(replace(rest.rim, behind_proxy=True, **parts))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://inside:8080")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "public_url", "name", "expected"),
+    [
+        ("https", "", "__Host-tripline", 200),
+        ("https", "", "tripline", 401),
+        ("http, https", "", "__Host-tripline", 200),
+        ("https, http", "https://fleet.example", "tripline", 200),
+        (None, "https://fleet.example", "__Host-tripline", 200),
+        (None, "https://fleet.example", "tripline", 401),
+        (None, "http://fleet.example", "tripline", 200),
+        (None, "", "tripline", 200),
+    ],
+)
+def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_https(
+    tmp_path: Path, forwarded: str | None, public_url: str, name: str, expected: int
+) -> None:
+    async def scenario(rest: Rest) -> int:
+        _, cookie = await visitor(rest)
+        headers = {"Cookie": f"{name}={cookie.text}"}
+        if forwarded is not None:
+            headers["X-Forwarded-Proto"] = forwarded
+        async with proxied(rest, public_url=public_url) as http:
+            return (await http.get(ME, headers=headers)).status_code
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "headers", "expected"),
+    [
+        ("https://inside:8080", {}, 200),
+        ("http://inside:8080", {}, 403),
+        ("https://fleet.example", {}, 200),
+        ("https://seen.example", {}, 403),
+        ("https://seen.example", {"X-Forwarded-Host": "seen.example"}, 200),
+        ("https://FLEET.example", {}, 200),
+    ],
+)
+def test_page_of_ours_is_where_people_reach_the_proxy(
+    tmp_path: Path, origin: str, headers: dict[str, str], expected: int
+) -> None:
+    async def scenario(rest: Rest) -> int:
+        _, cookie = await visitor(rest)
+        sent = {"Cookie": f"__Host-tripline={cookie.text}", "X-CSRF-Token": cookie.csrf, "Origin": origin}
+        async with proxied(rest, public_url="https://fleet.example") as http:
+            return (await http.delete(ALL, headers=sent | headers | {"X-Forwarded-Proto": "https"})).status_code
+
+    assert support.run(tmp_path, scenario) == expected
+
+
+def test_settings_decide_when_a_session_ends(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        login = await rest.account("kim@fleet.example", Authority.COMPANY_ADMIN)
+        ends = []
+        for idle_s, longest_s in ((60, 600), (600, 60)):
+            settings = config.Sessions(idle_s=idle_s, longest_s=longest_s)
+            client, now_ms = Client(None, None), rest.now_ms
+            cookie = await rest.store.write(
+                lambda tx, settings=settings, client=client, now_ms=now_ms: browser_sessions.opened(
+                    tx, user_id=login.user_id, client=client, settings=settings, before=None, now_ms=now_ms
+                )
+            )
+            statement = select(account_session.c.expires_ms).where(account_session.c.id == cookie.session_id)
+            (row,) = await rest.store.read(lambda tx, statement=statement: tx.all(statement))
+            ends.append(row.expires_ms - now_ms)
+        return ends
+
+    assert support.run(tmp_path, scenario) == [60_000, 60_000]
+
+
+def test_what_is_noted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_sessions, "_NOTED_MAX", 2)
+    prolonger = Prolonger(SETTINGS)
+    visit = Visit(Actor(UserId("kim"), Authority.DRIVER, None), 0, 0)
+
+    for number in range(3):
+        prolonger.used(str(number), visit, now_ms=60_000)
+
+    assert list(prolonger._noted) == ["0", "1"]

@@ -1,0 +1,246 @@
+"""The error table and body, and the order of the checks."""
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from litestar.response import Response
+from msgspec.structs import replace
+from tests.support import logs
+from tests.support import rest as support
+from tests.support.rest import Rest
+
+from tripline.api import families
+from tripline.domain.access import Authority
+from tripline.domain.refusals import Kind
+from tripline.http import errors
+from tripline.http.application import create_app
+from tripline.http.rim import Call
+from tripline.ports import Outage
+from tripline.store.transactions import ReadTx
+
+T = TypeVar("T")
+UNKNOWN_ID = "11111111-1111-1111-8111-111111111111"
+
+
+class BrokenStore:
+    """A store on which every read fails in one way."""
+
+    def __init__(self, trouble: Exception) -> None:
+        self._trouble = trouble
+
+    async def read_short(self, work: Callable[[ReadTx], T]) -> T:
+        """Raise the trouble."""
+        raise self._trouble
+
+
+async def _over_broken_store(rest: Rest, trouble: Exception) -> httpx.Response:
+    rim = replace(rest.rim, store=BrokenStore(trouble))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=support.application(rim))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        return await http.post(
+            "/api/auth/login?secret=query", json={"username": "kim@x.example", "password": "hidden word"}
+        )
+
+
+def test_every_kind_of_refusal_has_an_answer() -> None:
+    assert errors.ANSWERS == {
+        Kind.AUTHENTICATION: (401, 10),
+        Kind.TOKEN_EXPIRED: (401, 11),
+        Kind.PERMISSION: (403, 20),
+        Kind.INVALID_ARGUMENTS: (400, 30),
+        Kind.BAD_PARAMETER: (400, 31),
+        Kind.NOT_FOUND: (404, 32),
+        Kind.CONFLICT: (409, 2),
+        Kind.TIMEOUT: (408, 2),
+        Kind.TOO_LARGE: (413, 31),
+        Kind.TOO_MANY: (429, 2),
+    }
+    assert set(errors.ANSWERS) == set(Kind)
+
+
+def test_g30_error_body_has_four_keys_and_the_time_of_the_error(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> httpx.Response:
+        return await rest.http.get("/api/nothing/here?secret=query")
+
+    answer = support.run(tmp_path, scenario)
+    assert answer.headers["content-type"] == "application/json;charset=UTF-8"
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "status": 404,
+        "message": "There is nothing at /api/nothing/here.",
+        "errorCode": 32,
+        "timestamp": support.NOW_MS,
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/", 404, 32),
+        ("GET", "/api", 404, 32),
+        ("POST", "/api/tre/v9/company", 404, 32),
+        ("GET", "/api/auth/login", 405, 31),
+        ("DELETE", "/api/auth/login", 405, 31),
+        ("PATCH", f"/api/tre/v1_3/trip/{UNKNOWN_ID}/analytics/drivingScore", 405, 31),
+    ],
+)
+def test_unknown_path_or_method_is_refused(tmp_path: Path, method: str, path: str, status: int, code: int) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        answer = await rest.http.request(method, path)
+        return answer.status_code, answer.json()["errorCode"]
+
+    assert support.run(tmp_path, scenario) == (status, code)
+
+
+def test_method_that_is_not_possible_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[str | None]:
+        answers = [await rest.http.request(method, "/api/auth/login") for method in ("GET", "HEAD", "OPTIONS")]
+        return [answer.headers.get("allow") for answer in answers]
+
+    for allowed in support.run(tmp_path, scenario):
+        assert allowed is not None
+        assert set(allowed.split(", ")) == {"POST", "OPTIONS"}
+
+
+def test_head_is_get_without_its_body(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[httpx.Response, httpx.Response]:
+        return await rest.http.head("/health/live"), await rest.http.get("/health/live")
+
+    head, get = support.run(tmp_path, scenario)
+    assert (head.status_code, head.headers, head.content) == (200, get.headers, b"")
+    assert get.content != b""
+
+
+@pytest.mark.parametrize(("size", "status"), [(1_048_575, 401), (1_048_576, 401), (1_048_577, 413)])
+def test_g35_body_may_have_one_mib(tmp_path: Path, size: int, status: int) -> None:
+    body = b'{"username":"nobody","password":"x"}'
+
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        answer = await rest.http.post("/api/auth/login", content=body + b" " * (size - len(body)))
+        return answer.status_code, answer.json()["errorCode"]
+
+    assert support.run(tmp_path, scenario) == (status, 31 if status == 413 else 10)
+
+
+def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(tmp_path: Path) -> None:
+    stream = StringIO()
+    logs.plain(stream)
+
+    answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, Outage("disk /dev/sda is full")))
+    logs.plain()
+
+    assert (answer.status_code, answer.json()["errorCode"]) == (503, 2)
+    assert "sda" not in answer.text
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line) == {
+        "event": "request.outage",
+        "level": "warning",
+        "method": "POST",
+        "part": "api",
+        "reason": "disk /dev/sda is full",
+        "route": "/api/auth/login",
+    }
+
+
+def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(tmp_path: Path) -> None:
+    stream = StringIO()
+    logs.plain(stream)
+
+    answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, RuntimeError("internal detail")))
+    logs.plain()
+
+    assert (answer.status_code, answer.json()["errorCode"]) == (500, 2)
+    assert "internal detail" not in answer.text
+    (line,) = stream.getvalue().splitlines()
+    assert '"event": "request.failed"' in line
+    assert '"route": "/api/auth/login"' in line
+    assert "hidden word" not in line
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("POST", "/api/auth/login", "[]", "400 31 "),
+        ("POST", "/api/auth/login", '{"username": "kim@x.example", "password": "hidden word"}', "503 2 "),
+        ("GET", "/api/auth/login", "", "405 31 "),
+        ("GET", "/nowhere", "", "404 32 "),
+    ],
+)
+def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
+    tmp_path: Path, method: str, path: str, body: str, told: str
+) -> None:
+    def page(request: Call, trouble: errors.Trouble) -> Response[bytes]:
+        text = f"<p>{trouble.status} {trouble.code} {trouble.message}"
+        return Response(text.encode(), status_code=trouble.status, media_type="text/html", headers=trouble.headers)
+
+    async def scenario(rest: Rest) -> httpx.Response:
+        rim = replace(rest.rim, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=create_app(families.FAMILIES, rim, tell=page))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            return await http.request(method, path, content=body)
+
+    answer = support.run(tmp_path, scenario)
+
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.text.startswith(f"<p>{told}")
+    assert answer.status_code == int(told[:3])
+
+
+def test_checks_run_in_the_published_order(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        _, owner = await rest.operator("taxi")
+        _, stranger = await rest.operator("bus")
+        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
+        vehicle = await rest.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+        vehicle_id = vehicle["id"]["id"]
+
+        async def refused(login: Any, path_id: str, **query: Any) -> tuple[int, int]:
+            path = f"/api/tre/v1_3/vehicle/{path_id}/analytics/drivingScore"
+            status, code, _ = await rest.refused(login, "GET", path, **query)
+            return status, code
+
+        return [
+            await refused(None, "x", limit=0),
+            await refused(root, "x", limit=0),
+            await refused(stranger, "x", limit=0),
+            await refused(stranger, UNKNOWN_ID, limit=0),
+            await refused(stranger, vehicle_id, limit=0),
+            await refused(owner, vehicle_id, limit=0),
+        ]
+
+    assert support.run(tmp_path, scenario) == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20), (400, 31)]
+
+
+def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
+    messages = [{"type": "http.request", "body": b'{"user', "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def scenario(rest: Rest) -> None:
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/api/auth/login",
+            "raw_path": b"/api/auth/login",
+            "query_string": b"",
+            "headers": [],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2),
+        }
+        await support.application(rest.rim)(scope, receive, send)  # type: ignore[arg-type]
+
+    support.run(tmp_path, scenario)
+    assert sent[0]["status"] == 400

@@ -1,0 +1,49 @@
+"""Addresses that a request may lead on to."""
+
+import pytest
+
+from tripline.portal import addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        "/fleet/vehicles",
+        "/fleet/vehicles?q=12%EA%B0%80&sort=number",
+        "/a//b",
+        "/fleet/vehicles?next=//x",
+        "/signed",
+    ],
+)
+def test_page_of_ours_is_led_to(address: str) -> None:
+    assert addresses.within(address) == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        None,
+        "",
+        "fleet",
+        "//evil.example/",
+        "///evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "https://evil.example/",
+        "javascript:alert(1)",
+        "/\tevil",
+        "/\n/evil.example",
+        " /fleet",
+        "/fleet\\..\\",
+        "/fleet\r\nSet-Cookie: a=b",
+        "/fl\u00e9et",
+        "/sign-in",
+        "/sign-in?next=/",
+        "/sign-out",
+        "/api/auth/user",
+        "/" + "a" * 2_000,
+    ],
+)
+def test_anything_else_is_the_default(address: str | None) -> None:
+    assert addresses.within(address, "/fleet") == "/fleet"

@@ -1,0 +1,96 @@
+"""Applying for a service account, and asking for a link after a forgotten password."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.support import rest as support
+from tests.support.portal import Browser, Page
+from tests.support.rest import Rest
+
+from tripline.domain.access import Authority
+from tripline.store.tables import mail_outbox, service_application
+
+FORM = {
+    "serviceName": "Night taxis",
+    "companyName": "Hanbit",
+    "contactName": "김하늘",
+    "mobile": "010",
+    "email": "kim@x.example",
+    "introduction": "Scores\r\nfor drivers.",
+}
+
+
+async def applications(rest: Rest) -> list[Any]:
+    statement = select(service_application.c.email, service_application.c.introduction, service_application.c.language)
+    return [tuple(row) for row in await rest.store.read(lambda tx: tx.all(statement))]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_application_is_kept_in_the_language_of_its_page(tmp_path: Path, language: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str, list[Any]]:
+        browser = Browser(rest)
+        answer = await browser.post("/apply", FORM, **{"Accept-Language": language})
+        return answer.status_code, answer.headers["location"], await applications(rest)
+
+    kept = [("kim@x.example", "Scores\nfor drivers.", language)]
+    assert support.run(tmp_path, scenario) == (303, "/apply/sent", kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("serviceName", "", "Name of the service can't be empty!"),
+        ("email", "no address", "E-mail address"),
+        ("introduction", "x" * 4_097, "What the service does must have at most 4096 characters."),
+        ("contactName", "x" * 256, "Name must have at most 255 characters."),
+    ],
+)
+def test_field_that_is_wrong_is_named_and_the_rest_stays(tmp_path: Path, name: str, value: str, told: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool, bool, int]:
+        answer = await Browser(rest).post("/apply", {**FORM, name: value})
+        page = Page(answer.text)
+        values = {each.get("name"): each.get("value") for each in page.all("input")}
+        kept = values["companyName"] == "Hanbit" and values["mobile"] == "010"
+        return answer.status_code, told in page.text, kept, len(await applications(rest))
+
+    assert support.run(tmp_path, scenario) == (400, True, True, 0)
+
+
+def test_many_applications_of_one_address_have_to_wait(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        browser = Browser(rest)
+        return [(await browser.post("/apply", {**FORM, "email": f"{n}@x.example"})).status_code for n in range(11)]
+
+    assert support.run(tmp_path, scenario) == [303] * 10 + [429]
+
+
+@pytest.mark.parametrize("email", ["kim@x.example", "nobody@x.example"])
+def test_asking_for_a_link_says_the_same_whoever_asks(tmp_path: Path, email: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str, list[str]]:
+        await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
+        answer = await Browser(rest).post("/password", {"email": email})
+        mails = await rest.store.read(lambda tx: tx.all(select(mail_outbox.c.recipient)))
+        return answer.status_code, answer.headers["location"], [row.recipient for row in mails]
+
+    assert support.run(tmp_path, scenario) == (303, "/password/sent", [email])
+
+
+def test_address_that_is_none_is_told_at_its_field(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool]:
+        answer = await Browser(rest).post("/password", {"email": "no address"})
+        return answer.status_code, "E-mail address" in Page(answer.text).text
+
+    assert support.run(tmp_path, scenario) == (400, True)
+
+
+@pytest.mark.parametrize("path", ["/apply", "/apply/sent", "/password", "/password/sent", "/sign-in"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_page_of_a_guest_opens_in_both_languages(tmp_path: Path, path: str, language: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str, str | None]:
+        answer = await Browser(rest).get(path, **{"Accept-Language": language})
+        (root,) = Page(answer.text).all("html")
+        return answer.status_code, answer.headers["content-language"], root["lang"]
+
+    assert support.run(tmp_path, scenario) == (200, language, language)

@@ -1,0 +1,249 @@
+"""Pages of delegation: what is shown to whom, previews that change nothing, and what the buttons do."""
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.portal import HTMX, Browser, Page
+
+
+def play(tmp_path, scenario):
+    async def with_companies(app):
+        of = await delegating.companies(app)
+        await delegating.register(app, of.owner, of.borrower)
+        vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
+        return await scenario(app, of, vehicles)
+
+    return rest.run(tmp_path, with_companies)
+
+
+async def shown(app, login, address, **headers):
+    answer = await Browser(app, login).get(address, **headers)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)
+
+
+async def received(app, login):
+    page = await app.get(login, f"/company/{login.company_id}/vehicles/delegated", limit=9)
+    return [each["vehicleNo"] for each in page["data"]]
+
+
+def hidden(page, name):
+    return [each["value"] for each in page.all("input") if each.get("name") == name and each.get("type") == "hidden"]
+
+
+def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(tmp_path):
+    async def scenario(app, of, vehicles):
+        browser = Browser(app, of.owner)
+        choose = Page((await browser.get("/delegation/new")).text)
+        fields = {"toCompanyId": of.borrower.company_id, "vehicleId": [*vehicles, delegating.UNKNOWN]}
+        preview = await browser.post("/delegation/delegate", fields)
+        before = await received(app, of.borrower)
+        page = Page(preview.text)
+        again = {
+            "toCompanyId": hidden(page, "toCompanyId")[0],
+            "vehicleId": hidden(page, "vehicleId"),
+            "confirmed": "1",
+        }
+        done = await browser.post("/delegation/delegate", again)
+        listed = await shown(app, of.owner, done.headers["location"])
+        return choose, preview, before, again, done, await received(app, of.borrower), listed
+
+    choose, preview, before, again, done, after, listed = play(tmp_path, scenario)
+
+    assert [each["value"] for each in choose.all("input") if each.get("name") == "vehicleId"] == again["vehicleId"]
+    assert (preview.status_code, before) == (200, [])
+    assert "2 vehicles would be delegated to Borrower." in preview.text
+    assert "1 vehicle stays as it is" in preview.text
+    assert delegating.UNKNOWN in preview.text
+    assert (done.status_code, after) == (303, ["12가1", "12가2"])
+    assert "12가1" in listed.text
+
+
+def test_vehicles_are_taken_back_after_a_preview_of_what_ends(tmp_path):
+    async def scenario(app, of, vehicles):
+        for each in vehicles:
+            await delegating.delegate(app, of.owner, of.borrower, each)
+        driver = await delegating.driver(app, of.borrower, "kim")
+        await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+        await app.store.write(delegating.drives_now(vehicles[0], driver))
+        browser = Browser(app, of.owner)
+        overview = Page((await browser.get("/delegation")).text)
+        boxes = [each["value"] for each in overview.all("input") if each.get("name") == "delegation"]
+        preview = await browser.post("/delegation/take-back", {"delegation": boxes[:1]})
+        before = await received(app, of.borrower)
+        again = {"delegation": hidden(Page(preview.text), "delegation"), "confirmed": "1"}
+        done = await browser.post("/delegation/take-back", again)
+        return boxes, preview.text, before, done, await received(app, of.borrower)
+
+    boxes, preview, before, done, after = play(tmp_path, scenario)
+
+    assert len(boxes) == 2
+    assert "1 right to drive" in preview
+    assert "0 rights to direct" in preview
+    assert "the current driver of 1 vehicle" in preview
+    assert before == ["12가1", "12가2"]
+    assert (done.status_code, after) == (303, ["12가2"])
+
+
+def test_what_cannot_be_done_is_told_on_a_page_of_its_own(tmp_path):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        fields = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles, "confirmed": "1"}
+        answers = []
+        for language in ("en", "ko"):
+            answer = await Browser(app, of.owner).post("/delegation/delegate", fields, **{"Accept-Language": language})
+            answers.append((answer.status_code, answer.text))
+        automatic = {"delegation": f"{vehicles[0]}.{of.operator.company_id}", "confirmed": "1"}
+        answer = await Browser(app, of.owner).post("/delegation/take-back", automatic)
+        return answers, answer.text
+
+    ((status, english), (_, korean)), automatic = play(tmp_path, scenario)
+
+    assert status == 200
+    assert "1 vehicle is delegated." in english
+    assert "Vehicle: the vehicle is delegated to this company already." in english
+    assert "이미 이 업체에 위임된 차량입니다." in korean
+    assert "A partner&#39;s vehicle is delegated to its operator for good." in automatic
+
+
+@pytest.mark.parametrize("fields", [{}, {"vehicleId": "x"}, {"toCompanyId": "x", "vehicleId": delegating.UNKNOWN}])
+def test_choice_that_lacks_something_is_shown_again_with_the_reason(tmp_path, fields):
+    async def scenario(app, of, vehicles):
+        return await Browser(app, of.owner).post("/delegation/delegate", fields)
+
+    answer = play(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+
+
+def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(tmp_path):
+    async def scenario(app, of, vehicles):
+        browser = Browser(app, of.owner)
+        done = await browser.post("/delegation/candidates", {"toCompanyId": of.below.company_id})
+        listed = (await browser.get("/delegation?tab=candidates")).text
+        own = await browser.post("/delegation/candidates", {"toCompanyId": of.owner.company_id})
+        korean = await browser.post(
+            "/delegation/candidates", {"toCompanyId": of.below.company_id}, **{"Accept-Language": "ko"}
+        )
+        removed = await browser.post("/delegation/candidates/remove", {"toCompanyId": of.below.company_id})
+        return done, listed, own, korean, removed, (await browser.get("/delegation?tab=candidates")).text
+
+    done, listed, own, korean, removed, after = play(tmp_path, scenario)
+
+    assert (done.status_code, removed.status_code) == (303, 303)
+    assert "Below" in listed
+    assert "Below" not in after
+    assert own.status_code == 400
+    assert "A company cannot be its own delegation candidate." in own.text
+    assert korean.status_code == 400
+    assert "이미 위임 후보로 등록된 업체입니다." in korean.text
+
+
+def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(tmp_path):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        page = await shown(app, of.borrower, "/delegation?tab=in")
+        chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
+        forbidden = await Browser(app, of.borrower).post(
+            "/delegation/delegate",
+            {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"},
+        )
+        return page, chain, forbidden.text
+
+    page, chain, forbidden = play(tmp_path, scenario)
+
+    assert "12가1" in page.text
+    assert "Owner" in page.text
+    assert "/delegation/delegate" not in [each.get("action") for each in chain.all("form")]
+    assert "This vehicle is outside your reach." in forbidden
+
+
+def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_path):
+    async def scenario(app, of, vehicles):
+        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+        driver = await delegating.driver(app, of.borrower, "kim")
+        await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+        address = f"/delegation/vehicles/{vehicles[0]}"
+        pages = [await shown(app, each, address) for each in (of.operator, of.owner, of.borrower)]
+        return [each.text for each in pages], [[form["action"] for form in each.all("form")] for each in pages]
+
+    (operator, owner, _), forms = play(tmp_path, scenario)
+    ends = [sum(action.endswith("/rights/end") for action in each if action) for each in forms]
+
+    assert operator.index("Ace") < operator.index("Owner") < operator.index("Borrower") < operator.index("kim")
+    assert "drive it" in operator
+    assert "kim" not in owner
+    assert "1 more right, of somebody whom only their own company sees" in owner
+    assert ends == [0, 0, 1]
+
+
+def test_rights_are_given_and_ended_on_the_chain(tmp_path):
+    async def scenario(app, of, vehicles):
+        driver = await delegating.driver(app, of.owner, "kim")
+        address = f"/delegation/vehicles/{vehicles[0]}"
+        browser = Browser(app, of.owner)
+        found = Page((await browser.get(f"{address}?who=ki")).text)
+        nobody = (await browser.get(f"{address}?who=zz")).text
+        fields = {"userId": driver.user_id, "right": "DRIVER"}
+        given = await browser.post(f"{address}/rights", fields)
+        twice = await browser.post(f"{address}/rights", fields)
+        held = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
+        ended = await browser.post(f"{address}/rights/end", fields)
+        left = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
+        return hidden(found, "userId"), nobody, given, twice, held, ended, left, driver.user_id
+
+    offered, nobody, given, twice, held, ended, left, driver_id = play(tmp_path, scenario)
+
+    assert offered == [driver_id]
+    assert "Nobody&#39;s name begins like that." in nobody
+    assert (given.status_code, ended.status_code) == (303, 303)
+    assert (len(held), left) == (1, [])
+    assert twice.status_code == 400
+    assert "the driver has this right on the vehicle already" in twice.text
+
+
+@pytest.mark.parametrize(
+    ("who", "statuses"),
+    [("manager", (200, 200, 303)), ("idle", (200, 403, 403)), ("driver", (403, 403, 403))],
+)
+def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(tmp_path, who, statuses):
+    async def scenario(app, of, vehicles):
+        make = delegating.driver if who == "driver" else delegating.director
+        person, driver = await make(app, of.owner, who), await delegating.driver(app, of.owner, "kim")
+        if who == "manager":
+            await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{person.user_id}")
+        address = f"/delegation/vehicles/{vehicles[0]}"
+        browser = Browser(app, person)
+        given = await browser.post(f"{address}/rights", {"userId": driver.user_id, "right": "DRIVER"})
+        overview = await browser.get("/delegation")
+        return overview.status_code, (await browser.get(address)).status_code, given.status_code
+
+    assert play(tmp_path, scenario) == statuses
+
+
+def test_list_goes_on_behind_its_last_number_and_begins_as_asked(tmp_path, monkeypatch):
+    async def scenario(app, of, vehicles):
+        monkeypatch.setattr("tripline.portal.windows.PAGE", 1)
+        for each in vehicles:
+            await delegating.delegate(app, of.owner, of.borrower, each)
+        first = await shown(app, of.owner, "/delegation")
+        (following,) = [each for each in first.hrefs if "after=" in each]
+        second = await shown(app, of.owner, following)
+        found = await shown(app, of.owner, "/delegation?q=12가2")
+        return first, second, found
+
+    first, second, found = play(tmp_path, scenario)
+
+    assert ("12가1" in first.text, "12가2" in first.text) == (True, False)
+    assert ("12가1" in second.text, "12가2" in second.text) == (False, True)
+    assert "12가1" not in found.text
+
+
+def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
+    async def scenario(app, of, vehicles):
+        return (await Browser(app, of.owner).get("/delegation", **HTMX)).text
+
+    text = play(tmp_path, scenario)
+
+    assert "<html" not in text
+    assert "<title>Delegation</title>" in text

@@ -1,0 +1,199 @@
+"""Every page as every role and as nobody: opened, followed, and every form sent; what is changed is undone."""
+
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from tests.support import access_world
+from tests.support import rest as support
+from tests.support.access_world import Undoing, World
+from tests.support.portal import Browser, Page
+from tests.support.rest import Rest
+
+from tripline.domain import access
+from tripline.domain.access import Action, Gate
+from tripline.http import operations
+from tripline.http.operations import Operation
+from tripline.portal import views
+from tripline.portal.families import FAMILIES
+
+T = TypeVar("T")
+NOBODY = "no token"
+ACTORS = (
+    NOBODY,
+    "platform administrator",
+    "carrier",
+    "granted",
+    "operator",
+    "P",
+    "R",
+    "managing director",
+    "delegated director of R",
+    "delegated driver of P",
+)
+"""One of each role and standing, as `access_world` knows them."""
+DECLARED = [operations.of_handler(handler) for family in FAMILIES for handler in family.handlers]
+PAGES = [each for each in DECLARED if each.answer_type == "text/html"]
+SAMPLES = {
+    "vehicleId": "V",
+    "sensorId": "on V",
+    "companyId": "P",
+    "directorId": "managing director",
+    "driverId": "driver of P",
+    "applicationId": "application",
+    "accountId": "managing director",
+    "userId": "managing director",
+    "exportId": "unknown",
+    "draftId": "draft of P",
+    "requestId": "call on V",
+}
+"""The thing of `access_world` that stands for an id in a path."""
+ELSEWHERE = {"version": "0", "folder": "none", "file": "none"}
+"""Values in a path that are no ids."""
+OPENED = {200, 303}
+"""What a page that may be opened answers."""
+LEAVES = {"POST /sign-out", "POST /account/sessions/end-all"}
+"""Forms that lead everybody to the sign-in."""
+STOPPED = {400, 403, 404, 409}
+"""What it may answer besides: the row is out of reach, or nothing was typed."""
+
+
+def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
+    async def scenario(rest: Rest) -> T:
+        world = await access_world.settled(rest)
+        rest.rim = replace(rest.rim, store=Undoing(rest.store))  # type: ignore[arg-type]
+        return await ask(world)
+
+    return support.run(tmp_path, scenario)
+
+
+def browser(world: World, name: str) -> Browser:
+    return Browser(world.app, world.logins[name])
+
+
+def addressed(world: World, each: Operation) -> str:
+    """The page's address, with a thing in place of each id."""
+    others = {value.name: value.example for value in each.in_path}
+
+    def filled(found: re.Match[str]) -> str:
+        name = found[1]
+        return str(ELSEWHERE.get(name) or others.get(name) or world.ids[SAMPLES[name]])
+
+    return re.sub(r"\{(\w+)\}", filled, each.path)
+
+
+def is_open_to(world: World, each: Operation, name: str) -> bool:
+    """Whether the actor's role may open the page."""
+    if each.access is Gate.ANYONE:
+        return True
+    login = world.logins[name]
+    if login is None:
+        return False
+    return not isinstance(each.access, Action) or login.authority in access.RULES[each.access]
+
+
+def is_led_to_sign_in(answer: httpx.Response) -> bool:
+    if answer.status_code == 303:
+        return urlsplit(answer.headers["location"]).path == "/sign-in"
+    return answer.status_code == 401
+
+
+@pytest.mark.parametrize("name", ACTORS)
+def test_page_opens_to_the_roles_that_may_and_to_no_other(tmp_path: Path, name: str) -> None:
+    async def ask(world: World) -> dict[str, tuple[bool, httpx.Response]]:
+        asked = browser(world, name)
+        found = {}
+        for each in PAGES:
+            address = addressed(world, each)
+            if each.method == "GET":
+                answer = await asked.get(address)
+            else:
+                answer = await asked.post(address)
+            found[f"{each.method} {each.path}"] = is_open_to(world, each, name), answer
+        return found
+
+    wrong = {}
+    for page, (is_open, answer) in played(tmp_path, ask).items():
+        if is_open:
+            is_stray = name != NOBODY and page not in LEAVES and is_led_to_sign_in(answer)
+            good = answer.status_code in OPENED | STOPPED and not is_stray
+        elif name == NOBODY:
+            good = is_led_to_sign_in(answer)
+        else:
+            good = answer.status_code == 403
+        if not good:
+            wrong[page] = answer.status_code
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", ACTORS)
+def test_page_holds_nothing_inline_and_leads_only_to_what_its_visitor_may_do(tmp_path: Path, name: str) -> None:
+    """A link or button that would be refused is not shown."""
+
+    async def ask(world: World) -> tuple[list[str], dict[str, int]]:
+        asked = browser(world, name)
+        unsafe: list[str] = []
+        dead: dict[str, int] = {}
+        followed: set[tuple[str, str]] = set()
+        for address in {addressed(world, each) for each in PAGES if each.method == "GET"}:
+            answer = await asked.get(address)
+            if answer.status_code != 200:
+                continue
+            page = Page(answer.text)
+            unsafe += [f"{address}: {what}" for what in inline(answer, page)]
+            for method, there in led_to(page, address):
+                if (method, there) not in followed:
+                    followed.add((method, there))
+                    status = await led(asked, method, there)
+                    if status not in OPENED | {400, 409, 413}:
+                        dead[f"{method} {there} on {address}"] = status
+        return unsafe, dead
+
+    assert played(tmp_path, ask) == ([], {})
+
+
+@pytest.mark.parametrize("name", [NOBODY, "P", "platform administrator"])
+def test_change_that_another_site_asks_for_is_refused_on_every_page(tmp_path: Path, name: str) -> None:
+    async def ask(world: World) -> dict[str, int]:
+        asked = browser(world, name)
+        return {
+            each.path: (await asked.post(addressed(world, each), **{"Sec-Fetch-Site": "cross-site"})).status_code
+            for each in DECLARED
+            if each.method != "GET"
+        }
+
+    assert {path: status for path, status in played(tmp_path, ask).items() if status != 403} == {}
+
+
+def inline(answer: httpx.Response, page: Page) -> list[str]:
+    """What the page holds that its policy forbids, or loads from elsewhere."""
+    found = [] if answer.headers["content-security-policy"] == views.POLICY else ["another policy"]
+    for tag, attributes in page.elements:
+        found += [f"{tag} {name}" for name in attributes if name == "style" or re.match(r"on[a-z]|hx-on", name)]
+        if tag == "style" or (tag == "script" and "src" not in attributes):
+            found.append(tag)
+        for name in ("src", "href", "action", "hx-get", "hx-post", "formaction"):
+            if re.match(r"[a-z]+:|//", attributes.get(name) or ""):
+                found.append(f"{tag} {name}={attributes[name]}")
+    return found
+
+
+def led_to(page: Page, address: str) -> list[tuple[str, str]]:
+    """Where the links and forms of a page lead, with their methods; not to other places of the same page."""
+    found = [("GET", href) for href in page.hrefs if not href.startswith("#")]
+    found += [((each.get("method") or "get").upper(), each.get("action") or address) for each in page.all("form")]
+    found += [("POST", each["formaction"] or address) for each in page.all("button") if "formaction" in each]
+    found += [("GET", value) for _, each in page.elements if (value := each.get("hx-get"))]
+    found += [("POST", value) for _, each in page.elements if (value := each.get("hx-post"))]
+    return found
+
+
+async def led(asked: Browser, method: str, there: str) -> int:
+    """The status at the end of a link or form."""
+    answer: Any = await (asked.get(there) if method == "GET" else asked.post(there))
+    return int(answer.status_code)

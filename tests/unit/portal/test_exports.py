@@ -1,0 +1,105 @@
+"""Files of lists as pages: asked for, watched, cancelled, had; by their owner alone."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from tests.support import access_world
+from tests.support import rest as support
+from tests.support.access_world import World
+from tests.support.portal import HTMX, Browser
+from tests.support.rest import Rest
+
+from tripline.portal import exports
+from tripline.services.exports import Exporter
+
+T = TypeVar("T")
+ASKED = {"list": "vehicles", "form": "csv", "query": "q=V&sort=-number", "columns": "number.model"}
+
+
+def seen(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
+    async def scenario(rest: Rest) -> T:
+        return await ask(await access_world.settled(rest))
+
+    return support.run(tmp_path, scenario)
+
+
+def browser(world: World, name: str = "P") -> Browser:
+    return Browser(world.app, world.logins[name])
+
+
+async def made(world: World) -> int:
+    rim = world.app.rim
+    books = exports.books(rim.time_zone)
+    maker = Exporter(store=rim.store, signals=rim.signals, clock=rim.clock, maker_id="one", books=books)
+    return await maker.make_next()
+
+
+def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> None:
+    async def ask(world: World) -> tuple[list[httpx.Response], httpx.Response]:
+        asked = browser(world)
+        begun = await asked.post("/exports", ASKED)
+        there = begun.headers["location"]
+        waiting = await asked.get(there)
+        await made(world)
+        ready = await asked.get(there, **HTMX, **{"HX-Target": "export"})
+        return [begun, waiting, ready, await asked.get("/exports")], await asked.get(f"{there}/file")
+
+    pages, file = seen(tmp_path, ask)
+    assert [page.status_code for page in pages] == [303, 200, 200, 200]
+    assert "hx-get" in pages[1].text
+    assert "<html" not in pages[2].text
+    assert "/file" in pages[2].text
+    assert file.status_code == 200
+    assert file.content.decode("utf-8-sig") == "Number,Model\r\nV,\r\n"
+    assert file.headers["content-disposition"].startswith("attachment")
+    assert file.headers["content-type"].startswith("text/csv")
+
+
+@pytest.mark.parametrize("noun", ["vehicles", "sensors", "directors", "drivers", "companies"])
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_each_list_has_files_of_both_kinds(tmp_path: Path, noun: str, form: str) -> None:
+    async def ask(world: World) -> httpx.Response:
+        asked = browser(world, "operator")
+        begun = await asked.post("/exports", {"list": noun, "form": form, "query": "", "columns": ""})
+        await made(world)
+        return await asked.get(f"{begun.headers['location']}/file")
+
+    file = seen(tmp_path, ask)
+    assert file.status_code == 200
+    assert file.content[:2] == (b"PK" if form == "xlsx" else b"\xef\xbb")
+
+
+def test_file_can_be_cancelled_and_is_no_business_of_others(tmp_path: Path) -> None:
+    async def ask(world: World) -> Any:
+        asked, other = browser(world), browser(world, "R")
+        there = (await asked.post("/exports", ASKED)).headers["location"]
+        foreign = [await other.get(there), await other.get(f"{there}/file"), await other.post(f"{there}/cancel")]
+        early = await asked.get(f"{there}/file")
+        await asked.post(f"{there}/cancel")
+        return [each.status_code for each in foreign], early.status_code, await made(world), await asked.get(there)
+
+    foreign, early, done, page = seen(tmp_path, ask)
+    assert foreign == [404, 404, 404]
+    assert early == 409
+    assert done == 0
+    assert "Cancelled" in page.text
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "status"),
+    [
+        ("P", {"list": "secrets"}, 400),
+        ("P", {"form": "pdf"}, 400),
+        ("P", {"query": "sort=mileage"}, 400),
+        ("delegated driver of P", {"list": "sensors", "query": ""}, 403),
+        ("carrier", {"query": ""}, 403),
+        ("no token", {}, 401),
+    ],
+)
+def test_what_may_not_be_seen_or_is_no_list_is_refused(
+    tmp_path: Path, name: str, wrong: dict[str, str], status: int
+) -> None:
+    assert seen(tmp_path, lambda world: browser(world, name).post("/exports", ASKED | wrong)).status_code == status

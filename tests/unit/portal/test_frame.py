@@ -1,0 +1,101 @@
+"""The navigation: what is served and permitted, and nothing else."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tripline.domain.access import Action, Actor, Authority, Gate
+from tripline.domain.ids import UserId
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+from tripline.portal import frame
+from tripline.portal.visitors import Visitor
+
+PAGES = {
+    "/fleet/vehicles": Action.VEHICLE_READ,
+    "/fleet/drivers": Action.PERSON_LIST,
+    "/import": Action.SENSOR_CREATE,
+    "/admin/applications": Action.APPLICATION_REVIEW,
+    "/account": Gate.ACCOUNT,
+}
+
+
+def visitor(role: Authority) -> Visitor:
+    return Visitor(
+        actor=Actor(UserId("u"), role, None),
+        name="Kim",
+        email="kim@x.example",
+        company=None,
+        language=Language.ENGLISH,
+        theme="system",
+        csrf="",
+    )
+
+
+def request(path: str = "/account", pages: Any = PAGES) -> Any:
+    return SimpleNamespace(scope={"path": path}, app=SimpleNamespace(state={frame.PAGES: pages}))
+
+
+def led(role: Authority) -> list[str]:
+    return [link.href for section in frame.navigation(request(), visitor(role)) for link in section.links]
+
+
+@pytest.mark.parametrize(
+    ("role", "hrefs"),
+    [
+        (Authority.SYS_ADMIN, ["/admin/applications"]),
+        (Authority.COMPANY_ADMIN, ["/fleet/vehicles", "/fleet/drivers", "/import"]),
+        (Authority.DIRECTOR, ["/fleet/vehicles", "/fleet/drivers"]),
+        (Authority.DRIVER, ["/fleet/vehicles"]),
+        (Authority.CARRIER, []),
+    ],
+)
+def test_visitor_is_led_to_pages_that_are_served_and_open_to_the_role(role: Authority, hrefs: list[str]) -> None:
+    assert led(role) == hrefs
+    assert frame.first_of(request(), visitor(role)) == (hrefs[0] if hrefs else "/account")
+
+
+def test_somebody_who_is_not_signed_in_is_led_nowhere() -> None:
+    assert frame.navigation(request(), None) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "current"),
+    [
+        ("/fleet/vehicles", ["/fleet/vehicles"]),
+        ("/fleet/vehicles/1/edit", ["/fleet/vehicles"]),
+        ("/fleet/vehiclesque", []),
+        ("/import", ["/import"]),
+    ],
+)
+def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> None:
+    sections = frame.navigation(request(path), visitor(Authority.COMPANY_ADMIN))
+
+    assert [link.href for section in sections for link in section.links if link.current] == current
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "is_open"),
+    [
+        (Authority.COMPANY_ADMIN, "/fleet/vehicles", True),
+        (Authority.COMPANY_ADMIN, "/admin/applications", False),
+        (Authority.COMPANY_ADMIN, "/account", True),
+        (Authority.COMPANY_ADMIN, "/nowhere", False),
+        (None, "/account", False),
+        (None, "/sign-in", True),
+    ],
+)
+def test_page_is_open_to_roles_that_may_and_where_it_is_served(
+    role: Authority | None, path: str, is_open: bool
+) -> None:
+    pages = {**PAGES, "/sign-in": Gate.ANYONE}
+
+    assert frame.is_open(request(pages=pages), None if role is None else visitor(role), path) is is_open
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_step_has_a_text(language: Language) -> None:
+    names = {text for steps in frame.SECTIONS.values() for text, _ in steps.values()} | set(frame.SECTIONS)
+
+    assert all(catalogue.text(f"portal.frame.{name}", language) for name in names)

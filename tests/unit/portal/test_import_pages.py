@@ -1,0 +1,323 @@
+"""Pages of bulk import: a file is dropped, its columns matched, its rows mended and registered, all by plain forms."""
+
+import pytest
+from sqlalchemy import func, select
+from tests.support import drafts as support
+from tests.support import rest
+from tests.support.drafts import Office
+from tests.support.portal import HTMX, OWN, Browser, Page
+
+from tripline import config
+from tripline.domain.access import Authority
+from tripline.portal import imports
+from tripline.services.accounts import browser_sessions
+from tripline.services.accounts.sessions import Client
+from tripline.services.fleet.import_desk import ImportDesk
+from tripline.store.tables import vehicle
+
+BAD = "차량번호,주행거리,메모\n가1,10,<b>x\n가2,x,\n가1,3,\n,4,\n".encode("cp949")
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch):
+    monkeypatch.setattr(imports, "PATIENCE_S", 0.0)
+
+
+class Desk:
+    """Somebody at a browser, and a worker beside."""
+
+    def __init__(self, app, login):
+        self.app = app
+        self.office = Office(app, login)
+        self.browser = Browser(app, login)
+
+    async def upload(self, content, kind="vehicles", **headers):
+        files = {"file": ("차량.csv", content, "text/csv")}
+        answer = await self.browser.http.post("/import", data={"kind": kind}, files=files, headers=OWN | headers)
+        await self.office.work()
+        return answer
+
+    async def draft(self, content, kind="vehicles"):
+        """The address of a draft."""
+        answer = await self.upload(content, kind)
+        assert answer.status_code == 303, answer.text
+        return answer.headers["location"]
+
+    async def post(self, address, fields=None, **headers):
+        answer = await self.browser.post(address, fields, **headers)
+        await self.office.work()
+        return answer
+
+    async def page(self, address):
+        answer = await self.browser.get(address)
+        assert answer.status_code == 200, answer.text
+        return Page(answer.text)
+
+
+async def desk(app):
+    return Desk(app, (await app.operator("ace"))[1])
+
+
+async def count(app):
+    return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(vehicle))))[0]
+
+
+def inputs(page):
+    return {each["name"]: each.get("value") for each in page.all("input") if (each["name"] or "").startswith("cell-")}
+
+
+def test_file_goes_from_upload_to_registered_by_plain_forms(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        first = await me.page(draft)
+        mended = await me.post(f"{draft}/rows/3", {"cell-1": "7", "rows": "bad"})
+        bad = await me.page(mended.headers["location"])
+        committed = await me.post(f"{draft}/commit")
+        done = await me.page(committed.headers["location"])
+        return first, mended.status_code, bad, done, await count(app)
+
+    first, status, bad, done, registered = rest.run(tmp_path, scenario)
+
+    assert inputs(first) == {"cell-1": "x", "cell-0": ""}
+    assert "Mileage (km) must be a number" in first.text.replace("'", "")
+    assert (status, inputs(bad)) == (303, {"cell-0": ""})
+    assert "2 vehicles are registered." in done.text
+    assert registered == 2
+
+
+def test_columns_are_matched_by_hand(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(b"plate no,far,\nA,1,\n")
+        asked = await me.page(draft)
+        refused = await me.post(f"{draft}/columns", {"column-0": "vehicleNo", "column-1": "vehicleNo"})
+        missing = await me.post(f"{draft}/columns", {"column-0": "vehicleNo"})
+        await me.post(f"{draft}/columns", {"column-0": "vehicleNo", "column-1": "mileage"})
+        return asked, refused, missing, await me.page(f"{draft}?rows=good"), await me.page(f"{draft}/columns")
+
+    asked, refused, missing, good, again = rest.run(tmp_path, scenario)
+
+    assert [each["name"] for each in asked.all("select")] == ["column-0", "column-1", "column-2"]
+    assert "Column 3, without a name" in asked.text
+    assert (refused.status_code, missing.status_code) == (400, 400)
+    assert "two columns" in refused.text
+    assert "Mileage (km)" in missing.text
+    assert "Register 1 vehicle" in good.text
+    assert [each["value"] for each in again.all("option") if "selected" in each] == ["vehicleNo", "mileage"]
+
+
+def test_stored_markup_is_text(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(b'vehicleNo,mileage,<i>\n<script>alert(1)</script>,x,"""><img>"\n')
+        answers = [await me.browser.get(f"{draft}{end}") for end in ("", "/rows/2", "/columns")]
+        return [answer.text for answer in answers]
+
+    for text in rest.run(tmp_path, scenario):
+        assert "<script>alert" not in text
+        assert "<img>" not in text
+        assert "<i>" not in text
+
+
+def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(b"vehicleNo,mileage\nA,1,surplus\nB,2\n")
+        form = await me.page(f"{draft}/rows/2")
+        await me.post(f"{draft}/rows/2", {"cell-0": "A", "cell-1": "1", "cell-2": ""})
+        good = await me.page(f"{draft}?rows=good")
+        await me.post(f"{draft}/rows/3", {"skip": "1"})
+        skipped = await me.page(f"{draft}?rows=skipped")
+        await me.post(f"{draft}/rows/3", {"skip": "0"})
+        long = await me.post(f"{draft}/rows/2", {"cell-0": "x" * 9_000})
+        unknown = [await me.browser.get(f"{draft}/rows/{row}") for row in ("9", "x", "9" * 30)]
+        after = await me.page(f"{draft}?rows=good")
+        return form, good, skipped, long, [each.status_code for each in unknown], after
+
+    form, good, skipped, long, unknown, after = rest.run(tmp_path, scenario)
+
+    assert inputs(form) == {"cell-0": "A", "cell-1": "1", "cell-2": "surplus"}
+    assert "Register 2 vehicles" in good.text
+    assert "Register 1 vehicle" in skipped.text
+    assert (long.status_code, unknown) == (400, [404, 404, 404])
+    assert "Register 2 vehicles" in after.text
+
+
+def test_script_gets_the_row_and_the_numbers(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        mended = await me.post(f"{draft}/rows/3", {"cell-1": "7", "rows": "bad"}, **HTMX)
+        sent = await me.upload(BAD, **HTMX)
+        refused = await me.upload(b"", **HTMX)
+        return mended, sent.headers["hx-location"], refused
+
+    mended, there, refused = rest.run(tmp_path, scenario)
+
+    assert mended.status_code == 200
+    assert {'id="row-3"', 'id="counts"'} <= {
+        f'id="{each["id"]}"' for _, each in Page(mended.text).elements if "id" in each
+    }
+    assert 'id="row-4"' not in mended.text
+    assert "/import/" in there
+    assert (refused.status_code, "<html" in refused.text) == (400, False)
+
+
+def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(support.vehicles(3))
+        committed = await me.browser.post(f"{draft}/commit")
+        shown = await me.page(committed.headers["location"])
+        polled = await me.browser.get(f"{draft}/progress", **HTMX)
+        stopped = await me.post(f"{draft}/cancel")
+        over = await me.browser.get(f"{draft}/progress", **HTMX)
+        noted = await me.page(stopped.headers["location"])
+        return shown, polled, over, noted, await count(app)
+
+    shown, polled, over, noted, registered = rest.run(tmp_path, scenario)
+
+    assert "none of the rows is" in shown.text
+    assert ("hx-location" in polled.headers, "/import/" in over.headers["hx-location"]) == (False, True)
+    assert "<h1" not in polled.text
+    assert "The work was stopped. Nothing was registered." in noted.text
+    assert registered == 0
+
+
+def test_checking_again_registers_nothing(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(support.vehicles(3))
+        await app.post(me.office.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
+        await me.post(f"{draft}/check")
+        return await me.page(draft), await count(app)
+
+    page, registered = rest.run(tmp_path, scenario)
+
+    assert "a vehicle with the number 000001 is already registered" in page.text
+    assert registered == 1
+
+
+def test_duplicate_leads_to_where_its_name_stands_already(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        token = {"type": "GPS", "credentialsId": "t" * 20}
+        await app.post(me.office.login, "/sensor", {"serialNo": "S 1", **token})
+        rows = [("S 1", "a"), ("S2", "b"), ("S2", "c"), ("S3", "t")]
+        lines = "".join(f"{serial},{letter * 20},GPS\n" for serial, letter in rows)
+        draft = await me.draft(f"serialNo,credentialsId,type\n{lines}".encode(), "sensors")
+        page = await me.page(f"{draft}?rows=duplicate")
+        return draft, page.hrefs
+
+    draft, hrefs = rest.run(tmp_path, scenario)
+
+    assert {"/search?q=S+1", f"{draft}/rows/3"} <= set(hrefs)
+    assert [href for href in hrefs if "ttt" in href] == []
+
+
+def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the_reader(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        draft = await me.draft(BAD)
+        return [await me.browser.get(f"{draft}/bad-rows", **{"accept-language": each}) for each in ("en", "ko")]
+
+    english, korean = rest.run(tmp_path, scenario)
+
+    lines = english.content.decode("utf-8-sig").splitlines()
+    assert lines[0] == "차량번호,주행거리,메모,Row,Reason"
+    assert [line.split(",")[3] for line in lines[1:]] == ["3", "4", "5"]
+    assert english.headers["content-disposition"].startswith("attachment")
+    assert korean.content.decode("utf-8-sig").splitlines()[0].endswith(",행,이유")
+
+
+def test_sample_is_for_those_who_may_import_it(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        director = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
+        asked = [(me, "vehicles"), (me, "sensors"), (me, "cats"), (director, "vehicles"), (director, "sensors")]
+        answers = [await who.browser.get(f"/import/samples/{kind}") for who, kind in asked]
+        korean = await me.browser.get("/import/samples/vehicles", **{"accept-language": "ko"})
+        start = await director.page("/import")
+        return [answer.status_code for answer in answers], korean.content.decode("utf-8-sig"), start
+
+    statuses, korean, start = rest.run(tmp_path, scenario)
+
+    assert statuses == [200, 200, 404, 200, 403]
+    assert korean.startswith("차량번호,제조사,")
+    assert "/import/samples/sensors" not in start.hrefs
+
+
+@pytest.mark.parametrize(("size", "status"), [(-1, 303), (0, 303), (1, 413)])
+def test_bytes_of_a_file_are_bounded(tmp_path, size, status):
+    async def scenario(app):
+        me = await desk(app)
+        app.rim.imports.most_bytes = 2_000
+        content = b"vehicleNo,mileage\nA,1\n"
+        return (await me.upload(content + b"," * (2_000 + size - len(content) - 1) + b"\n")).status_code
+
+    app_status = rest.run(tmp_path, scenario)
+
+    assert app_status == status
+    assert ImportDesk(config.Rest()).most_bytes == 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "sentence"),
+    [
+        (b"", 400, "The file is empty"),
+        (b"PK\x03\x04", 400, "a workbook or a ZIP archive"),
+        (b"vehicleNo\n", 400, "no rows below it"),
+    ],
+)
+def test_file_that_cannot_be_read_is_refused_on_the_page(tmp_path, content, status, sentence):
+    async def scenario(app):
+        me = await desk(app)
+        answer = await me.upload(content)
+        nothing = await me.browser.post("/import", {"kind": "vehicles"})
+        return answer, nothing
+
+    answer, nothing = rest.run(tmp_path, scenario)
+
+    assert (answer.status_code, nothing.status_code) == (status, 400)
+    assert sentence in Page(answer.text).text
+
+
+@pytest.mark.parametrize(("proof", "status"), [(True, 303), (False, 403)])
+def test_file_of_a_browser_needs_the_proof_of_our_own_page(tmp_path, proof, status):
+    async def scenario(app):
+        me = await desk(app)
+        session = {"client": Client("Browser", "192.0.2.1"), "settings": config.Sessions(), "now_ms": app.now_ms}
+        cookie = await app.store.write(
+            lambda tx: browser_sessions.opened(tx, user_id=me.office.login.user_id, before=None, **session)
+        )
+        del me.browser.http.headers["x-authorization"]
+        me.browser.http.headers["cookie"] = f"tripline={cookie.text}"
+        (csrf, *_) = [each["value"] for each in (await me.page("/import")).all("input") if each["name"] == "csrf"]
+        sent = {"kind": "vehicles"} | ({"csrf": csrf} if proof else {})
+        files = {"file": ("f.csv", BAD, "text/csv")}
+        answer = await me.browser.http.post("/import", data=sent, files=files, headers=OWN)
+        return answer.status_code
+
+    assert rest.run(tmp_path, scenario) == status
+
+
+def test_drafts_of_others_are_refused_and_own_ones_thrown_away(tmp_path):
+    async def scenario(app):
+        me = await desk(app)
+        other = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
+        draft = await me.draft(BAD)
+        ends = ("", "/progress", "/columns", "/rows/2", "/bad-rows")
+        reads = [(await other.browser.get(f"{draft}{end}")).status_code for end in ends]
+        ends = ("/columns", "/rows/2", "/check", "/commit", "/cancel", "/delete")
+        posts = [(await other.browser.post(f"{draft}{end}")).status_code for end in ends]
+        listed = await me.page("/import")
+        thrown = await me.post(f"{draft}/delete")
+        gone = (await me.browser.get(draft)).status_code
+        return reads, posts, draft in listed.hrefs, thrown.headers["location"], gone, await me.page("/import")
+
+    reads, posts, listed, there, gone, after = rest.run(tmp_path, scenario)
+
+    assert (set(reads), set(posts), listed) == ({403}, {403}, True)
+    assert (there, gone) == ("/import", 404)
+    assert "차량.csv" not in after.text or "gone" in after.text

@@ -1,0 +1,96 @@
+"""Pages of carrier lines: who sees which, their history, and lifting a pause."""
+
+import pytest
+from tests.support import delegating, lines, rest
+from tests.support.portal import Browser, Page
+
+from tripline.ports import CarrierRefusedError, Outage
+
+
+class Carrier:
+    """Implements `ports.CarrierLines`: fails as told."""
+
+    def __init__(self, failure):
+        self.failure = failure
+
+    async def unpause(self, mdn, *, request_id):
+        """It does not happen."""
+        raise self.failure
+
+
+async def paused(app):
+    """A line whose use is suspended; the scene and its sensor."""
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    await scene.act("SUSPENSION", kind="USE")
+    return scene, sensor_id
+
+
+def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
+    async def scenario(app):
+        scene, sensor_id = await paused(app)
+        browser = Browser(app, scene.admin)
+        listed = [Page((await browser.get(f"/lines{query}")).text) for query in ("", "?state=02", "?state=01")]
+        before = (await browser.get(f"/lines/{sensor_id}")).text
+        done = await browser.post(f"/lines/{sensor_id}/unpause")
+        after = (await browser.get(f"/lines/{sensor_id}", **{"Accept-Language": "ko"})).text
+        return sensor_id, listed, before, done, after
+
+    sensor_id, listed, before, done, after = rest.run(tmp_path, scenario)
+
+    assert [f"/lines/{sensor_id}" in page.hrefs for page in listed] == [True, True, False]
+    assert "Use of the line is paused." in before
+    assert f"/lines/{sensor_id}/unpause" in before
+    assert done.status_code == 303
+    assert "정지 해제 요청" in after
+    assert f"/lines/{sensor_id}/unpause" not in after
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "told"),
+    [
+        (CarrierRefusedError("<i>unpaid</i>"), 400, "&lt;i&gt;unpaid&lt;/i&gt;"),
+        (Outage("away"), 503, "it is not known whether the pause was lifted"),
+    ],
+)
+def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status, told):
+    async def scenario(app):
+        scene, sensor_id = await paused(app)
+        answer = await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause")
+        return answer, (await scene.sensor(sensor_id))["nwStatus"]
+
+    answer, state = rest.run(tmp_path, scenario, carrier=Carrier(failure))
+
+    assert (answer.status_code, state) == (status, "02")
+    assert told in answer.text
+
+
+def test_line_without_a_pause_is_refused_in_words(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        return await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause")
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+
+
+def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(tmp_path):
+    async def scenario(app):
+        scene, sensor_id = await paused(app)
+        _, partner = await app.partner(scene.admin, "p@p.example")
+        opening = {"mdn": "01099999999", "imei": "356938035643890", "companyId": partner.company_id}
+        theirs = (await scene.act("OPENING", **opening))["sensor"]
+        await scene.act("SUSPENSION", kind="USE", mdn="01099999999")
+        director = await delegating.director(app, scene.admin, "idle")
+        found = []
+        for login, sensor in ((scene.admin, theirs), (partner, sensor_id), (director, sensor_id)):
+            browser = Browser(app, login)
+            page = await browser.get(f"/lines/{sensor}")
+            lifted = await browser.post(f"/lines/{sensor}/unpause")
+            found.append((page.status_code, "/unpause" in page.text, lifted.status_code))
+        return found
+
+    assert rest.run(tmp_path, scenario) == [(200, False, 403), (403, False, 403), (403, False, 403)]

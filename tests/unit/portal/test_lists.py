@@ -1,0 +1,160 @@
+"""Lists of the fleet as pages: what an address asks, what the page says and leads to."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from tests.support import access_world
+from tests.support import rest as support
+from tests.support.access_world import World
+from tests.support.portal import HTMX, Browser, Page
+from tests.support.rest import Rest
+
+T = TypeVar("T")
+LISTS = ("vehicles", "sensors", "directors", "drivers", "companies")
+
+
+def seen(tmp_path: Path, ask: Callable[[World, Browser], Awaitable[T]], name: str = "P") -> T:
+    async def scenario(rest: Rest) -> T:
+        world = await access_world.settled(rest)
+        return await ask(world, Browser(rest, world.logins[name]))
+
+    return support.run(tmp_path, scenario)
+
+
+async def with_vehicles(world: World, count: int) -> None:
+    for n in range(count):
+        await world.app.post(world.of("P"), "/vehicle", {"vehicleNo": f"N{n:03d}", "mileage": 1, "fuelType": "LPG"})
+
+
+def numbers(page: Page) -> list[str]:
+    """The rows' ids, in their order."""
+    return [
+        urlsplit(each).path.rpartition("/")[2]
+        for each in page.hrefs
+        if each.startswith("/fleet/vehicles/") and "new" not in each
+    ]
+
+
+@pytest.mark.parametrize("noun", LISTS)
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_list_is_a_page_in_each_language(tmp_path: Path, noun: str, language: str) -> None:
+    answer = seen(tmp_path, lambda _, browser: browser.get(f"/fleet/{noun}", **{"Accept-Language": language}))
+
+    assert answer.status_code == 200
+    assert Page(answer.text).all("table")
+
+
+def test_pages_follow_each_other_forward_and_back(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> list[Page]:
+        await with_vehicles(world, 60)
+        pages = [Page((await browser.get("/fleet/vehicles?sort=-number")).text)]
+        for rel in ("next", "prev"):
+            (there,) = [each["href"] for each in pages[-1].all("a") if each.get("rel") == rel]
+            pages.append(Page((await browser.get(str(there))).text))
+        return pages
+
+    first, second, again = seen(tmp_path, ask)
+    assert len(numbers(first)) == 50
+    assert len(numbers(second)) == 12
+    assert not set(numbers(first)) & set(numbers(second))
+    assert numbers(again) == numbers(first)
+    assert [each.get("rel") for each in again.all("a") if each.get("rel")] == ["next"]
+
+
+def test_search_by_a_script_gets_the_list_alone(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> httpx.Response:
+        await with_vehicles(world, 3)
+        return await browser.get("/fleet/vehicles?q=n00", **HTMX, **{"HX-Target": "list"})
+
+    answer = seen(tmp_path, ask)
+    assert "<html" not in answer.text
+    assert "<title" not in answer.text
+    assert answer.text.count("<tr data-row") == 3
+
+
+def test_filters_in_force_can_be_taken_away_one_by_one(tmp_path: Path) -> None:
+    address = "/fleet/vehicles?q=V&status=ACTIVATED&sensor=with"
+    page = Page(seen(tmp_path, lambda _, browser: browser.get(address)).text)
+    left = {
+        frozenset(parse_qs(urlsplit(each["href"] or "").query))
+        for each in page.all("a")
+        if each.get("class") == "chip-remove"
+    }
+
+    assert left == {frozenset({"q", "status"}), frozenset({"q", "sensor"})}
+
+
+def test_nothing_found_says_so_and_leads_back_to_all(tmp_path: Path) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?q=nothing&sort=-created")).text)
+
+    assert "Nothing matches" in page.text
+    assert "/fleet/vehicles?sort=-created" in page.hrefs
+
+
+def test_columns_of_the_address_are_shown_and_kept_for_the_next_time(tmp_path: Path) -> None:
+    async def ask(_: World, browser: Browser) -> tuple[httpx.Response, httpx.Response]:
+        chosen = await browser.get("/fleet/vehicles?columns=number&columns=mileage")
+        return chosen, await browser.get("/fleet/vehicles")
+
+    for answer in seen(tmp_path, ask):
+        headings = [each for each in Page(answer.text).all("th") if each.get("scope") == "col"]
+        assert len(headings) == 2
+
+
+@pytest.mark.parametrize("query", ["sort=mileage", "status=NONE", "company=x", "driving=maybe"])
+def test_what_an_address_cannot_ask_is_refused(tmp_path: Path, query: str) -> None:
+    assert seen(tmp_path, lambda _, browser: browser.get(f"/fleet/vehicles?{query}")).status_code == 400
+
+
+def test_place_that_names_none_is_the_beginning(tmp_path: Path) -> None:
+    answer = seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?after=%00zz"))
+
+    assert answer.status_code == 200
+    assert answer.text.count("<tr data-row") == 2
+
+
+def test_vehicles_of_a_company_out_of_reach_are_refused(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[int, int]:
+        out, within = world.ids["other"], world.ids["P"]
+        return (
+            (await browser.get(f"/fleet/vehicles?company={out}")).status_code,
+            (await browser.get(f"/fleet/vehicles?company={within}")).status_code,
+        )
+
+    assert seen(tmp_path, ask, "operator") == (403, 200)
+
+
+@pytest.mark.parametrize("noun", LISTS)
+def test_number_of_rows_is_told_afterwards(tmp_path: Path, noun: str) -> None:
+    answer = seen(tmp_path, lambda _, browser: browser.get(f"/fleet/{noun}/count", **HTMX))
+
+    assert answer.status_code == 200
+    assert answer.text.split()[0].isdigit()
+    assert "<" not in answer.text
+
+
+@pytest.mark.parametrize(("name", "shown"), [("P", True), ("delegated driver of P", False)])
+def test_registering_is_offered_to_who_may(tmp_path: Path, name: str, shown: bool) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles"), name).text)
+
+    assert ("/fleet/vehicles/new" in page.hrefs) is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("v", 0), ("on-V", 1), ("driver", 0), ("managing", 1), ("zz", 0), ("<script>", 0), ("%27", 0)],
+)
+def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int) -> None:
+    async def ask(_: World, browser: Browser) -> tuple[httpx.Response, httpx.Response]:
+        target = {**HTMX, "HX-Target": "found"}
+        return await browser.get("/search"), await browser.http.get("/search", params={"q": text}, headers=target)
+
+    page, part = seen(tmp_path, ask)
+    assert page.status_code == part.status_code == 200
+    assert "<html" not in part.text
+    assert "<script>" not in part.text
+    assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found

@@ -1,0 +1,182 @@
+"""Pages that mount a sensor and take it off, and the progress of an activation, which renews itself until its end."""
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.portal import HTMX, Browser, Page
+from tests.unit.services.rpc.test_activation_progress import Box, world
+
+from tripline.ports import Delivery
+
+KOREAN = {"Accept-Language": "ko"}
+
+
+def play(tmp_path, scenario, box=None):
+    box = box or Box()
+    return rest.run(tmp_path, lambda app: scenario(app, box), devices=box)
+
+
+async def plain(app, login):
+    """A sensor that needs no activation."""
+    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
+    return (await app.post(login, "/sensor", body))["id"]["id"]
+
+
+def polled(text):
+    """Which address the part that renews itself asks for; None: it rests."""
+    (part,) = [each for _, each in Page(text).elements if each.get("id") == "activation"]
+    return part.get("hx-get")
+
+
+def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(tmp_path):
+    async def scenario(app, _):
+        of, _, vehicle = await world(app)
+        sensor = await plain(app, of.owner)
+        browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
+        form = Page((await browser.get(f"{address}/mount?vehicle={vehicle}")).text)
+        mounted = await browser.post(f"{address}/mount", {"vehicleNo": " 12가3456 "})
+        on = (await app.get(of.owner, f"/sensor/{sensor}"))["vehicleId"]["id"]
+        asked = Page((await browser.get(f"{address}/unmount")).text)
+        (named,) = [each["value"] for each in asked.all("input") if each.get("name") == "vehicleId"]
+        off = await browser.post(f"{address}/unmount", {"vehicleId": named})
+        again = await browser.post(f"{address}/unmount", {"vehicleId": named}, **KOREAN)
+        return vehicle, form, mounted, on, off, again, await app.get(of.owner, f"/sensor/{sensor}")
+
+    vehicle, form, mounted, on, off, again, record = play(tmp_path, scenario)
+
+    (number,) = [each["value"] for each in form.all("input") if each.get("name") == "vehicleNo"]
+    assert number == "12가3456"
+    assert (mounted.status_code, on) == (303, vehicle)
+    assert (off.status_code, record["status"]) == (303, "DEACTIVATED")
+    assert again.status_code == 400
+    assert "장착" in again.text
+
+
+@pytest.mark.parametrize(("number", "told"), [("", "Vehicle number"), ("99X", "no vehicle with this number")])
+def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(tmp_path, number, told):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        return await Browser(app, of.owner).post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": number})
+
+    answer = play(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert told in answer.text
+    assert f'value="{number}"' in answer.text
+
+
+def test_activation_is_followed_without_reload_until_it_is_done(tmp_path):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        address = asked.headers["location"]
+        texts = [(await browser.get(address)).text, (await browser.get(address, **HTMX)).text]
+        await box.says(app, b'{"result":2000}', is_result=False)
+        texts.append((await browser.get(address, **HTMX)).text)
+        await box.says(app, b'{"result":2001}', is_result=True)
+        texts.append((await browser.get(address, **HTMX)).text)
+        texts.append((await browser.get(address, **KOREAN)).text)
+        return address, texts
+
+    address, (whole, requested, acknowledged, done, korean) = play(tmp_path, scenario)
+
+    assert "<html" in whole
+    assert "<noscript>" in whole
+    assert "<html" not in requested
+    assert [polled(text) for text in (requested, acknowledged, done)] == [address, address, None]
+    assert "The request was sent." in requested
+    assert "The device has set about it." in acknowledged
+    assert "The device reported success: the sensor is on the vehicle." in done
+    assert "센서가 차량에 장착되었습니다." in korean
+
+
+def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        await box.says(app, b'{"results":4003,"additionalInfo":"<b>ignition is off</b>"}', is_result=True)
+        return (await browser.get(asked.headers["location"])).text
+
+    text = play(tmp_path, scenario)
+
+    assert polled(text) is None
+    assert "4003" in text
+    assert "&lt;b&gt;ignition is off&lt;/b&gt;" in text
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "연결되어 있지 않습니다")])
+def test_device_that_is_not_there_is_told_in_the_form(tmp_path, language, told):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        sent = {"vehicleNo": "12가3456"}
+        return await Browser(app, of.owner).post(
+            f"/fleet/sensors/{sensor}/mount", sent, **{"Accept-Language": language}
+        )
+
+    answer = play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))
+
+    assert answer.status_code == 409
+    assert told in answer.text
+    assert 'value="12가3456"' in answer.text
+
+
+def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(tmp_path):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        form = (await browser.get(f"/fleet/sensors/{sensor}/mount")).text
+        cancelled = await browser.post(f"/fleet/sensors/{sensor}/unmount")
+        return asked.headers["location"] in form, cancelled, (await browser.get(asked.headers["location"])).text
+
+    linked, cancelled, text = play(tmp_path, scenario)
+
+    assert linked
+    assert cancelled.status_code == 303
+    assert "Cancelled" in text
+    assert polled(text) is None
+
+
+def test_who_has_the_vehicle_or_none_of_it_mounts_nothing(tmp_path):
+    async def scenario(app, box):
+        of, sensor, vehicle = await world(app)
+        asked = await Browser(app, of.owner).post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        await box.says(app, b'{"result":2000}', is_result=True)
+        await delegating.register(app, of.owner, of.borrower)
+        await delegating.delegate(app, of.owner, of.borrower, vehicle)
+        people = [of.operator, of.borrower, of.other, await delegating.director(app, of.owner, "director")]
+        found = []
+        for login in people:
+            browser, address = Browser(app, login), f"/fleet/sensors/{sensor}"
+            found.append(
+                (
+                    (await browser.get(f"{address}/mount")).status_code,
+                    (await browser.post(f"{address}/mount", {"vehicleNo": "12가3456"})).status_code,
+                    (await browser.post(f"{address}/unmount", {"vehicleId": vehicle})).status_code,
+                    (await browser.get(asked.headers["location"])).status_code,
+                )
+            )
+        return found, (await app.get(of.owner, f"/sensor/{sensor}"))["vehicleId"]["id"] == vehicle
+
+    found, still = play(tmp_path, scenario)
+
+    # The operator and the delegated company read what was asked of the device, and mount nothing.
+    assert found == [(403, 403, 403, 200), (403, 403, 403, 200), (403, 403, 403, 403), (403, 403, 403, 403)]
+    assert still
+
+
+def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
+    async def scenario(app, box):
+        of, sensor, _ = await world(app)
+        browser = Browser(app, of.owner)
+        empty = (await browser.get(f"/fleet/sensors/{sensor}/calls")).text
+        asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        await box.says(app, b'{"result":2000}', is_result=False)
+        return empty, asked.headers["location"], Page((await browser.get(f"/fleet/sensors/{sensor}/calls")).text)
+
+    empty, address, page = play(tmp_path, scenario)
+
+    assert "Nothing was asked of this device yet" in empty
+    assert address in page.hrefs
+    assert "acknowledged" in page.text

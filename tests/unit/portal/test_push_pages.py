@@ -1,0 +1,217 @@
+"""Pages of pushes: addresses without passwords, wanted messages in words, the secret, test messages, what waits."""
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.portal import Browser, Page
+from tests.unit.api.test_pushes import parked, unconfirmed, waiting
+from tests.unit.services.push.test_trials import Server
+
+from tripline import observe
+from tripline.ports import WebhookFailedError, WebhookReply
+
+SECRET_ADDRESS = "https://who:what@n.example/noti?key=1"
+HOSTS = {"notifyHost": SECRET_ADDRESS, "notifyMsgType": "0f, 2, 102, 600"}
+KOREAN = {"Accept-Language": "ko"}
+
+
+def play(tmp_path, scenario, **parts):
+    async def with_company(app):
+        _, admin = await app.operator("ace", **HOSTS)
+        return await scenario(app, admin, Browser(app, admin))
+
+    return rest.run(tmp_path, with_company, **parts)
+
+
+def value(page, name):
+    return next(each["value"] for each in page.all("input") if each.get("name") == name)
+
+
+def ticked(page, name):
+    return [each["value"] for each in page.all("input") if each.get("name") == name and "checked" in each]
+
+
+def test_overview_shows_addresses_without_passwords_and_wanted_messages_in_words(tmp_path):
+    async def scenario(app, _, browser):
+        return [(await browser.get("/pushes", **{"Accept-Language": each})).text for each in ("en", "ko")]
+
+    english, korean = play(tmp_path, scenario)
+
+    assert "https://n.example/noti" in english
+    assert "what" not in Page(english).text.split("Addresses")[1].split("Wanted")[0].replace("What is wanted", "")
+    assert "key=1" not in english
+    assert "Collision while driving" in english
+    assert "State of a line changed" in english
+    assert "주행 중 충돌" in korean
+
+
+def test_administrator_changes_addresses_and_wanted_messages(tmp_path):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses")).text)
+        sent = {
+            "digest": value(form, "digest"),
+            "notifyHost": "http://n.example/other",
+            "wanted": ["2", "101", "400", "x"],
+            "rpcNotifyHost": "r.example",
+            "rpcNotifyPort": "9090",
+            "rpcNotifyBasePath": "",
+        }
+        done = await browser.post("/pushes/addresses", sent)
+        return form, done, await app.get(admin, f"/company/{admin.company_id}"), app.signals.told
+
+    form, done, record, told = play(tmp_path, scenario)
+
+    assert value(form, "notifyHost") == SECRET_ADDRESS
+    assert ticked(form, "wanted") == ["2", "102", "600"]
+    assert done.status_code == 303
+    assert (record["notifyHost"], record["notifyMsgType"]) == ("http://n.example/other", "2, 101")
+    assert (record["rpcNotifyHost"], record["rpcNotifyPort"]) == ("r.example", 9090)
+    assert (observe.SIGNAL_COMPANY_CHANGED, record["id"]["id"]) in told
+
+
+def test_what_is_no_number_stays_as_long_as_nobody_wants_other_messages(tmp_path):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses")).text)
+        sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ticked(form, "wanted")}
+        await browser.post("/pushes/addresses", sent)
+        return await app.get(admin, f"/company/{admin.company_id}")
+
+    assert play(tmp_path, scenario)["notifyMsgType"] == HOSTS["notifyMsgType"]
+
+
+@pytest.mark.parametrize(("port", "told"), [("x", "Port"), ("99999", "Port")])
+def test_port_that_is_none_is_told_and_what_was_typed_stays(tmp_path, port, told):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses")).text)
+        sent = {"digest": value(form, "digest"), "notifyHost": "http://typed.example/", "rpcNotifyPort": port}
+        answer = await browser.post("/pushes/addresses", sent)
+        return answer, await app.get(admin, f"/company/{admin.company_id}")
+
+    answer, record = play(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert told in answer.text
+    assert "http://typed.example/" in answer.text
+    assert record["notifyHost"] == SECRET_ADDRESS
+
+
+def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(tmp_path):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses")).text)
+        first = {"digest": value(form, "digest"), "notifyHost": "http://first.example/", "wanted": ["2"]}
+        second = {**first, "notifyHost": "http://second.example/", "wanted": ["102"]}
+        await browser.post("/pushes/addresses", first)
+        refused = await browser.post("/pushes/addresses", second)
+        between = (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
+        again = {**second, "digest": value(Page(refused.text), "digest")}
+        done = await browser.post("/pushes/addresses", again)
+        return refused, between, done, (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
+
+    refused, between, done, after = play(tmp_path, scenario)
+
+    assert (refused.status_code, between) == (409, "http://first.example/")
+    assert "Somebody else saved this meanwhile." in refused.text
+    assert value(Page(refused.text), "notifyHost") == "http://second.example/"
+    assert ticked(Page(refused.text), "wanted") == ["102"]
+    assert (done.status_code, after) == (303, "http://second.example/")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "korean"),
+    [
+        (WebhookReply(200, 12, b"fine <b>"), "fine &lt;b&gt;", "서버가 시험 메시지를 받았습니다"),
+        (
+            WebhookReply(500, 12, b""),
+            "The server did not take the test message",
+            "시험 메시지를 받지 않았습니다",
+        ),
+        (WebhookFailedError("The name could not be looked up."), "The name could not be looked up.", "이름을 조회하지"),
+    ],
+)
+def test_answer_to_a_test_message_is_shown(tmp_path, answer, told, korean):
+    async def scenario(app, admin, browser):
+        sent = {"channel": "notify"}
+        return [await browser.post("/pushes/test", sent, **{"Accept-Language": each}) for each in ("en", "ko")]
+
+    in_english, in_korean = play(tmp_path, scenario, webhooks=Server(answer))
+
+    assert (in_english.status_code, in_korean.status_code) == (200, 200)
+    assert told in in_english.text
+    assert korean in in_korean.text
+
+
+def test_test_message_without_an_address_is_refused_on_the_page(tmp_path):
+    async def scenario(app, admin, browser):
+        return await browser.post("/pushes/test", {"channel": "rpc_notify"})
+
+    answer = play(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert "The company has no address for these messages" in answer.text
+
+
+def test_secret_is_shown_on_demand_alone_and_changed(tmp_path):
+    async def scenario(app, admin, browser):
+        overview = (await browser.get("/pushes")).text
+        shown = (await browser.post("/pushes/secret")).text
+        secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
+        rotated = (await browser.post("/pushes/secret/rotate")).text
+        after = await app.get(admin, f"/company/{admin.company_id}/push/secret")
+        return overview, shown, secret, rotated, after
+
+    overview, shown, secret, rotated, after = play(tmp_path, scenario)
+
+    assert "whsec_" not in overview
+    assert secret in shown
+    assert after["secret"] in rotated
+    assert after["secret"] != secret
+    assert after["formerUntil"] is not None
+
+
+def test_messages_are_listed_by_state_and_sent_again(tmp_path):
+    async def scenario(app, admin, browser):
+        await waiting(app, admin.company_id, 2)
+        given_up = await parked(app, admin.company_id, 3)
+        await unconfirmed(app, admin.company_id, 1)
+        pages = [
+            Page((await browser.get(f"/pushes/messages?state={each}")).text)
+            for each in ("waiting", "parked", "unconfirmed")
+        ]
+        chosen = await browser.post("/pushes/send", {"state": "parked", "messageId": given_up[:2]})
+        counts = [await app.get(admin, f"/company/{admin.company_id}/push")]
+        for state in ("parked", "unconfirmed", "waiting"):
+            await browser.post("/pushes/send", {"state": state})
+            counts.append(await app.get(admin, f"/company/{admin.company_id}/push"))
+        return given_up, pages, chosen, counts
+
+    given_up, pages, chosen, counts = play(tmp_path, scenario)
+
+    assert [len(page.all("tbody")) for page in pages] == [1, 1, 1]
+    boxes = [each["value"] for each in pages[1].all("input") if each.get("name") == "messageId"]
+    assert sorted(boxes) == sorted(given_up)
+    assert "The server answered with HTTP status 404." in pages[1].text
+    assert chosen.status_code == 303
+    numbers = [(each["waiting"], each["parked"], each["unconfirmed"]) for each in counts]
+    assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
+
+
+@pytest.mark.parametrize("who", ["partner", "director", "driver"])
+def test_pushes_are_a_companys_own_affair(tmp_path, who):
+    async def scenario(app, admin, _):
+        await parked(app, admin.company_id, 1)
+        if who == "partner":
+            _, login = await app.partner(admin, "p@p.example")
+        else:
+            login = await getattr(delegating, who)(app, admin, who)
+        browser = Browser(app, login)
+        overview = await browser.get("/pushes")
+        sent = await browser.post("/pushes/send", {"state": "parked"})
+        return overview, sent, (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
+
+    overview, sent, left = play(tmp_path, scenario)
+
+    assert left == 1
+    if who == "partner":
+        assert overview.status_code == 200
+        assert "n.example" not in overview.text
+    else:
+        assert (overview.status_code, sent.status_code) == (403, 403)

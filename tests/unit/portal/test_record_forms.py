@@ -1,0 +1,206 @@
+"""Forms of records: refusals at their fields, two windows on one record, deletions, and texts that look like HTML."""
+
+import re
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.portal import Browser, Page
+
+KOREAN = {"Accept-Language": "ko"}
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+VEHICLE = {"vehicleNo": "12가3456", "mileage": "10"}
+SENSOR = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
+PERSON = {"name": "Jung", "email": "jung@ace.example", "password": "pass phrase"}
+COMPANY = {"name": "Partner", "picName": "Kim", "picEmail": "pic@partner.example", "picPasswd": "pass phrase"}
+PAGES = {
+    "/fleet/vehicles": VEHICLE,
+    "/fleet/sensors": SENSOR,
+    "/fleet/directors": PERSON,
+    "/fleet/drivers": PERSON,
+    "/fleet/companies": COMPANY,
+}
+
+
+def values(page):
+    """What the fields of a page hold."""
+    return {each["name"]: each.get("value") for each in page.all("input") if each.get("name")}
+
+
+def at_fault(page):
+    """The fields that a page marks."""
+    return [each["name"] for each in page.all("input") if each.get("aria-invalid")]
+
+
+async def registered(browser, path, **fields):
+    """The address of what a form registers."""
+    answer = await browser.post(f"{path}/new", {**PAGES[path], **fields})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, path)
+        return await browser.get(there), await browser.get(f"{there}/history")
+
+    answer, history = rest.run(tmp_path, scenario)
+
+    assert (answer.status_code, history.status_code) == (200, 200)
+    for page in (Page(answer.text), Page(history.text)):
+        assert "Registered" in page.text
+        assert "Kim" in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "field", "sentences"),
+    [
+        ("/fleet/vehicles", {"vehicleNo": ""}, "vehicleNo", ("Number", "차량 번호")),
+        ("/fleet/vehicles", {"mileage": "many"}, "mileage", ("Total distance", "누적 주행거리")),
+        ("/fleet/vehicles", {"modelYear": "18"}, "modelYear", ("Year", "연식")),
+        ("/fleet/sensors", {"credentialsId": "short"}, "credentialsId", ("Access token", "접속 토큰")),
+        ("/fleet/sensors", {"type": ""}, "type", ("Type of device", "단말기 유형")),
+        ("/fleet/directors", {"email": "nobody"}, "email", ("E-mail address", "이메일 주소")),
+        ("/fleet/drivers", {"password": ""}, "password", ("Password", "비밀번호")),
+        ("/fleet/companies", {"picEmail": "nobody"}, "picEmail", ("Contact's e-mail address", "담당자 이메일 주소")),
+    ],
+)
+def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
+    tmp_path, path, fields, field, sentences
+):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        sent = {**PAGES[path], **fields}
+        return [await browser.post(f"{path}/new", sent, **language) for language in ({}, KOREAN)]
+
+    for answer, label in zip(rest.run(tmp_path, scenario), sentences, strict=True):
+        page = Page(answer.text)
+        kept = {name: text for name, text in {**PAGES[path], **fields}.items() if not re.search("assw", name)}
+        assert answer.status_code == 400
+        assert at_fault(page) == [field]
+        assert label in page.text
+        assert kept.items() <= values(page).items()
+
+
+def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, "/fleet/vehicles", vendor="Kia", usage="taxi")
+        opened = values(Page((await browser.get(f"{there}/edit")).text))
+        first = await browser.post(f"{there}/edit", {**opened, "vendor": "Renault", "usage": "bus"})
+        second = await browser.post(f"{there}/edit", {**opened, "vendor": "Hyundai", "modelName": "Ioniq"})
+        again = await browser.post(f"{there}/edit", values(Page(second.text)))
+        return first, second, again, values(Page((await browser.get(f"{there}/edit")).text))
+
+    first, second, again, after = rest.run(tmp_path, scenario)
+    page = Page(second.text)
+
+    assert (first.status_code, second.status_code, again.status_code) == (303, 409, 303)
+    assert "Renault" in page.text
+    shown = values(page)
+    assert (shown["vendor"], shown["usage"], shown["modelName"]) == ("Hyundai", "bus", "Ioniq")
+    assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
+
+
+def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, "/fleet/sensors")
+        form = (await browser.get(f"{there}/edit")).text
+        opened = values(Page(form))
+        await browser.post(f"{there}/edit", {**opened, "vendor": "Acme"})
+        second = await browser.post(f"{there}/edit", {**opened, "credentialsId": "T" * 20})
+        pages = [form, (await browser.get(there)).text, (await browser.get(f"{there}/history")).text]
+        return pages, values(Page(second.text))["credentialsId"], (await browser.get(f"{there}/token")).text
+
+    pages, typed, asked = rest.run(tmp_path, scenario)
+
+    assert typed == "T" * 20
+    assert not [page for page in pages if "S" * 20 in page]
+    assert "S" * 20 in asked
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_text_that_looks_like_html_is_shown_as_text(tmp_path, path):
+    fields = dict.fromkeys(("vendor", "usage", "modelName", "additionalInfo", "phone", "region", "description"), EVIL)
+    named = {"/fleet/vehicles": "vehicleNo", "/fleet/sensors": "serialNo"}.get(path, "name")
+
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, path, **fields, **{named: EVIL})
+        return [(await browser.get(f"{there}{end}")).text for end in ("", "/edit", "/history", "/delete")]
+
+    for text in rest.run(tmp_path, scenario):
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        Page(text)
+
+
+def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        vehicle = await delegating.new_vehicle(app, of.owner, "12")
+        sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
+        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+        driver = await delegating.driver(app, of.owner, "driver")
+        await delegating.give(app, of.owner, driver, vehicle, drive=True)
+        browser = Browser(app, of.owner)
+        path = f"/fleet/vehicles/{vehicle}"
+        asked = await browser.get(f"{path}/delete")
+        wrong = await browser.post(f"{path}/delete", {"confirm": "13"})
+        done = await browser.post(f"{path}/delete", {"confirm": "12"})
+        return asked, wrong, done, await browser.get(path), await browser.get(f"{path}/history")
+
+    asked, wrong, done, gone, history = rest.run(tmp_path, scenario)
+
+    for sentence in ("1 sensor is taken off and stays", "1 delegation ends", "1 right ends"):
+        assert sentence in Page(asked.text).text
+    assert (wrong.status_code, at_fault(Page(wrong.text))) == (400, ["confirm"])
+    assert (done.status_code, gone.status_code, history.status_code) == (303, 404, 200)
+    assert "Deleted" in Page(history.text).text
+
+
+def test_director_and_driver_are_set_and_taken_back(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
+        director = await delegating.director(app, admin, "Director")
+        driver = await delegating.driver(app, admin, "Driver")
+        browser = Browser(app, admin)
+        steps = [
+            await browser.post(f"{vehicle}/activate"),
+            await browser.post(f"{vehicle}/director", {"userId": director.user_id}),
+            await browser.post(f"{vehicle}/driver", {"userId": driver.user_id}),
+        ]
+        shown = Page((await browser.get(vehicle)).text).text
+        other = await browser.post(f"{vehicle}/driver/unset", {"userId": director.user_id})
+        steps.append(await browser.post(f"{vehicle}/driver/unset", {"userId": driver.user_id}))
+        steps.append(await browser.post(f"{vehicle}/director/unset", {"userId": director.user_id}))
+        return [each.status_code for each in steps], shown, other.status_code
+
+    steps, shown, other = rest.run(tmp_path, scenario)
+
+    assert steps == [303] * 5
+    assert "Director" in shown
+    assert "Driver" in shown
+    assert other == 400
+
+
+def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_path):
+    async def scenario(app):
+        of = await delegating.companies(app)
+        await delegating.new_vehicle(app, of.below)
+        browser = Browser(app, of.operator)
+        path = f"/fleet/companies/{of.below.company_id}/delete"
+        return await browser.get(path), await browser.post(path), await browser.get("/company")
+
+    asked, sent, own = rest.run(tmp_path, scenario)
+
+    assert "cannot be deleted" in Page(asked.text).text
+    assert (asked.status_code, sent.status_code, own.status_code) == (200, 400, 200)

@@ -1,0 +1,352 @@
+"""Signing in and out with a browser: cookies, links, first start, where it leads; the own account."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.support import rest as support
+from tests.support.portal import OWN, Browser, Page
+from tests.support.rest import Rest
+
+from tripline.domain.ids import UserId
+from tripline.services.accounts import directory, links, registry
+from tripline.store.tables import account, account_session
+
+EMAIL, PASSWORD = "kim@x.example", "a long pass phrase"
+GOOD = {"email": EMAIL, "password": PASSWORD}
+
+
+async def made(rest: Rest, email: str = EMAIL) -> UserId:
+    hashed = await rest.passwords.hash(PASSWORD)
+    return await rest.store.write(
+        lambda tx: registry.create_platform_admin(tx, email=email, password_hash=hashed, ids=rest.ids, now_ms=1)
+    )
+
+
+async def signed_in(rest: Rest) -> Browser:
+    await made(rest)
+    browser = Browser(rest)
+    answer = await browser.post("/sign-in", GOOD)
+    assert answer.status_code == 303, answer.text
+    return browser
+
+
+async def csrf(browser: Browser, path: str = "/account") -> str:
+    page = Page((await browser.get(path)).text)
+    return next(each["value"] or "" for each in page.all("input") if each.get("name") == "csrf")
+
+
+def cookie_of(browser: Browser) -> str:
+    return browser.http.cookies["tripline"]
+
+
+async def sessions(rest: Rest) -> int:
+    return len(await rest.store.read(lambda tx: tx.all(select(account_session.c.id))))
+
+
+def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        await made(rest)
+        browser = Browser(rest)
+        answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
+        given = re.sub(r"=[0-9a-f-]{36}\.[\w-]{43};", "=...;", answer.headers["set-cookie"])
+        own = await browser.get("/account")
+        return answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text
+
+    assert support.run(tmp_path, scenario) == (
+        303,
+        "/account",
+        "tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax",
+        200,
+        True,
+    )
+
+
+def test_cookie_over_https_is_for_this_host_and_https_alone(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> str:
+        await made(rest)
+        browser = Browser(rest)
+        answer = await browser.http.post("https://127.0.0.1/sign-in", data=GOOD, headers=OWN)
+        return re.sub(r"=[0-9a-f-]{36}\.[\w-]{43};", "=...;", answer.headers["set-cookie"])
+
+    assert support.run(tmp_path, scenario) == (
+        "__Host-tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax; Secure"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("", "/"),
+        ("/fleet/vehicles?q=1", "/fleet/vehicles?q=1"),
+        ("//evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("/sign-in", "/"),
+        ("javascript:alert(1)", "/"),
+    ],
+)
+def test_sign_in_leads_to_pages_of_ours_alone(tmp_path: Path, wanted: str, there: str) -> None:
+    async def scenario(rest: Rest) -> str:
+        await made(rest)
+        answer = await Browser(rest).post("/sign-in", {**GOOD, "next": wanted})
+        return str(answer.headers["location"])
+
+    assert support.run(tmp_path, scenario) == there
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "told"),
+    [
+        ({"email": EMAIL, "password": "wrong"}, 401, "Invalid username or password."),
+        ({"email": "no@x.example", "password": PASSWORD}, 401, "Invalid username or password."),
+        ({"email": EMAIL}, 400, "Password"),
+        ({"password": PASSWORD}, 400, "E-mail address"),
+        ({}, 400, "E-mail address"),
+    ],
+)
+def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(
+    tmp_path: Path, fields: dict[str, str], status: int, told: str
+) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool, list[str | None], int]:
+        await made(rest)
+        answer = await Browser(rest).post("/sign-in", fields)
+        page = Page(answer.text)
+        values = [each.get("value") for each in page.all("input") if each.get("name") in ("email", "password")]
+        return answer.status_code, told in page.text, values, await sessions(rest)
+
+    seen = support.run(tmp_path, scenario)
+
+    assert seen[:2] == (status, True)
+    assert [value or "" for value in seen[2]] == [fields.get("email", ""), ""]
+    assert seen[3] == 0
+
+
+def test_wait_after_wrong_passwords_is_told_with_its_length(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str, bool]:
+        await made(rest)
+        browser = Browser(rest)
+        for _ in range(5):
+            await browser.post("/sign-in", {**GOOD, "password": "wrong"})
+        answer = await browser.post("/sign-in", GOOD)
+        return answer.status_code, answer.headers["retry-after"], "Try again in 30 seconds." in Page(answer.text).text
+
+    assert support.run(tmp_path, scenario) == (429, "30", True)
+
+
+def test_disabled_account_does_not_sign_in(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> int:
+        user_id = await made(rest)
+        await rest.store.write(lambda tx: directory.disable(tx, user_id=user_id, now_ms=rest.now_ms))
+        return (await Browser(rest).post("/sign-in", GOOD)).status_code
+
+    assert support.run(tmp_path, scenario) == 401
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}]
+)
+def test_other_site_signs_nobody_in(tmp_path: Path, headers: dict[str, str]) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int]:
+        await made(rest)
+        answer = await Browser(rest).http.post("/sign-in", data=GOOD, headers=headers)
+        return answer.status_code, await sessions(rest)
+
+    assert support.run(tmp_path, scenario) == (403, 0)
+
+
+def test_planted_cookie_is_replaced_and_good_for_nothing(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[bool, int, int]:
+        attacker = await signed_in(rest)
+        await made(rest, "lee@x.example")
+        planted = cookie_of(attacker)
+        victim = Browser(rest)
+        victim.http.cookies.set("tripline", planted)
+        await victim.post("/sign-in", {**GOOD, "email": "lee@x.example"})
+        own = victim.http.cookies.jar
+        fresh = [each.value for each in own if each.value != planted]
+        status = (await attacker.get("/account")).status_code
+        return len(fresh) == 1, status, await sessions(rest)
+
+    assert support.run(tmp_path, scenario) == (True, 303, 1)
+
+
+def test_who_is_signed_in_is_led_on_from_the_sign_in(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        answer = await (await signed_in(rest)).get("/sign-in?next=/account")
+        return answer.status_code, answer.headers["location"]
+
+    assert support.run(tmp_path, scenario) == (303, "/account")
+
+
+def test_fresh_installation_says_which_command_makes_the_first_account(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[bool, bool]]:
+        seen = []
+        for _ in range(2):
+            page = Page((await Browser(rest).get("/sign-in")).text)
+            has_field = any(each.get("name") == "password" for each in page.all("input"))
+            seen.append(("tripline admin create --email" in page.text, has_field))
+            if len(seen) == 1:
+                await made(rest)
+        return seen
+
+    assert support.run(tmp_path, scenario) == [(True, False), (False, True)]
+
+
+def test_signing_out_ends_the_session_and_takes_the_cookie(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        browser = await signed_in(rest)
+        thief = Browser(rest)
+        thief.http.cookies.set("tripline", cookie_of(browser))
+        answer = await browser.post("/sign-out", {"csrf": await csrf(browser)})
+        return (
+            answer.status_code,
+            answer.headers["location"],
+            answer.headers["set-cookie"].partition(";")[0],
+            (await thief.get("/account")).status_code,
+            await sessions(rest),
+        )
+
+    assert support.run(tmp_path, scenario) == (303, "/sign-in", "tripline=", 303, 0)
+
+
+@pytest.mark.parametrize(
+    "path", ["/sign-out", "/account/sessions/end-all", "/account/password", "/account/preferences"]
+)
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_change_without_the_token_of_the_session_changes_nothing(tmp_path: Path, path: str, token: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, int, Any]:
+        browser = await signed_in(rest)
+        fields = {"csrf": token, "theme": "dark", "currentPassword": PASSWORD}
+        fields |= {"newPassword": PASSWORD + "2", "again_password": PASSWORD + "2"}
+        answer = await browser.post(path, fields)
+        kept = await rest.store.read(lambda tx: tx.all(select(account.c.theme, account.c.password_updated_ms)))
+        return answer.status_code, await sessions(rest), [tuple(each) for each in kept]
+
+    assert support.run(tmp_path, scenario) == (403, 1, [(None, 1)])
+
+
+async def linked(rest: Rest) -> str:
+    await made(rest)
+    link = await rest.store.write(
+        lambda tx: directory.sign_in_link(tx, email=EMAIL, base="http://127.0.0.1", now_ms=rest.now_ms)
+    )
+    return link.partition("token=")[2]
+
+
+def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[Any]:
+        token = await linked(rest)
+        browser = Browser(rest)
+        opened = [(await browser.get(f"{links.SIGN_IN_PATH}?token={token}")).status_code for _ in range(3)]
+        entered = await browser.post(links.SIGN_IN_PATH, {"token": token})
+        own = await browser.get("/account")
+        again = await Browser(rest).post(links.SIGN_IN_PATH, {"token": token})
+        late = await Browser(rest).get(f"{links.SIGN_IN_PATH}?token={token}")
+        return [*opened, entered.status_code, own.status_code, again.status_code, late.status_code]
+
+    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 200, 400, 400]
+
+
+@pytest.mark.parametrize(("later_ms", "status"), [(899_999, 303), (900_000, 400), (900_001, 400)])
+def test_link_is_good_for_a_quarter_of_an_hour(tmp_path: Path, later_ms: int, status: int) -> None:
+    async def scenario(rest: Rest) -> int:
+        token = await linked(rest)
+        rest.now_ms += later_ms
+        return (await Browser(rest).post(links.SIGN_IN_PATH, {"token": token})).status_code
+
+    assert support.run(tmp_path, scenario) == status
+
+
+@pytest.mark.parametrize("token", ["", "nonsense", "x" * 43])
+def test_link_that_was_never_made_says_how_to_get_one(tmp_path: Path, token: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool]:
+        answer = await Browser(rest).get(f"{links.SIGN_IN_PATH}?token={token}")
+        return answer.status_code, "tripline admin sign-in-link" in answer.text
+
+    assert support.run(tmp_path, scenario) == (400, True)
+
+
+def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[Any, ...]:
+        browser = await signed_in(rest)
+        other = Browser(rest)
+        await other.post("/sign-in", GOOD)
+        before = cookie_of(browser)
+        new = "another pass phrase"
+        fields = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new}
+        answer = await browser.post("/account/password", {**fields, "csrf": await csrf(browser)})
+        own, others = await browser.get("/account"), await other.get("/account")
+        again = await Browser(rest).post("/sign-in", {**GOOD, "password": new})
+        return answer.status_code, cookie_of(browser) != before, own.status_code, others.status_code, again.status_code
+
+    assert support.run(tmp_path, scenario) == (303, True, 200, 303, 303)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"currentPassword": "wrong"}, "Present password is not the account"),
+        ({"newPassword": "1234567", "again_password": "1234567"}, "New password must have at least 8 characters."),
+        ({"again_password": "different"}, "The two passwords are not the same"),
+    ],
+)
+def test_password_that_cannot_be_set_says_why_at_its_field(tmp_path: Path, fields: dict[str, str], told: str) -> None:
+    async def scenario(rest: Rest) -> tuple[int, bool]:
+        browser = await signed_in(rest)
+        new = "another pass phrase"
+        sent = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new, **fields}
+        answer = await browser.post("/account/password", {**sent, "csrf": await csrf(browser)})
+        return answer.status_code, told in Page(answer.text).text
+
+    assert support.run(tmp_path, scenario) == (400, True)
+
+
+def test_language_and_theme_are_kept_by_the_account(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[str, str]]:
+        browser = await signed_in(rest)
+        seen = []
+        for chosen in ({"language": "ko"}, {"theme": "dark"}, {"theme": "system", "language": "en"}, {"theme": "pink"}):
+            fields = {**chosen, "next": "/account", "csrf": await csrf(browser)}
+            assert (await browser.post("/account/preferences", fields)).headers["location"] == "/account"
+            (root,) = Page((await browser.get("/account")).text).all("html")
+            seen.append((root["lang"] or "", root["data-theme"] or ""))
+        return seen
+
+    assert support.run(tmp_path, scenario) == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
+
+
+def test_guest_chooses_a_language_that_the_browser_keeps(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[str | None]:
+        await made(rest)
+        browser = Browser(rest)
+        seen = []
+        for language in ("ko", "en", "xx"):
+            await browser.post("/account/preferences", {"language": language, "next": "/apply"})
+            (root,) = Page((await browser.get("/apply")).text).all("html")
+            seen.append(root["lang"])
+        return seen
+
+    assert support.run(tmp_path, scenario) == ["ko", "en", "en"]
+
+
+def test_session_is_signed_out_from_the_list_and_so_are_all_others(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        browser = await signed_in(rest)
+        others = [Browser(rest) for _ in range(3)]
+        for each in others:
+            rest.now_ms += 1_000
+            await each.post("/sign-in", GOOD)
+        page = Page((await browser.get("/account")).text)
+        ids = [each["value"] or "" for each in page.all("input") if each.get("name") == "session"]
+        assert len(ids) == 4
+        await browser.post("/account/sessions/end", {"session": ids[0], "csrf": await csrf(browser)})
+        seen = [(await each.get("/account")).status_code for each in (browser, *others)]
+        await browser.post("/account/sessions/end-others", {"csrf": await csrf(browser)})
+        seen += [(await each.get("/account")).status_code for each in (browser, *others)]
+        await browser.post("/account/sessions/end-all", {"csrf": await csrf(browser)})
+        return [*seen, (await browser.get("/account")).status_code]
+
+    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 200, 303, 303, 303, 303]

@@ -1,0 +1,35 @@
+"""Static files of the portal: every one is served, kept for good under its version, and packed."""
+
+from pathlib import Path
+
+import httpx
+from tests.support import rest as support
+from tests.support.portal import Browser
+from tests.support.rest import Rest
+
+from tripline.portal.static import FOLDER, STATIC
+
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+
+
+def test_every_file_is_served_and_packed_where_that_helps(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> dict[str, tuple[httpx.Response, httpx.Response]]:
+        browser = Browser(rest)
+        packed = {name: await browser.get(STATIC.address(name)) for name in FILES}
+        plain = {name: await browser.get(STATIC.address(name), **{"Accept-Encoding": "identity"}) for name in FILES}
+        return {name: (packed[name], plain[name]) for name in FILES}
+
+    for name, (packed, plain) in support.run(tmp_path, scenario).items():
+        content = (FOLDER / name).read_bytes()
+        assert plain.content == packed.content == content, name
+        assert ("content-encoding" in packed.headers) == (not name.endswith((".png", ".woff2"))), name
+        assert plain.headers["content-type"].count("charset") <= 1, name
+        assert "immutable" in plain.headers["cache-control"], name
+
+
+def test_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[int]:
+        names = ("none.css", "none/none.css", "..%2fviews.py", "../views.py", "%2e%2e/views.py", "templates/frame.html")
+        return [(await Browser(rest).get(f"/static/{STATIC.version}/{name}")).status_code for name in names]
+
+    assert set(support.run(tmp_path, scenario)) == {404}

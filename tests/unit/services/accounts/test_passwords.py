@@ -1,0 +1,73 @@
+"""Password hashes and the bound on how many are under way."""
+
+import asyncio
+import threading
+
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
+
+from tripline import config
+from tripline.services.accounts.passwords import Passwords, TooManyLogins
+
+CHEAP = config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=2)
+
+
+def test_password_matches_its_own_hash_only() -> None:
+    async def scenario() -> list[bool]:
+        passwords = Passwords(CHEAP)
+        kept = await passwords.hash("비밀번호 !'()*")
+        tries = ["비밀번호 !'()*", "비밀번호 !'()* ", "", "x" * 10_000]
+        answers = [await passwords.matches(one, kept) for one in tries]
+        passwords.close()
+        return answers
+
+    assert asyncio.run(scenario()) == [True, False, False, False]
+
+
+def test_hash_is_argon2id_of_the_configured_cost() -> None:
+    passwords = Passwords(CHEAP)
+    kept = passwords.hash_now("x")
+    passwords.close()
+
+    assert kept.startswith("$argon2id$v=19$m=8192,t=1,p=1$")
+
+
+@pytest.mark.parametrize("kept", [None, "", "$argon2id$", "plain text"])
+def test_password_without_a_usable_hash_never_matches(kept: str | None) -> None:
+    async def scenario() -> bool:
+        passwords = Passwords(CHEAP)
+        answer = await passwords.matches("no account has this password", kept)
+        passwords.close()
+        return answer
+
+    assert asyncio.run(scenario()) is False
+
+
+def test_logins_above_workers_and_waiting_room_are_refused_and_the_room_empties() -> None:
+    async def scenario() -> tuple[list[str], bool]:
+        passwords = Passwords(CHEAP)
+        gate = threading.Event()
+        passwords._threads.submit(gate.wait)
+        kept = passwords.hash_now("right")
+        storm = [asyncio.ensure_future(passwords.matches("right", kept)) for _ in range(5)]
+        await asyncio.sleep(0)
+        gate.set()
+        outcomes = await asyncio.gather(*storm, return_exceptions=True)
+        afterwards = await passwords.matches("right", kept)
+        passwords.close()
+        return [type(outcome).__name__ for outcome in outcomes], afterwards
+
+    refused = TooManyLogins.__name__
+    assert asyncio.run(scenario()) == (["bool", "bool", "bool", refused, refused], True)
+
+
+def test_unknown_user_is_compared_with_a_hash_of_the_same_cost_that_no_password_has() -> None:
+    passwords = Passwords(CHEAP)
+    compared = passwords._nobodys
+    kept = passwords.hash_now("x")
+    passwords.close()
+
+    assert extract_parameters(compared) == extract_parameters(kept)
+    with pytest.raises(VerifyMismatchError):
+        PasswordHasher().verify(compared, "x")

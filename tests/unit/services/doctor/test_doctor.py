@@ -1,0 +1,168 @@
+"""The doctor's verdicts."""
+
+import pytest
+from msgspec.structs import replace
+from tests.support import rows
+
+from tripline.domain import ids
+from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.pushes import Channel
+from tripline.services.doctor import doctor
+from tripline.store.accounts import mail_outbox
+from tripline.store.push import outbox
+from tripline.store.push import queue as push_queue
+from tripline.store.push import receivers as push_receivers
+from tripline.store.push.outbox import Waiting
+from tripline.store.push.queue import Result
+
+NOW_MS = 1_790_000_000_000
+DAY_MS = 86_400_000
+WELL = doctor.Surroundings(
+    database="/srv/tripline/tripline.db",
+    schema="0001",
+    newest_schema="0001",
+    damage=[],
+    unwritable=None,
+    read_only=False,
+    free_bytes=2**40,
+    reserve_bytes=512 * 2**20,
+    certificate_end_ms=NOW_MS + 100 * DAY_MS,
+)
+
+
+def verdicts(**changed) -> list[tuple[str, bool]]:
+    seen = replace(WELL, **changed)
+    return [(finding.subject, finding.well) for finding in doctor.about(seen, now_ms=NOW_MS)]
+
+
+def verdict(subject: str, **changed) -> bool:
+    return dict(verdicts(**changed))[subject]
+
+
+def test_sound_installation_is_well():
+    assert verdicts() == [("schema", True), ("database", True), ("disk", True), ("certificate", True)]
+
+
+@pytest.mark.parametrize("schema", [None, "0000"])
+def test_other_schema_is_wrong(schema):
+    assert verdict("schema", schema=schema) is False
+
+
+def test_damage_is_wrong_and_names_file_and_remedy():
+    seen = replace(WELL, damage=["page 3 is never used\nand more"], schema=None)
+    (found,) = [each for each in doctor.about(seen, now_ms=NOW_MS) if not each.well]
+
+    assert found.subject == "database"
+    assert found.text.startswith(
+        "/srv/tripline/tripline.db is damaged: page 3 is never used; stop the server, keep a copy"
+    )
+    assert "put back a copy" in found.text
+    assert "more" not in found.text.replace("operating", "")
+
+
+def test_database_that_cannot_be_written_is_wrong():
+    assert verdict("database", unwritable="database is locked") is False
+
+
+@pytest.mark.parametrize(
+    ("free", "well"),
+    [(WELL.reserve_bytes - 1, False), (WELL.reserve_bytes, True), (WELL.reserve_bytes + 1, True)],
+)
+def test_little_disk_space_is_wrong(free, well):
+    assert verdict("disk", free_bytes=free) is well
+
+
+@pytest.mark.parametrize(("days", "well"), [(-1, False), (13, False), (14, True), (15, True)])
+def test_certificate_near_its_end_is_wrong(days, well):
+    assert verdict("certificate", certificate_end_ms=NOW_MS + days * DAY_MS) is well
+
+
+@pytest.mark.parametrize(("days", "wells"), [(730, []), (729, [True]), (90, [True]), (89, [False]), (-1, [False])])
+def test_authority_near_its_end_is_told_and_then_wrong(days, wells):
+    found = doctor.authority(NOW_MS + days * DAY_MS, now_ms=NOW_MS)
+
+    assert [each.well for each in found] == wells
+
+
+def test_authority_of_somebody_else_is_not_told_of():
+    assert doctor.authority(None, now_ms=NOW_MS) == []
+
+
+def test_installation_without_certificate_yet_is_well():
+    assert verdict("certificate", certificate_end_ms=None) is True
+
+
+def test_parked_mails_are_wrong_and_waiting_ones_are_not():
+    with rows.memory() as tx:
+        texts = [mail_finding(tx)]
+        maker = ids.TimeIds(node=1)
+        for _ in range(3):
+            mail_outbox.add(tx, ids=maker, kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS)
+        texts.append(mail_finding(tx))
+        first, *_ = mail_outbox.due(tx, now_ms=NOW_MS, limit=1)
+        mail_outbox.postpone(tx, first, error="550 no such user", due_ms=mail_outbox.NEVER_MS)
+        texts.append(mail_finding(tx))
+
+    assert texts == [
+        (True, "0 mails wait"),
+        (True, "3 mails wait"),
+        (
+            False,
+            "2 mails wait, 1 parked; last error: 550 no such user; "
+            "mend what stands in the way and restart, then they are tried once more",
+        ),
+    ]
+
+
+def mail_finding(tx) -> tuple[bool, str]:
+    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    return next((each.well, each.text) for each in report.findings if each.subject == "mail")
+
+
+def push_finding(tx) -> doctor.Finding:
+    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    return next(each for each in report.findings if each.subject == "push")
+
+
+@pytest.mark.parametrize(("waited_s", "error", "named"), [(59, None, False), (60, None, True), (0, "HTTP 500.", True)])
+def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
+    no = RowNo(ids.first_no(NOW_MS - waited_s * 1_000))
+    with rows.memory() as tx:
+        outbox.add(tx, [Waiting(no, "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)])
+        if error:
+            push_queue.settle(tx, delivered=[], postponed=[Result(no, 1, 0, error)], parked=[])
+        found = push_finding(tx)
+
+    text = f"notify of a company that is gone (c): 1 wait, the oldest for {waited_s // 60} minutes"
+    assert found.well
+    assert found.details == ((f"{text}; last error: {error}" if error else text,) if named else ())
+
+
+def test_m3_receivers_that_never_answer_are_named():
+    no = RowNo(ids.first_no(NOW_MS - 600_000))
+    key = (CompanyId("c"), Channel.NOTIFY)
+    with rows.memory() as tx:
+        outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
+        taken = [Result(no, 2, NOW_MS, "nothing")]
+        push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
+        push_receivers.silent(tx, key, since_ms=NOW_MS - 300_000, readdressed_ms=0)
+        found = push_finding(tx)
+
+    assert found.well
+    assert found.text == "0 messages to customers' servers wait; 1 delivered, unconfirmed"
+    assert found.details == (
+        "notify of a company that is gone (c): takes messages and never answers, for 5 minutes;"
+        " 1 messages delivered, unconfirmed",
+    )
+
+
+def test_ten_receivers_are_named_at_most():
+    first = ids.first_no(NOW_MS - DAY_MS)
+    with rows.memory() as tx:
+        outbox.add(
+            tx, [Waiting(RowNo(first + n), f"{n}", CompanyId(f"c{n}"), SensorId("s"), 2, b"{}", 0) for n in range(12)]
+        )
+        details = push_finding(tx).details
+
+    assert len(details) == 11
+    assert details[-1] == "and 2 more"

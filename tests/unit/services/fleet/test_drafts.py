@@ -1,0 +1,324 @@
+"""Drafts of imports: files become rows with verdicts, within bounds, for their owner, for a day."""
+
+import pytest
+from sqlalchemy import func, select
+from tests.support import drafts as support
+from tests.support import rest
+from tests.support.drafts import Office
+
+from tripline.domain import import_drafts
+from tripline.domain.access import Authority
+from tripline.domain.import_drafts import CELL_MAX, KEPT_MS, BadMatch, NotNow, RowState, State, TooManyDrafts
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.services.accounts.sweeper import Sweeper
+from tripline.services.fleet import draft_files, drafts, import_kinds
+from tripline.services.fleet.draft_blocks import ROWS
+from tripline.services.fleet.draft_files import Words
+from tripline.services.fleet.imports import TooManyRows
+from tripline.store.tables import import_block, import_draft, vehicle
+from tripline.wire import csv_files
+
+FILE = "차량번호,제조사,주행거리(km),색상\n12가3456,Kia,10,red\n34나5678,Kia,0,\n12가3456,Kia,-1,x\n12가3456,Kia,5,\n"
+
+
+async def office(app, service_type="ace"):
+    return Office(app, (await app.operator(service_type))[1])
+
+
+async def count(app, table):
+    return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(table))))[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(tmp_path, encoding, separator):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(FILE.replace(",", separator).encode(encoding))
+        return draft, await desk.rows(draft)
+
+    draft, rows = rest.run(tmp_path, scenario)
+
+    assert draft.columns == ("vehicleNo", "vendor", "mileage", None)
+    assert (draft.state, draft.rows, draft.good, draft.bad, draft.duplicate) == (State.CHECKED, 4, 1, 2, 1)
+    assert rows == [
+        (2, "GOOD", []),
+        (3, "BAD", [("mileage", "Parameter 'mileage' can't be empty!")]),
+        (4, "BAD", [("mileage", "Parameter 'mileage' must be more than 0.")]),
+        (5, "DUPLICATE", [("vehicleNo", "Parameter 'vehicleNo' is the same as in row 2.")]),
+    ]
+
+
+def test_every_bad_cell_of_a_row_is_named(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(b"vehicleNo,mileage,fuelType,modelYear\n,x,WOOD,1850\nA,1,,,surplus\n")
+        return await desk.rows(draft)
+
+    bad, surplus = rest.run(tmp_path, scenario)
+
+    assert {field for field, _ in bad[2]} == {"vehicleNo", "mileage", "fuelType", "modelYear"}
+    assert surplus == (3, "BAD", [(None, "The row has more cells than the header has columns.")])
+
+
+def test_names_that_are_registered_are_duplicates(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
+        draft = await desk.checked(support.vehicles(3))
+        return draft, (await desk.page(draft, RowState.DUPLICATE)).rows
+
+    draft, rows = rest.run(tmp_path, scenario)
+
+    sentence = "Parameter 'vehicleNo': a vehicle with the number 000001 is already registered."
+    assert [support.told(row) for row in rows] == [(3, "DUPLICATE", [("vehicleNo", sentence)])]
+    assert (draft.good, draft.duplicate) == (2, 1)
+
+
+def test_columns_are_matched_by_hand(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.upload(b"plate of the car,how far\nA,1\n")
+        await desk.work()
+        waits = await desk.read(draft)
+        for columns, field in ((("vehicleNo", "vehicleNo"), "vehicleNo"), (("vehicleNo", None), "mileage")):
+            with pytest.raises(BadMatch) as refused:
+                await desk.does(draft, drafts.match, columns=columns)
+            assert refused.value.field == field
+        for columns in (("vehicleNo",), ("vehicleNo", "serialNo")):
+            with pytest.raises(BadMatch):
+                await desk.does(draft, drafts.match, columns=columns)
+        await desk.does(draft, drafts.match, columns=("vehicleNo", "mileage"))
+        await desk.work()
+        return waits, await desk.read(draft)
+
+    waits, checked = rest.run(tmp_path, scenario)
+
+    assert (waits.state, waits.columns) == (State.MATCHING, (None, None))
+    assert (checked.state, checked.good) == (State.CHECKED, 1)
+
+
+def test_rows_of_a_file_are_bounded(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        for most in (2, 3):
+            await desk.upload(support.vehicles(2), most_rows=most)
+        with pytest.raises(TooManyRows):
+            await desk.upload(support.vehicles(2), most_rows=1)
+        return await count(app, import_draft), len(await app.store.read(lambda tx: drafts.listed(tx, **desk._asking)))
+
+    kept, listed = rest.run(tmp_path, scenario)
+
+    assert listed == 2
+    assert kept == 3  # the refused one waits to be swept
+
+
+@pytest.mark.parametrize(("columns", "is_taken"), [(99, True), (100, True), (101, False)])
+def test_columns_of_a_file_are_bounded(tmp_path, columns, is_taken):
+    async def scenario(app):
+        desk = await office(app)
+        await desk.upload(b",".join(b"%d" % each for each in range(columns)) + b"\n1\n")
+
+    if is_taken:
+        rest.run(tmp_path, scenario)
+    else:
+        with pytest.raises(csv_files.BadFile):
+            rest.run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(("length", "is_taken"), [(CELL_MAX - 1, True), (CELL_MAX, True), (CELL_MAX + 1, False)])
+def test_characters_of_a_cell_are_bounded(tmp_path, length, is_taken):
+    async def scenario(app):
+        desk = await office(app)
+        await desk.upload(b"vehicleNo\n" + b"x" * length + b"\n")
+
+    if is_taken:
+        rest.run(tmp_path, scenario)
+    else:
+        with pytest.raises(csv_files.BadFile) as refused:
+            rest.run(tmp_path, scenario)
+        assert refused.value.case == "cell_long"
+
+
+@pytest.mark.parametrize(("content", "case"), [(b"", "empty"), (b"vehicleNo,mileage\n", "no_rows"), (b"\0", "nul")])
+def test_file_without_rows_is_refused_and_leaves_no_draft(tmp_path, content, case):
+    async def scenario(app):
+        desk = await office(app)
+        with pytest.raises(csv_files.BadFile) as refused:
+            await desk.upload(content)
+        return refused.value.case, await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+
+    assert rest.run(tmp_path, scenario) == (case, [])
+
+
+def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        made = [await desk.upload(support.vehicles(1)) for _ in range(import_drafts.OF_ACCOUNT)]
+        with pytest.raises(TooManyDrafts) as refused:
+            await desk.upload(support.vehicles(1))
+        await desk.does(made[0], drafts.throw_away)
+        await desk.upload(support.vehicles(1))
+        return refused.value.case
+
+    assert rest.run(tmp_path, scenario) == "account"
+
+
+def test_drafts_of_a_company_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("tripline.services.fleet.draft_arrivals.OF_COMPANY", 2)
+
+    async def scenario(app):
+        desk = await office(app)
+        other = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+        await desk.upload(support.vehicles(1))
+        await other.upload(support.vehicles(1))
+        with pytest.raises(TooManyDrafts) as refused:
+            await desk.upload(support.vehicles(1))
+        return refused.value.case
+
+    assert rest.run(tmp_path, scenario) == "company"
+
+
+def test_nobody_else_sees_a_draft(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(support.vehicles(1))
+        director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+        driver = Office(app, await app.person(desk.login, Authority.DRIVER, "e"))
+        stranger = await office(app, "bus")
+        for other in (director, driver, stranger):
+            for what in (other.read(draft), other.page(draft), other.edit(draft, 2, {0: "x"})):
+                with pytest.raises(Forbidden):
+                    await what
+            for change in (drafts.check, drafts.commit, drafts.cancel, drafts.throw_away):
+                with pytest.raises(Forbidden):
+                    await other.does(draft, change)
+            with pytest.raises(Forbidden):
+                await other.does(draft, drafts.match, columns=draft.columns)
+        lists = [await app.store.read(lambda tx, o=o: drafts.listed(tx, **o._asking)) for o in (director, stranger)]
+        return lists, await desk.read(draft) == draft
+
+    assert rest.run(tmp_path, scenario) == ([[], []], True)
+
+
+def test_director_imports_vehicles_and_no_sensors(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+        draft = await director.checked(support.vehicles(1))
+        with pytest.raises(Forbidden):
+            await director.upload(b"serialNo\nx\n", "sensors")
+        return draft.good
+
+    assert rest.run(tmp_path, scenario) == 1
+
+
+def test_draft_is_gone_after_a_day_and_swept_with_its_rows(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(support.vehicles(3))
+        app.now_ms += KEPT_MS - 1
+        await desk.read(draft)
+        sweeper = Sweeper(store=app.store, clock=lambda: app.now_ms, history_days=365)
+        await sweeper.sweep()
+        kept = await count(app, import_block)
+        app.now_ms += 1
+        with pytest.raises(NotFound):
+            await desk.read(draft)
+        while await sweeper.sweep():
+            pass
+        return kept, await count(app, import_block), await count(app, import_draft)
+
+    assert rest.run(tmp_path, scenario) == (1, 0, 0)
+
+
+def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(tmp_path, monkeypatch):
+    class Died(Exception):  # noqa: N818
+        pass
+
+    async def dying(*_):
+        raise Died
+
+    async def scenario(app):
+        desk = await office(app)
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            patch.setattr("tripline.services.fleet.draft_arrivals._keep", dying)
+            await desk.upload(support.vehicles(1))
+        before = await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+        with pytest.raises(NotNow):
+            await desk.page(before[0])
+        app.now_ms += import_drafts.ARRIVING_MS
+        return [each.state for each in before], await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+
+    assert rest.run(tmp_path, scenario) == ([State.ARRIVING], [])
+
+
+def test_pages_go_by_row_and_back(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        content = support.vehicles(ROWS + 40).replace(b",Hyundai,", b",,").splitlines(keepends=True)
+        bad = {at: line.rpartition(b",")[0] + b",x\n" for at, line in enumerate(content) if at and at % 20 == 0}
+        draft = await desk.checked(b"".join(bad.get(at, line) for at, line in enumerate(content)))
+        found, after, pages = [], None, []
+        while True:
+            ends = {} if after is None else {"after": after}
+            page = await desk.page(draft, RowState.BAD, 5, **ends)
+            pages.append(page)
+            found += [row.number for row in page.rows]
+            after = page.after
+            if after is None:
+                break
+        back = await desk.page(draft, RowState.BAD, 5, before=pages[-1].before)
+        last_good = await desk.page(draft, RowState.GOOD, 5, before=10**6)
+        return sorted(at + 1 for at in bad), found, pages, back, [row.number for row in last_good.rows]
+
+    bad, found, pages, back, last_good = rest.run(tmp_path, scenario)
+
+    assert found == bad
+    assert [support.told(row) for row in back.rows] == [support.told(row) for row in pages[-2].rows]
+    assert (pages[0].before, back.before) == (None, pages[-2].rows[0].number)
+    assert last_good == [536, 537, 538, 539, 540]
+
+
+def test_sample_files_can_be_uploaded_as_they_are(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        found = []
+        for noun, kind in import_kinds.KINDS.items():
+            for language in ("en", "ko"):
+                draft = await desk.checked(draft_files.sample(kind, language), noun)
+                found.append((draft.rows, draft.good, None in draft.columns))
+        return found
+
+    assert rest.run(tmp_path, scenario) == [(2, 2, False)] * 4
+
+
+def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_path):
+    content = b'vehicleNo,mileage,vendor\nA,1,Kia\n"=1+1",0,"-x"\nA,2,@y\n'
+
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(content)
+        words = Words("row", "reason", lambda refusal: refusal.case)
+        file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words)])
+        again = await desk.checked(file)
+        return file.decode("utf-8-sig").splitlines(), [row.cells[:3] for row in (await desk.page(again)).rows]
+
+    lines, again = rest.run(tmp_path, scenario)
+
+    assert lines == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,3,missing", "A,2,'@y,4,repeated"]
+    assert again == [["=1+1", "0", "-x"], ["A", "2", "@y"]]
+
+
+def test_draft_takes_little_room(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        await desk.checked(support.vehicles(5_000))
+        sizes = func.sum(func.length(import_block.c.cells) + func.length(import_block.c.verdicts))
+        found = await app.store.read(lambda tx: tx.one(select(func.count(), sizes).select_from(import_block)))
+        return tuple(found), await count(app, vehicle)
+
+    (blocks, size), registered = rest.run(tmp_path, scenario)
+
+    assert (blocks, registered) == (5_000 / ROWS, 0)
+    assert size < len(support.vehicles(5_000))

@@ -1,0 +1,165 @@
+"""Lines of a company's devices, and what became of one."""
+
+import pytest
+from tests.support import delegating, lines, rest
+from tests.support.lines import ACTIONS, MDN
+
+from tripline.domain.ids import SensorId
+from tripline.domain.lines import NwStatus
+from tripline.domain.refusals import Forbidden
+from tripline.ports import CarrierRefusedError
+from tripline.services.lines import desk
+from tripline.store.lists import Window
+from tripline.store.tables import line_change
+
+
+def history(app, login, sensor_id, *, limit=10, before=None):
+    return app.store.read(
+        lambda tx: desk.read(
+            tx, actor=login.actor, sensor_id=SensorId(sensor_id), before=before, limit=limit, now_ms=app.now_ms
+        )
+    )
+
+
+def listed(app, login, *, status=None, limit=10, **window):
+    return app.store.read(
+        lambda tx: desk.of_company(
+            tx,
+            actor=login.actor,
+            company_id=login.company_id,
+            window=Window(limit=limit, **window),
+            status=status,
+        )
+    )
+
+
+def told(known):
+    return [(each.type, each.nw_status.value, each.occurred_ms, each.refused) for each in known.changes]
+
+
+def test_what_became_of_a_line_is_kept_with_the_time_that_the_carrier_says(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        await scene.act("SUSPENSION", kind="USE", occurredTime=5_000)
+        assert (await scene.refused("SUSPENSION", kind="USE"))[0] == 400
+        assert (await scene.unpause()).status_code == 200
+        await scene.act("NUMBER_CHANGE", newMdn="01087654321")
+        known = await history(app, scene.admin, sensor_id)
+        page = await history(app, scene.admin, sensor_id, limit=1, before=known.changes[1].no)
+        return known, page
+
+    known, page = rest.run(tmp_path, scenario)
+
+    assert told(known) == [
+        ("NUMBER_CHANGE", "01", rest.NOW_MS, None),
+        ("UNPAUSE", "01", rest.NOW_MS, None),
+        ("SUSPENSION", "02", 5_000, None),
+        ("OPENING", "01", rest.NOW_MS, None),
+    ]
+    assert {each.written_ms for each in known.changes} == {rest.NOW_MS}
+    assert told(page) == told(known)[2:3]
+    assert known.busy is False
+
+
+class Unwilling:
+    """Implements `ports.CarrierLines`: will not."""
+
+    async def unpause(self, mdn, *, request_id):
+        raise CarrierRefusedError("unpaid bill")
+
+
+def test_pause_that_the_carrier_does_not_lift_is_kept_with_its_words(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        await scene.act("SUSPENSION", kind="USE")
+        assert (await scene.unpause()).status_code == 400
+        return await history(app, scene.admin, sensor_id, limit=1)
+
+    known = rest.run(tmp_path, scenario, carrier=Unwilling())
+
+    assert told(known) == [("UNPAUSE", "02", rest.NOW_MS, "unpaid bill")]
+
+
+def test_device_that_takes_over_a_line_and_the_one_that_had_it_both_tell_of_it(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        old = await scene.opened()
+        new = (await scene.act("DEVICE_CHANGE", newImei="356938035643817"))["sensor"]
+        return [told(await history(app, scene.admin, each)) for each in (old, new)]
+
+    old, new = rest.run(tmp_path, scenario)
+
+    assert old[0] == ("DEVICE_CHANGE", "00", rest.NOW_MS, None)
+    assert new == [("DEVICE_CHANGE", "01", rest.NOW_MS, None)]
+
+
+def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_the_order_in_which_they_were_done(tmp_path):
+    async def scenario(servers):
+        here, there = servers
+        scene = await lines.scene(here)
+        sensor_id = await scene.opened()
+        for server, plan in ((here, "A"), (there, "B")):
+            two = [scene.action("PLAN_CHANGE", subscription=plan), scene.action("SIM_CHANGE", imsi="1", iccid="2")]
+            await server.post(scene.carrier, ACTIONS, {"actions": two})
+        await here.post(scene.carrier, ACTIONS, scene.action("SUSPENSION", kind="USE"))
+        await there.post(scene.admin, lines.UNPAUSE, {"mdn": MDN})
+        await here.post(scene.carrier, ACTIONS, scene.action("SUSPENSION", kind="DORMANT"))
+        return [each.type for each in (await history(there, scene.admin, sensor_id)).changes]
+
+    in_order = ["OPENING", *["PLAN_CHANGE", "SIM_CHANGE"] * 2, "SUSPENSION", "UNPAUSE", "SUSPENSION"]
+    assert rest.run_two(tmp_path, scenario) == in_order[::-1]
+
+
+def test_what_became_of_a_line_goes_with_its_device(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        before = await app.store.read(lambda tx: len(tx.all(line_change.select())))
+        await app.delete(scene.admin, f"/sensor/{sensor_id}")
+        return before, await app.store.read(lambda tx: tx.all(line_change.select()))
+
+    assert rest.run(tmp_path, scenario) == (1, [])
+
+
+def test_lines_are_listed_by_serial_number_and_by_state(tmp_path):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        for number in range(3):
+            await scene.act(
+                "OPENING", mdn=f"0101234567{number}", imei=f"35693803564380{number}", companyId=scene.admin.company_id
+            )
+        await scene.act("SUSPENSION", kind="USE", mdn="01012345671")
+        body = {"serialNo": "without", "type": "OBD", "credentialsId": "x" * 20}
+        await app.post(scene.admin, "/sensor", body)
+        every = await listed(app, scene.admin)
+        paused = await listed(app, scene.admin, status=NwStatus.USE_SUSPENDED)
+        rest_of = await listed(app, scene.admin, limit=1, text_offset=every[0].serial_no, id_offset=every[0].id)
+        return every, paused, rest_of
+
+    every, paused, rest_of = rest.run(tmp_path, scenario)
+
+    assert [each.line.mdn for each in every] == ["01012345670", "01012345671", "01012345672"]
+    assert [(each.line.mdn, each.line.nw_status, each.updated_ms) for each in paused] == [
+        ("01012345671", NwStatus.USE_SUSPENDED, rest.NOW_MS)
+    ]
+    assert [each.id for each in rest_of] == [every[1].id]
+
+
+@pytest.mark.parametrize(("who", "seen"), [("manager", [MDN]), ("idle", [])])
+def test_directors_see_the_lines_of_their_vehicles_devices(tmp_path, who, seen):
+    async def scenario(app):
+        scene = await lines.scene(app)
+        sensor_id = await scene.opened()
+        vehicle = await delegating.new_vehicle(app, scene.admin)
+        await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle}")
+        people = {name: await delegating.director(app, scene.admin, name) for name in ("manager", "idle")}
+        await app.post(scene.admin, f"/vehicle/{vehicle}/director/{people['manager'].user_id}")
+        found = await listed(app, people[who])
+        if not seen:
+            with pytest.raises(Forbidden):
+                await history(app, people[who], sensor_id)
+        return [each.line.mdn for each in found]
+
+    assert rest.run(tmp_path, scenario) == seen

@@ -1,0 +1,195 @@
+"""Trial messages: what the server gets, what its administrator is shown, and who may send one."""
+
+import asyncio
+import base64
+import json
+
+import pytest
+from tests.support import delegating, rest
+from tests.support.refused import refused
+
+from tripline.domain import pushes
+from tripline.domain.ids import PLACEHOLDER
+from tripline.domain.pushes import Channel
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.ports import WebhookFailedError, WebhookReply
+from tripline.services.push import signatures
+from tripline.services.push.trials import AT_ONCE, Trial
+from tripline.store.tables import push_outbox
+
+HOSTS = {
+    "notifyHost": "https://who:what@n.example/noti?key=1",
+    "rpcNotifyHost": "r.example",
+    "rpcNotifyPort": 9090,
+    "rpcNotifyBasePath": "/results",
+}
+
+
+class Server:
+    """Implements `ports.WebhookSender`: answers as told."""
+
+    def __init__(self, *answers):
+        self.asked = []
+        self.answers = list(answers) or [WebhookReply(200, 12, b"fine")]
+        self.waits = None
+        self.came = asyncio.Semaphore(0)
+
+    async def ask(self, webhook):
+        """Keep the request and answer it."""
+        self.asked.append(webhook)
+        self.came.release()
+        if self.waits is not None:
+            await self.waits.wait()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def play(tmp_path, scenario, server):
+    async def with_company(app):
+        _, admin = await app.operator("ace", **HOSTS)
+        return await scenario(app, admin)
+
+    return rest.run(tmp_path, with_company, webhooks=server)
+
+
+def send(app, login, channel=Channel.NOTIFY, company_id=None):
+    return app.rim.trials.send(actor=login.actor, company_id=company_id or login.company_id, channel=channel)
+
+
+def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):
+    server = Server(WebhookReply(500, 34, b"n\xff! " + "오류".encode()))
+
+    async def scenario(app, admin):
+        trial = await send(app, admin)
+        path = f"/company/{admin.company_id}/push/secret"
+        secret = (await app.get(admin, path))["secret"]
+        return admin, trial, secret, await app.store.read(lambda tx: tx.all(push_outbox.select()))
+
+    admin, trial, secret, outbox = play(tmp_path, scenario, server)
+
+    (sent,) = server.asked
+    headers = dict(sent.headers)
+    assert sent.url == HOSTS["notifyHost"]
+    assert json.loads(sent.body) == {
+        "masterCompanyId": admin.company_id,
+        "companyId": admin.company_id,
+        "sensorId": PLACEHOLDER,
+        "vehicleId": PLACEHOLDER,
+        "ts": rest.NOW_MS,
+        "ty": "TEST",
+        "pld": {},
+    }
+    about = {"message_id": headers["webhook-id"], "timestamp_s": rest.NOW_MS // 1_000, "body": sent.body}
+    assert headers["webhook-signature"] == signatures.signature(_raw(secret), **about)
+    assert trial == Trial(
+        channel=Channel.NOTIFY, at_ms=rest.NOW_MS, status=500, took_ms=34, start="n\N{REPLACEMENT CHARACTER}! 오류"
+    )
+    assert not trial.is_delivered
+    assert outbox == []
+
+
+def _raw(shown):
+    return base64.b64decode(shown.removeprefix(signatures.PREFIX))
+
+
+def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path):
+    server = Server()
+
+    async def scenario(app, admin):
+        return await send(app, admin, Channel.RPC_NOTIFY)
+
+    trial = play(tmp_path, scenario, server)
+
+    (sent,) = server.asked
+    assert (sent.url, sent.body) == ("http://r.example:9090/results", b"{}")
+    headers = dict(sent.headers)
+    assert (headers["X-Request-Id"], headers["X-Sensor-Id"], headers["X-Rpc-Method"]) == (
+        PLACEHOLDER,
+        PLACEHOLDER,
+        "test",
+    )
+    assert trial.is_delivered
+
+
+def test_trial_without_an_answer_says_why(tmp_path):
+    server = Server(WebhookFailedError("The name could not be looked up."))
+
+    async def scenario(app, admin):
+        return await send(app, admin)
+
+    trial = play(tmp_path, scenario, server)
+
+    assert (trial.status, trial.trouble) == (None, "The name could not be looked up.")
+    assert not trial.is_delivered
+
+
+def test_company_without_the_address_is_told_so(tmp_path):
+    server = Server()
+
+    async def scenario(app, admin):
+        _, partner = await app.partner(admin, "p@p.example")
+        with refused(pushes.NoAddress, match="no address"):
+            await send(app, partner)
+
+    play(tmp_path, scenario, server)
+
+    assert server.asked == []
+
+
+def test_trials_are_for_a_companys_own_administrators(tmp_path):
+    server = Server()
+
+    async def scenario(app, admin):
+        _, partner = await app.partner(admin, "p@p.example")
+        others = [
+            partner,
+            await delegating.director(app, admin, "director"),
+            await delegating.driver(app, admin, "driver"),
+        ]
+        for login in others:
+            with pytest.raises(Forbidden):
+                await send(app, login, company_id=admin.company_id)
+        with pytest.raises(Forbidden):
+            await send(app, admin, company_id=partner.company_id)
+        with pytest.raises(NotFound):
+            await send(app, admin, company_id=delegating.UNKNOWN)
+
+    play(tmp_path, scenario, server)
+
+    assert server.asked == []
+
+
+def test_one_trial_of_a_company_is_under_way_at_a_time(tmp_path):
+    server = Server()
+
+    async def scenario(app, admin):
+        server.waits = asyncio.Event()
+        first = asyncio.ensure_future(send(app, admin))
+        await server.came.acquire()
+        with refused(pushes.TrialUnderWay, match="under way"):
+            await send(app, admin)
+        server.waits.set()
+        await first
+        return await send(app, admin)
+
+    assert play(tmp_path, scenario, server).is_delivered
+    assert len(server.asked) == 2
+
+
+def test_trials_of_all_companies_together_are_bounded(tmp_path):
+    server = Server()
+
+    async def scenario(app, admin):
+        server.waits = asyncio.Event()
+        logins = [(await app.operator(f"s{number}", **HOSTS))[1] for number in range(AT_ONCE)]
+        under_way = [asyncio.ensure_future(send(app, login)) for login in logins]
+        for _ in range(AT_ONCE):
+            await server.came.acquire()
+        with refused(pushes.TrialUnderWay, match="under way"):
+            await send(app, admin)
+        server.waits.set()
+        await asyncio.gather(*under_way)
+
+    play(tmp_path, scenario, server)

@@ -1,0 +1,192 @@
+"""The progress of an activation, and mounting that does not wait for the device."""
+
+import pytest
+from tests.support import delegating, ingest_rig, rest
+from tests.support.refused import refused
+
+from tripline import config
+from tripline.domain import rpc
+from tripline.domain.activations import Step
+from tripline.domain.ids import SensorId, VehicleId
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.ports import Delivery
+from tripline.services import hints
+from tripline.services.rpc import activation_progress, answers
+from tripline.services.rpc.timeouts import MARGIN_MS, Overdue
+from tripline.wire.readings import RpcAnswer
+
+
+class Box:
+    """Implements `ports.Devices`: takes every request, and says something when the test wants it to."""
+
+    def __init__(self, delivery=Delivery.SENT):
+        self.delivery = delivery
+        self.asked = []
+
+    async def send(self, sensor_id, topic, body):
+        """Take it."""
+        self.asked.append((sensor_id, topic.rpartition("/")[2]))
+        return self.delivery
+
+    async def says(self, app, body, *, is_result):
+        """What the device answers to the latest request."""
+        sensor_id, request_id = self.asked[-1]
+        said = RpcAnswer(is_result=is_result, request_id=request_id, body=body)
+        taken = await app.store.write(
+            lambda tx: answers.take_in(
+                tx, [ingest_rig.answered(sensor_id, said, app.now_ms, "t")], ids=app.ids, now_ms=app.now_ms
+            )
+        )
+        hints.tell(app.signals, taken.hints)
+
+
+async def world(app):
+    """Companies, a vehicle of the owner's, and a sensor that needs activation."""
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": True}
+    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    return of, SensorId(sensor), VehicleId(vehicle)
+
+
+async def start(app, login, sensor, vehicle):
+    _, call = await app.rim.mounter.start(actor=login.actor, sensor_id=sensor, vehicle_id=vehicle)
+    assert call is not None
+    return call
+
+
+async def progress(app, login, sensor, call):
+    return await app.store.read(
+        lambda tx: activation_progress.read(tx, actor=login.actor, sensor_id=sensor, request_id=call.id)
+    )
+
+
+async def awaited(app, login, sensor):
+    return await app.store.read(lambda tx: activation_progress.awaited(tx, actor=login.actor, sensor_id=sensor))
+
+
+def play(tmp_path, scenario, box=None):
+    box = box or Box()
+    return rest.run(tmp_path, lambda app: scenario(app, box), devices=box)
+
+
+def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(tmp_path):
+    async def scenario(app, box):
+        of, sensor, vehicle = await world(app)
+        call = await start(app, of.owner, sensor, vehicle)
+        found = [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
+        await box.says(app, b'{"result":2000}', is_result=False)
+        found.append(await progress(app, of.owner, sensor, call))
+        await box.says(app, b'{"result":2001,"addInfo":{"fw":"1.2"}}', is_result=True)
+        found += [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
+        return call, vehicle, found
+
+    call, vehicle, (asked, waits, acknowledged, done, nothing) = play(tmp_path, scenario)
+
+    assert [each.step for each in (asked, acknowledged, done)] == [Step.REQUESTED, Step.ACKNOWLEDGED, Step.DONE]
+    assert [each.is_over for each in (asked, acknowledged, done)] == [False, False, True]
+    assert [each.is_mounted for each in (asked, acknowledged, done)] == [False, False, True]
+    assert (waits, nothing) == (call.id, None)
+    assert (done.vehicle_id, done.vehicle_no, done.code, done.info) == (vehicle, "12가3456", 2001, '{"fw":"1.2"}')
+    assert (asked.asked_ms, asked.acknowledged_ms, asked.ended_ms) == (rest.NOW_MS, None, None)
+    assert (done.acknowledged_ms, done.ended_ms) == (rest.NOW_MS, rest.NOW_MS)
+
+
+@pytest.mark.parametrize("is_result", [False, True])
+def test_device_that_refuses_is_shown_with_its_code_and_reason(tmp_path, is_result):
+    async def scenario(app, box):
+        of, sensor, vehicle = await world(app)
+        call = await start(app, of.owner, sensor, vehicle)
+        await box.says(app, b'{"results":4003,"additionalInfo":"ignition is off"}', is_result=is_result)
+        return await progress(app, of.owner, sensor, call)
+
+    found = play(tmp_path, scenario)
+
+    assert (found.step, found.is_over, found.is_mounted) == (Step.REFUSED, True, False)
+    assert (found.code, found.info) == (4003, "ignition is off")
+
+
+def test_device_that_is_not_there_is_refused_at_once_and_shown_so(tmp_path):
+    async def scenario(app, box):
+        of, sensor, vehicle = await world(app)
+        with refused(rpc.NotConnected, match="not connected"):
+            await start(app, of.owner, sensor, vehicle)
+        request_id = box.asked[0][1]
+        return await app.store.read(
+            lambda tx: activation_progress.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+        )
+
+    found = play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))
+
+    assert (found.step, found.is_over) == (Step.UNDELIVERED, True)
+
+
+def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_succeed(tmp_path):
+    async def scenario(app, box):
+        of, sensor, vehicle = await world(app)
+        call = await start(app, of.owner, sensor, vehicle)
+        app.now_ms += 20_000 + MARGIN_MS + 1
+        overdue = Overdue(
+            store=app.store, settings=config.Rpc(), ids=app.ids, signals=app.signals, clock=lambda: app.now_ms
+        )
+        await overdue.sweep()
+        silent = await progress(app, of.owner, sensor, call)
+        await box.says(app, b'{"result":2000}', is_result=True)
+        return silent, await progress(app, of.owner, sensor, call)
+
+    silent, done = play(tmp_path, scenario)
+
+    assert (silent.step, silent.is_over) == (Step.SILENT, False)
+    assert (done.step, done.is_mounted) == (Step.DONE, True)
+
+
+def test_later_request_takes_the_place_of_the_one_before_and_taking_off_cancels(tmp_path):
+    async def scenario(app, _):
+        of, sensor, vehicle = await world(app)
+        first = await start(app, of.owner, sensor, vehicle)
+        second = await start(app, of.owner, sensor, vehicle)
+        steps = [(await progress(app, of.owner, sensor, call)).step for call in (first, second)]
+        await app.delete(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+        return [*steps, (await progress(app, of.owner, sensor, second)).step]
+
+    assert play(tmp_path, scenario) == [Step.SUPERSEDED, Step.REQUESTED, Step.CANCELLED]
+
+
+def test_sensor_without_need_of_activation_is_mounted_at_once(tmp_path):
+    async def scenario(app, box):
+        of, _, vehicle = await world(app)
+        body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
+        sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+        mounted, call = await app.rim.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
+        return mounted.vehicle_id == vehicle, call, box.asked
+
+    assert play(tmp_path, scenario) == (True, None, [])
+
+
+def test_activation_is_for_who_may_read_calls_of_the_sensor(tmp_path):
+    async def scenario(app, _):
+        of, sensor, vehicle = await world(app)
+        call = await start(app, of.owner, sensor, vehicle)
+        for login in (of.borrower, of.other, await delegating.driver(app, of.owner, "driver")):
+            with pytest.raises(Forbidden):
+                await progress(app, login, sensor, call)
+            with pytest.raises(Forbidden):
+                await awaited(app, login, sensor)
+            with pytest.raises(Forbidden):
+                await start(app, login, sensor, vehicle)
+        return (await progress(app, of.operator, sensor, call)).step
+
+    assert play(tmp_path, scenario) is Step.REQUESTED
+
+
+def test_other_calls_are_no_activations(tmp_path):
+    async def scenario(app, _):
+        of, sensor, _ = await world(app)
+        await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset", "timeout": 1000})
+        request_id = (await app.get(of.owner, f"/sensor/{sensor}/rpc/latest"))["id"]["id"]
+        with pytest.raises(NotFound):
+            await app.store.read(
+                lambda tx: activation_progress.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+            )
+
+    play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))

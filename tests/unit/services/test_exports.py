@@ -1,0 +1,279 @@
+"""Exports: a file of all rows for who asked, made in pieces, cancelled, taken over, forgotten."""
+
+import asyncio
+import csv
+import io
+import zipfile
+from xml.etree import ElementTree
+
+import pytest
+from sqlalchemy import func, insert, select, update
+from tests.support import stores
+from tests.support.refused import refused
+
+from tripline.adapters.signals_local import LocalSignals
+from tripline.domain.access import Actor, Authority
+from tripline.domain.exports import KEPT, KEPT_MS, OF_ACCOUNT, Form, ManyExports, NotReady, State
+from tripline.domain.ids import CompanyId, TimeIds, UserId
+from tripline.domain.refusals import Forbidden, NotFound
+from tripline.services import exports
+from tripline.services.exports import Exporter, Sheet
+from tripline.store import exports as rows
+from tripline.store.browsing.turns import Place
+from tripline.store.tables import account, company, export, export_part
+
+NOW = 1_760_000_000_000
+KIM = Actor(UserId("00000000-0000-11ef-8000-0000000000aa"), Authority.COMPANY_ADMIN, CompanyId("c"))
+LEE = Actor(UserId("00000000-0000-11ef-8000-0000000000bb"), Authority.COMPANY_ADMIN, CompanyId("c"))
+CELLS = ["=1+1", "+82", "-3", "@x", "\tx", "plain", '<b>&"', "한글", "a,b\n"]
+"""What formulas begin with, and what files have to escape."""
+
+
+class Numbers:
+    """A list of numbers; `question` says how many."""
+
+    def __init__(self):
+        self.between = None
+        self.refusal = None
+
+    def heading(self, question):
+        return ["number", "text", "nothing"]
+
+    def count(self, tx, actor, question):
+        return int(question)
+
+    def sheet(self, tx, actor, question, *, after, limit):
+        if self.refusal is not None:
+            raise self.refusal
+        first = 0 if after is None else int(after.value) + 1
+        numbers = range(first, min(first + limit, int(question)))
+        last = Place(numbers[-1], "") if numbers and numbers[-1] + 1 < int(question) else None
+        return Sheet(rows=[[n, CELLS[n % len(CELLS)], None] for n in numbers], last=last)
+
+
+class Desk:
+    """A store with two accounts, and whoever makes exports."""
+
+    def __init__(self, store):
+        self.store, self.now_ms, self.ids = store, NOW, TimeIds(node=1)
+        self.book = Numbers()
+
+    def exporter(self, name="one"):
+        return Exporter(
+            store=self.store,
+            signals=LocalSignals(),
+            clock=lambda: self.now_ms,
+            maker_id=name,
+            books={"numbers": self.book},
+        )
+
+    async def ask(self, count=5, *, actor=KIM, form=Form.CSV):
+        def work(tx):
+            return exports.begin(
+                tx,
+                actor=actor,
+                noun="numbers",
+                form=form,
+                question=str(count).encode(),
+                name="numbers.csv",
+                ids=self.ids,
+                now_ms=self.now_ms,
+            )
+
+        return (await self.store.write(work))[0]
+
+    async def read(self, asked, actor=KIM):
+        return await self.store.read(lambda tx: exports.read(tx, actor=actor, export_id=asked.id))
+
+    async def file(self, asked, actor=KIM):
+        whole, no = b"", 0
+        while True:
+            at = no
+            piece = await self.store.read(lambda tx: exports.part(tx, actor=actor, export_id=asked.id, no=at))  # noqa: B023
+            if piece is None:
+                return whole
+            whole, no = whole + piece, no + 1
+
+
+def played(tmp_path, scenario):
+    async def run():
+        database = stores.Database(tmp_path)
+        database.empty()
+        store = database.open(quick=True)
+        try:
+            await store.write(_accounts)
+            return await scenario(Desk(store))
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def _accounts(tx):
+    of = {"id": "c", "created_ms": 1, "name": "c", "service_type": "c", "token_prefix": "c"}
+    tx.run(insert(company), {**of, "master": True, "master_id": "c"})
+    for each in (KIM, LEE):
+        person = {"id": each.user_id, "created_ms": 1, "company_id": "c", "authority": each.authority.value}
+        names = {"name": "n", "email": each.user_id, "login": each.user_id, "password_hash": ""}
+        tx.run(insert(account), {**person, **names, "password_updated_ms": 1, "enabled": True})
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 5, 13])
+def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(tmp_path, monkeypatch, count):
+    monkeypatch.setattr(exports, "AT_ONCE", 4)
+
+    async def scenario(desk):
+        asked = await desk.ask(count)
+        assert await desk.exporter().make_next() == 1
+        return await desk.read(asked), await desk.file(asked)
+
+    done, content = played(tmp_path, scenario)
+    assert (done.state, done.done, done.total, done.size) == (State.DONE, count, count, len(content))
+    assert content.startswith(b"\xef\xbb\xbf")
+    heading, *found = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+    assert heading == ["number", "text", "nothing"]
+    inert = [f"'{cell}" if cell[0] in "=+-@\t" else cell for cell in CELLS]
+    assert found == [[str(n), inert[n % len(CELLS)], ""] for n in range(count)]
+
+
+def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "AT_ONCE", 4)
+    monkeypatch.setattr(exports, "PART", 1_000)
+
+    async def scenario(desk):
+        asked = await desk.ask(9, form=Form.XLSX)
+        await desk.exporter().make_next()
+        return await desk.read(asked), await desk.file(asked)
+
+    done, content = played(tmp_path, scenario)
+    assert (done.state, done.done, done.size) == (State.DONE, 9, len(content))
+    with zipfile.ZipFile(io.BytesIO(content)) as workbook:
+        sheet = ElementTree.fromstring(workbook.read("xl/worksheets/sheet1.xml"))
+    name = {"of": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+    assert sheet.findall(".//of:f", name) == []
+    texts = ["".join(each.itertext()) for each in sheet.findall(".//of:c[@t='inlineStr']", name)]
+    numbers = [each.text for each in sheet.findall(".//of:c/of:v", name)]
+    assert texts == ["number", "text", "nothing", *CELLS]
+    assert numbers == [str(n) for n in range(9)]
+
+
+def test_export_is_its_owners_alone(tmp_path):
+    async def scenario(desk):
+        asked = await desk.ask()
+        await desk.exporter().make_next()
+        for work in (desk.read, desk.file):
+            with refused(NotFound, match="not there any more"):
+                await work(asked, LEE)
+        assert await desk.store.read(lambda tx: exports.own(tx, actor=LEE)) == []
+        return [each.id for each in await desk.store.read(lambda tx: exports.own(tx, actor=KIM))] == [asked.id]
+
+    assert played(tmp_path, scenario)
+
+
+def test_file_that_is_not_ready_is_refused(tmp_path):
+    async def scenario(desk):
+        asked = await desk.ask()
+        with refused(NotReady, match="not ready"):
+            await desk.file(asked)
+
+    played(tmp_path, scenario)
+
+
+def test_cancelled_export_goes_on_no_longer_and_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "AT_ONCE", 2)
+
+    async def scenario(desk):
+        asked = await desk.ask(100)
+        exporter, add = desk.exporter(), Exporter._add
+
+        async def cancelled_meanwhile(self, taken, done, no, pieces):
+            if done == 6:
+                await desk.store.write(lambda tx: exports.cancel(tx, actor=KIM, export_id=asked.id))
+            return await add(self, taken, done, no, pieces)
+
+        monkeypatch.setattr(Exporter, "_add", cancelled_meanwhile)
+        await exporter.make_next()
+        left = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_part))[0][0])
+        return await desk.read(asked), left
+
+    done, left = played(tmp_path, scenario)
+    assert (done.state, done.size, left) == (State.CANCELLED, 0, 0)
+
+
+def test_export_whose_maker_fell_silent_is_made_anew_by_another(tmp_path):
+    async def scenario(desk):
+        asked = await desk.ask(7)
+        taken = await desk.store.write(lambda tx: rows.take(tx, maker_id="gone", now_ms=NOW))
+        parts = [(0, b"half")]
+        await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, parts=parts))
+        assert await desk.exporter("two").make_next() == 0
+        desk.now_ms += rows.SILENT_MS + 1
+        assert await desk.exporter("two").make_next() == 1
+        late = await desk.store.write(
+            lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=4, parts=[(1, b"late")])
+        )
+        return late, await desk.read(asked), await desk.file(asked)
+
+    late, done, content = played(tmp_path, scenario)
+    assert not late
+    assert (done.state, done.done) == (State.DONE, 7)
+    assert b"half" not in content
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_export_of_what_its_owner_may_not_see_any_more_is_not_made(tmp_path, gone):
+    async def scenario(desk):
+        asked = await desk.ask()
+        if gone:
+            await desk.store.write(lambda tx: tx.run(update(account).values(enabled=False)))
+        else:
+            desk.book.refusal = Forbidden("role", role="DRIVER")
+        await desk.exporter().make_next()
+        return await desk.read(asked)
+
+    assert played(tmp_path, scenario).state is State.FAILED
+
+
+def test_account_has_so_many_exports_under_way_and_keeps_so_many(tmp_path):
+    async def scenario(desk):
+        for _ in range(OF_ACCOUNT):
+            await desk.ask()
+        with refused(ManyExports, match="already"):
+            await desk.ask()
+        assert (await desk.ask(actor=LEE)).state is State.WAITING
+        while await desk.exporter().make_next():
+            pass
+        for _ in range(KEPT):
+            desk.now_ms += 1
+            await desk.ask()
+            await desk.exporter().make_next()
+        return await desk.store.read(lambda tx: len(exports.own(tx, actor=KIM)))
+
+    assert played(tmp_path, scenario) == KEPT
+
+
+def test_all_together_have_so_many_exports_under_way(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports.exports, "OF_ALL", 1)
+
+    async def scenario(desk):
+        await desk.ask()
+        with refused(ManyExports, match="Too many"):
+            await desk.ask(actor=LEE)
+
+    played(tmp_path, scenario)
+
+
+def test_file_is_forgotten_after_its_time(tmp_path):
+    async def scenario(desk):
+        asked = await desk.ask()
+        await desk.exporter().make_next()
+        desk.now_ms += KEPT_MS - 1
+        assert await desk.exporter().make_next() == 0
+        assert await desk.file(asked)
+        desk.now_ms += 2
+        assert await desk.exporter().make_next() == 1
+        return await desk.store.read(
+            lambda tx: [tx.all(select(func.count()).select_from(table))[0][0] for table in (export, export_part)]
+        )
+
+    assert played(tmp_path, scenario) == [0, 0]

@@ -1,0 +1,224 @@
+"""Lists of vehicles and sensors: the rows inside the scope that pass the filters, in any order, page by page both ways,
+whichever way they are found."""
+
+from itertools import product
+
+import pytest
+from msgspec.structs import asdict
+from sqlalchemy import select
+from tests.support import browsing, rows
+from tests.support.browsing import LOOKERS
+
+from tripline.domain.access import Action
+from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.vehicles import Status
+from tripline.store import scopes
+from tripline.store.browsing import ranks, sensors, turns, vehicles
+from tripline.store.browsing.sensors import Heard
+from tripline.store.browsing.turns import Turn
+from tripline.store.browsing.vehicles import Whose
+from tripline.store.tables import sensor, trip, vehicle, vehicle_company
+
+VEHICLE_FILTERS = [
+    {},
+    {"search": "a"},
+    {"search": "B01"},
+    {"search": "none"},
+    {"status": Status.ACTIVATED},
+    {"with_sensor": True},
+    {"with_sensor": False},
+    {"driving": True},
+    {"driving": False, "search": "b"},
+    {"whose": Whose.OWN},
+    {"whose": Whose.OTHERS},
+    {"whose": Whose.DELEGATED},
+    {"whose": Whose.DELEGATED, "driving": True},
+    {"whose": Whose.OWN, "driving": True, "search": "a"},
+    {"company_id": CompanyId("p")},
+    {"company_id": CompanyId("p"), "driving": True},
+    {"company_id": CompanyId("q"), "whose": Whose.OTHERS},
+    {"company_id": CompanyId("q"), "whose": Whose.OWN},
+    {"director_id": UserId("director-p")},
+    {"director_id": UserId("director-p"), "status": Status.DEACTIVATED},
+]
+SENSOR_FILTERS = [
+    {},
+    {"search": "sn-a"},
+    {"mounted": True},
+    {"mounted": False},
+    {"mounted": False, "search": "SN-b", "type": "GPS"},
+    {"heard": Heard.CONNECTED},
+    {"heard": Heard.AWAY},
+    {"heard": Heard.NEVER},
+    {"heard": Heard.CONNECTED, "company_id": CompanyId("p")},
+    {"type": "DTG"},
+    {"company_id": CompanyId("p")},
+    {"company_id": CompanyId("q"), "mounted": False},
+]
+
+
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory(keys_checked=False) as transaction:
+        browsing.fill(transaction)
+        yield transaction
+
+
+@pytest.fixture(params=[0, 3, 1_000], ids=["walking", "both", "sorting"])
+def many(request, monkeypatch):
+    """Up to how many rows are sorted, so that each way of finding them is gone."""
+
+    def forget():
+        for each in (ranks._past_many, vehicles._past_set, sensors._past_set):
+            each.cache_clear()
+
+    monkeypatch.setattr(turns, "MANY", request.param)
+    monkeypatch.setattr(ranks, "SINGLES_MANY", request.param)
+    forget()
+    yield
+    forget()
+
+
+def wanted_vehicles(tx, scope, filters):
+    """The vehicles that are to be listed, by a sentence of Python."""
+    inside = tx.all(select(vehicle).where(scopes.vehicles(scope.reaches)), scopes.values(scope))
+    on = {row.vehicle_id for row in tx.all(select(sensor.c.vehicle_id))}
+    drives = {
+        row.vehicle_id for row in tx.all(select(trip.c.vehicle_id).where(trip.c.state == "OPEN", ~trip.c.parking))
+    }
+    chosen = {
+        row.vehicle_id for row in tx.all(select(vehicle_company.c.vehicle_id).where(~vehicle_company.c.automatic))
+    }
+    own = {row.id for row in inside if row.company_id == scope.company_id}
+    whose = {Whose.OWN: own, Whose.OTHERS: {row.id for row in inside} - own, Whose.DELEGATED: own & chosen}
+    return [
+        row
+        for row in inside
+        if row.vehicle_no.lower().startswith((filters.search or "").lower())
+        and filters.status in (None, Status(row.status))
+        and filters.with_sensor in (None, row.id in on)
+        and filters.driving in (None, row.id in drives)
+        and (filters.whose is None or row.id in whose[filters.whose])
+        and filters.company_id in (None, row.company_id)
+        and filters.director_id in (None, row.director_id)
+    ]
+
+
+def wanted_sensors(tx, scope, filters):
+    """The sensors that are to be listed, by a sentence of Python."""
+    inside = tx.all(select(sensor).where(scopes.sensors(scope.reaches)), scopes.values(scope))
+    heard = {}
+    for n in range(0, browsing.VEHICLES, 3):
+        was = Heard.NEVER if n % 9 else Heard.AWAY
+        heard[f"s{n}"] = Heard.CONNECTED if n % 2 == 0 else was
+    return [
+        row
+        for row in inside
+        if row.serial_no.lower().startswith((filters.search or "").lower())
+        and filters.mounted in (None, row.vehicle_id is not None)
+        and filters.heard in (None, heard.get(row.id, Heard.NEVER))
+        and filters.type in (None, row.type)
+        and filters.company_id in (None, row.company_id)
+    ]
+
+
+def walked(page, by, *, descending, limit):
+    """Every id of the list, from its first page to its last, and back again from the last to the first."""
+    there, back = [], []
+    found = page(Turn(limit=limit, by=by, descending=descending))
+    assert not found.more_before
+    there += found.rows
+    while found.more_behind:
+        found = page(Turn(limit=limit, by=by, descending=descending, place=found.last))
+        assert found.more_before
+        there += found.rows
+    back = list(found.rows)
+    while found.rows and found.more_before and len(back) < len(there) + 1:
+        found = page(Turn(limit=limit, by=by, descending=descending, place=found.first, back=True))
+        back = [*found.rows, *back]
+    assert [row.id for row in back] == [row.id for row in there]
+    return [row.id for row in there]
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("filtered", VEHICLE_FILTERS, ids=str)
+def test_vehicles_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
+    scope, filters = browsing.scope(looker, Action.VEHICLE_READ), vehicles.Filters(**filtered)
+    expected = wanted_vehicles(tx, scope, filters)
+
+    for (by, column), descending in product({"number": "vehicle_no", "created": "created_ms"}.items(), (False, True)):
+        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
+        found = walked(
+            lambda turn: vehicles.page(tx, scope, filters, turn),
+            by,
+            descending=descending,
+            limit=4 if by == "number" else 7,
+        )
+        assert found == [row.id for row in ordered]
+    assert vehicles.count(tx, scope, filters) == len(expected)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("looker", LOOKERS)
+@pytest.mark.parametrize("filtered", SENSOR_FILTERS, ids=str)
+def test_sensors_are_those_inside_that_pass_in_each_order(tx, looker, filtered):
+    scope, filters = browsing.scope(looker, Action.SENSOR_READ), sensors.Filters(**filtered)
+    if scope is None:
+        return
+    expected = wanted_sensors(tx, scope, filters)
+
+    for (by, column), descending in product({"serial": "serial_no", "created": "created_ms"}.items(), (False, True)):
+        ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
+        found = walked(
+            lambda turn: sensors.page(tx, scope, filters, turn),
+            by,
+            descending=descending,
+            limit=4 if by == "serial" else 7,
+        )
+        assert found == [row.id for row in ordered]
+    assert sensors.count(tx, scope, filters) == len(expected)
+
+
+def test_everybody_sees_some_vehicles_and_nobody_all(tx):
+    seen = {
+        looker: {row.id for row in wanted_vehicles(tx, browsing.scope(looker, Action.VEHICLE_READ), vehicles.Filters())}
+        for looker in LOOKERS
+    }
+
+    assert all(0 < len(each) < browsing.VEHICLES for each in seen.values())
+    assert len({frozenset(each) for each in seen.values()}) == len(LOOKERS)
+
+
+def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
+    scope = browsing.scope("partner", Action.VEHICLE_READ)
+    (found,) = vehicles.page(tx, scope, vehicles.Filters(search=browsing.NUMBERS[21]), Turn(limit=9, by="number")).rows
+
+    assert asdict(found) == {
+        **dict.fromkeys(("vendor", "model_name", "model_year", "mission_type", "fuel_type", "category")),
+        **dict.fromkeys(("driver_id", "driver_name", "seen_ms", "speed_kmh")),
+        "id": "v21",
+        "created_ms": 999,
+        "vehicle_no": browsing.NUMBERS[21],
+        "mileage": 1.0,
+        "status": Status.ACTIVATED,
+        "company_id": "p",
+        "company_name": "Company p",
+        "director_id": "director-p",
+        "director_name": "Kim 04",
+        "sensor_count": 1,
+        "serial_no": f"SN-{browsing.NUMBERS[21]}",
+        "delegated_to": 1,
+        "driving": True,
+    }
+
+
+def test_list_takes_a_fixed_number_of_statements(tx):
+    scope = browsing.scope("operator", Action.VEHICLE_READ)
+    asked = []
+    for limit in (1, 30):
+        with rows.statements(tx) as seen:
+            vehicles.page(tx, scope, vehicles.Filters(), Turn(limit=limit, by="number"))
+        asked.append(len(seen))
+
+    assert asked == [2, 2]

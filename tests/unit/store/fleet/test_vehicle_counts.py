@@ -1,0 +1,107 @@
+"""Numbers of vehicles: the sets of the count are those of the predicate, and nobody else's vehicles are looked at."""
+
+import pytest
+from sqlalchemy import func, insert, select
+from tests.support import rows
+
+from tripline.domain.access import RULES, Action, Reach, Scope
+from tripline.domain.ids import CompanyId, UserId
+from tripline.store import scopes
+from tripline.store.fleet import vehicle_counts
+from tripline.store.fleet.vehicle_counts import Which
+from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_user
+
+REACHES = list(RULES[Action.VEHICLE_READ].values())
+ALONE = [frozenset({reach}) for reach in Reach if any(reach in reaches for reaches in REACHES)]
+EVERY_WHICH = [
+    Which(with_sensor=mounted, driving=driving) for mounted in (None, True, False) for driving in (None, True)
+]
+
+
+def fill(tx):
+    """Two operators with a partner each; vehicles owned, delegated, managed, with rights of people, and others."""
+    for key, master in (("o", "o"), ("p", "o"), ("x", "x"), ("y", "x")):
+        row = {"created_ms": 1, "name": key, "service_type": master, "master": key == master, "master_id": master}
+        tx.run(insert(company), {"id": key, **row, "token_prefix": key})
+    person = {"created_ms": 1, "company_id": "o", "authority": "DIRECTOR", "name": "d", "email": "d", "login": "d"}
+    tx.run(insert(account), {"id": "d", **person, "password_hash": "", "password_updated_ms": 1, "enabled": True})
+    for number in range(40):
+        owner = "opxy"[number % 4]
+        row = {"created_ms": 1, "company_id": owner, "service_type": "o", "vehicle_no": str(number), "mileage": 1.0}
+        row |= {"displacement": 0.0, "status": "ACTIVATED", "director_id": "d" if number % 5 == 0 else None}
+        tx.run(insert(vehicle), {"id": f"v{number}", **row})
+        here = {"created_ms": 1, "vehicle_id": f"v{number}"}
+        if number % 3 == 0:
+            delegated = {"from_company_id": owner, "to_company_id": "o", "automatic": False}
+            tx.run(insert(vehicle_company), {"id": f"l{number}", **here, **delegated})
+        if number % 7 < 2:
+            role = ("DELEGATED_DIRECTOR", "DRIVER")[number % 7]
+            right = {"company_id": "o", "user_id": "d", "user_role": role}
+            tx.run(insert(vehicle_user), {"id": f"r{number}", **here, **right})
+        if number % 2:
+            mounted = {"company_id": owner, "service_type": "o", "serial_no": f"s{number}", "type": "GPS"}
+            mounted |= {"activation_required": False, "status": "ACTIVATED"}
+            tx.run(insert(sensor), {"id": f"s{number}", **here, **mounted})
+        if number % 4 < 3:
+            driven = {"company_id": owner, "service_type": "o", "device_type": "GPS", "parking": number % 4 == 1}
+            tx.run(insert(trip), {"no": number, "id": f"t{number}", **here, **driven, "state": "OPEN"})
+
+
+def asked(tx, scope, which, company_id=None):
+    """The same number by the predicate of `scopes`, asked of every vehicle."""
+    statement = select(func.count()).select_from(vehicle).where(scopes.vehicles(scope.reaches))
+    if company_id is not None:
+        statement = statement.where(vehicle.c.company_id == company_id)
+    on_it = select(sensor.c.id).where(sensor.c.vehicle_id == vehicle.c.id).exists()
+    driven = (
+        select(trip.c.no).where(trip.c.vehicle_id == vehicle.c.id, trip.c.state == "OPEN", ~trip.c.parking).exists()
+    )
+    for wanted, test in ((which.with_sensor, on_it), (which.driving, driven)):
+        if wanted is not None:
+            statement = statement.where(test if wanted else ~test)
+    return tx.all(statement, scopes.values(scope))[0][0]
+
+
+@pytest.mark.parametrize("reaches", [*REACHES, *ALONE])
+def test_number_within_reach_is_what_the_predicate_lets_through(reaches):
+    scope = Scope("test", reaches, UserId("d"), CompanyId("o"))
+    with rows.memory() as tx:
+        fill(tx)
+
+        counted = [vehicle_counts.within(tx, scope, which) for which in EVERY_WHICH]
+
+        assert counted == [asked(tx, scope, which) for which in EVERY_WHICH]
+        assert counted[0] > 0
+
+
+@pytest.mark.parametrize("reaches", [*REACHES, *ALONE, frozenset({Reach.ANY})])
+@pytest.mark.parametrize("company_id", "opxy")
+def test_number_of_each_company_is_what_the_predicate_lets_through(reaches, company_id):
+    scope = Scope("test", reaches, UserId("d"), CompanyId("o"))
+    with rows.memory() as tx:
+        fill(tx)
+
+        counted = [vehicle_counts.of_company(tx, scope, CompanyId(company_id), which) for which in EVERY_WHICH]
+
+        assert counted == [asked(tx, scope, which, company_id) for which in EVERY_WHICH]
+
+
+def test_number_of_a_company_is_what_the_predicate_lets_through():
+    scope = Scope("test", frozenset({Reach.DELEGATED_COMPANY}), UserId("d"), CompanyId("o"))
+    with rows.memory() as tx:
+        fill(tx)
+
+        # Of the ten vehicles of x, numbers 2, 6, ..., 38, those that 3 divides are delegated.
+        assert vehicle_counts.of_company(tx, scope, CompanyId("x"), Which()) == 3
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+@pytest.mark.parametrize("reaches", REACHES)
+def test_number_within_reach_is_found_by_index(reaches):
+    with rows.memory() as tx, rows.statements(tx) as seen:
+        vehicle_counts.within(tx, Scope("test", reaches, UserId("d"), CompanyId("o")), Which())
+        (statement,) = seen
+
+        steps = [step for *_, step in rows.plan(tx, statement)]
+
+    assert [step for step in steps if step.startswith("SCAN")] == ["SCAN CONSTANT ROW"]

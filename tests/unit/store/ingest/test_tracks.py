@@ -1,0 +1,59 @@
+"""Look-ups of the pipeline stay on short index ranges, however many trips a sensor has made."""
+
+import re
+
+import pytest
+from tests.support import rows
+
+from tripline.domain.access import Scope
+from tripline.domain.ids import SensorId
+from tripline.store.ingest import deliveries, delivery_gaps, tracks
+from tripline.store.tables import device_event, microtrip
+from tripline.store.transactions import Hot
+
+DELIVERY = "PRIMARY KEY (instant=? AND mark=? AND no>?)"
+BOUNDED = re.compile(r"SCAN (lately|wanted|[48] CONSTANT ROWS)")
+"""At most `MOST_LATELY` rows; the keys that are asked for."""
+EVERYTHING = Scope.everything("test")
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            tracks._TRIPS,
+            {
+                "INDEX ix_trip_ended (sensor_id=? AND closed_ms=?)",
+                "INDEX ix_trip_ended (sensor_id=? AND closed_ms>?)",
+                "INDEX ix_microtrip_trip (trip_no=? AND rowid>?)",
+            },
+        ),
+        (deliveries._of_some(microtrip, 4), {DELIVERY, "INTEGER PRIMARY KEY (rowid=?)"}),
+        (deliveries._of_some(device_event, 4), {DELIVERY, "INTEGER PRIMARY KEY (rowid=?)"}),
+        (delivery_gaps._MICROTRIP, {"INDEX ix_microtrip_trip (trip_no=? AND rowid>?)"}),
+        (delivery_gaps._EVENT, {"INDEX ix_device_event_sensor (sensor_id=? AND no>?)"}),
+        (delivery_gaps._ENTRY, {"PRIMARY KEY (instant=? AND mark=? AND no=?)"}),
+        (tracks._MESSAGE_STORED, {"INDEX ix_trip_message (sensor_id=? AND message_key=?)"}),
+        (tracks._SILENT, {"INDEX ix_trip_open (no<?)", "INDEX ix_microtrip_trip (trip_no=? AND rowid>?)"}),
+    ],
+    ids=["trips", "microtrip", "event", "newest microtrip", "newest event", "entry", "message", "silent"],
+)
+def test_look_up_searches_an_index_by_all_its_columns(statement: Hot, expected: set[str]) -> None:
+    with rows.memory() as tx:
+        sql, order, _ = statement.compiled(tx.connection.dialect)
+        plan = tx.connection.exec_driver_sql("EXPLAIN QUERY PLAN " + sql, (None,) * len(order)).all()
+
+    steps = [row[3] for row in plan]
+    assert not [step for step in steps if step.startswith("SCAN") and not BOUNDED.fullmatch(step)]
+    assert {step.split("USING ")[1].removeprefix("COVERING ") for step in steps if "USING " in step} >= expected
+
+
+def test_unknown_sensor_is_none() -> None:
+    with rows.memory() as tx:
+        assert tracks.load(tx, EVERYTHING, SensorId("nobody"), since_ms=0) is None
+
+
+def test_a_customers_scope_is_not_enough() -> None:
+    with rows.memory() as tx, pytest.raises(AssertionError, match="every sensor"):
+        tracks.load(tx, Scope("mine", frozenset()), SensorId("nobody"), since_ms=0)

@@ -1,0 +1,100 @@
+"""Lists by name, then id."""
+
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import bindparam, insert, select
+from tests.support import rows
+from tests.support.refused import refused
+
+from tripline.store import lists
+from tripline.store.tables import company
+
+NAMES = {"1": "b", "2": "a", "3": "b", "4": "B%", "5": "b_x", "6": "가", "7": "É"}
+
+
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory() as transaction:
+        for key, name in NAMES.items():
+            row = {"id": key, "created_ms": 1, "name": name, "service_type": key, "token_prefix": key}
+            transaction.run(insert(company), {**row, "master": True, "master_id": key})
+        yield transaction
+
+
+BY_NAME = lists.Listing(
+    company.c.name,
+    company.c.id,
+    lambda: select(company.c.id, company.c.name).where(company.c.token_prefix != bindparam("hid")),
+    ("hid",),
+)
+
+
+def keys(tx, *, hidden="", **window):
+    """The ids of a page of the companies, without the hidden one."""
+    return "".join(row[0] for row in BY_NAME.page(tx, lists.Window(**window), (hidden,)))
+
+
+def test_order_is_by_name_then_id(tx):
+    assert keys(tx, limit=9) == "4213576"
+
+
+@pytest.mark.parametrize(("limit", "seen"), [(1, "4"), (5, "42135"), (7, "4213576"), (8, "4213576")])
+def test_limit_cuts_the_list(tx, limit, seen):
+    assert keys(tx, limit=limit) == seen
+
+
+def test_offset_by_name_and_id_starts_behind_that_row(tx):
+    assert keys(tx, limit=9, text_offset="b", id_offset="1") == "3576"
+
+
+def test_offset_by_id_alone_starts_behind_that_row(tx):
+    assert keys(tx, limit=9, id_offset="1") == "3576"
+
+
+def test_offset_by_an_id_that_is_not_in_the_list_is_refused(tx):
+    with refused(lists.UnknownOffset, match="does not name an item of this list"):
+        keys(tx, limit=9, id_offset="8")
+
+
+def test_offset_that_is_a_row_of_another_list_is_refused(tx):
+    with refused(lists.UnknownOffset, match="does not name an item of this list"):
+        keys(tx, limit=9, hidden="1", id_offset="1")
+
+
+def test_offset_by_name_alone_starts_at_that_name(tx):
+    assert keys(tx, limit=9, text_offset="b") == "13576"
+
+
+def test_offset_of_a_row_that_is_gone_still_works_with_its_name(tx):
+    assert keys(tx, limit=9, text_offset="b", id_offset="2") == "3576"
+
+
+@pytest.mark.parametrize(
+    ("search", "seen"),
+    [("b", "4135"), ("B", "4135"), ("b%", "4"), ("b_", "5"), ("가", "6"), ("É", "7"), ("é", "7"), ("x", "")],
+)
+def test_search_is_a_beginning_in_any_case_and_no_pattern(tx, search, seen):
+    assert keys(tx, limit=9, search=search) == seen
+
+
+def test_search_continues_behind_its_offset_through_both_cases(tx):
+    assert keys(tx, limit=1, search="b", text_offset="B%", id_offset="4") == "1"
+    assert keys(tx, limit=9, search="b", text_offset="b", id_offset="1") == "35"
+
+
+@pytest.mark.sqlite("how SQLite finds rows")
+def test_search_by_the_first_letters_looks_only_at_names_that_begin_so():
+    with rows.memory() as tx, rows.statements(tx) as seen:
+        keys(tx, limit=9, search="b")
+        plans = [step for statement in seen for *_, step in rows.plan(tx, statement)]
+
+    assert plans == ["SEARCH company USING INDEX ix_company_name (name>? AND name<?)"] * 2
+
+
+def test_search_of_a_list_that_sorts_is_one_statement_in_the_same_order(tx):
+    sorting = replace(BY_NAME, sorts=lists.sorting)
+    with rows.statements(tx) as seen:
+        found = [row[0] for row in sorting.page(tx, lists.Window(limit=9, search="b"), ("",))]
+
+    assert "".join(found) == keys(tx, limit=9, search="b") == "4135"
+    assert len(seen) == 1

@@ -1,0 +1,98 @@
+"""MessagePack bodies: M1 to M4 of spec/device-messages 8."""
+
+import datetime
+import json
+import struct
+
+import msgspec
+import pytest
+from tests.support.device_messages import ITEM, TS, read, rows, text
+
+from tripline.wire import topics
+from tripline.wire.device import reasons as device_reasons
+from tripline.wire.readings import LatestValues
+
+MESSAGE = {"ty": 2, "ts": TS, "pld": ITEM}
+PACKED = msgspec.msgpack.encode(MESSAGE)
+MP = topics.TRE_MSGPACK
+
+
+def reasons(body: bytes) -> list[str]:
+    return [getattr(reading, "reason", "") for reading in read(body, topic=MP)]
+
+
+def test_m1_map_is_read_like_its_json() -> None:
+    assert read(PACKED, topic=MP) == read(text(2, ITEM))
+
+
+@pytest.mark.parametrize("top", [[MESSAGE], 5, "text", None, b"raw"])
+def test_m1_top_value_must_be_a_map(top: object) -> None:
+    assert reasons(msgspec.msgpack.encode(top)) == ["not_msgpack"]
+
+
+@pytest.mark.parametrize("body", [PACKED[:-1], PACKED + b"x", b"\xdf\xff\xff\xff\xff", b"\x81\xa1", b"\xc1", b""])
+def test_m1_bytes_that_are_no_map_are_rejected(body: bytes) -> None:
+    assert read(body, topic=MP) == [device_reasons.rejected("not_msgpack", body)]
+
+
+@pytest.mark.parametrize("space", [b"", b"\n "])
+def test_m2_json_on_the_msgpack_topic_is_read(space: bytes) -> None:
+    assert read(space + text(2, ITEM), topic=MP) == read(text(2, ITEM))
+
+
+def test_m2_broken_json_is_called_json() -> None:
+    assert reasons(b'{"ty":2') == ["not_json"]
+
+
+@pytest.mark.parametrize("digits", [PACKED.hex(), PACKED.hex().upper(), PACKED.hex() + "\n"])
+def test_m2_hexadecimal_text_of_a_map_is_read(digits: str) -> None:
+    assert read(digits.encode(), topic=MP) == read(text(2, ITEM))
+
+
+@pytest.mark.parametrize("digits", [PACKED.hex()[:-1], PACKED.hex() + "zz", b"\x93\x01\x02\x03".hex(), "7b7d"])
+def test_m2_other_text_is_rejected(digits: str) -> None:
+    assert reasons(digits.encode()) == ["not_msgpack"]
+
+
+def test_m3_keys_may_be_binary() -> None:
+    packed = msgspec.msgpack.encode({b"ty": 2, b"ts": TS, b"pld": {key.encode(): value for key, value in ITEM.items()}})
+
+    assert read(packed, topic=MP) == read(text(2, ITEM))
+
+
+def test_m4_map_on_the_json_topic_is_read() -> None:
+    assert read(PACKED, topic=topics.TRE) == read(text(2, ITEM))
+
+
+def test_m4_map_on_a_headerless_topic_is_stored_as_json() -> None:
+    assert read(msgspec.msgpack.encode({"a": 1}), topic=topics.TELEMETRY) == [
+        LatestValues(name="latest", payload=b'{"a":1}')
+    ]
+
+
+def test_floats_of_32_bits_are_within_a_hundred_thousandth_of_a_degree() -> None:
+    lat, lon = (b"\xca" + struct.pack(">f", degrees) for degrees in (35.157731, 127.062512))
+    packed = b"\x82\xa2ty\x02\xa3pld\x82\xa3lat" + lat + b"\xa3lon" + lon
+
+    (reading,) = read(packed, topic=MP)
+
+    assert rows(reading)[0][1:3] == pytest.approx((35.157731, 127.062512), abs=1e-5)
+
+
+def test_values_that_json_does_not_have_become_what_it_has() -> None:
+    moment = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+    pld = {"text": b"abc", "hex": b"\xff\x00", "nan": float("nan"), "inf": float("inf"), "at": moment, 5: [b"x"]}
+    pld["ext"] = msgspec.msgpack.Ext(7, b"data")
+
+    (reading,) = read(msgspec.msgpack.encode({"ty": 2, "pld": pld}), topic=MP)
+
+    assert json.loads(reading.payload) == {
+        "text": "abc", "hex": "ff00", "nan": None, "inf": None, "at": 1_735_689_600_000, "5": ["x"], "ext": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("levels", "usable"), [(61, True), (62, True), (63, False), (5000, False)])
+def test_nesting_is_limited(levels: int, usable: bool) -> None:
+    packed = b"\x82\xa2ty\x02\xa3pld\x81\xa1a" + b"\x91" * levels + b"\x01"
+
+    assert reasons(packed) == ([""] if usable else ["not_msgpack"])
