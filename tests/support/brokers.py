@@ -267,15 +267,20 @@ class Cluster:
     def until_read(self, group: str, topic: str) -> None:
         """Wait until the group has gone past everything that the topic holds now."""
         ends: dict[int, int] = {}
+        read: dict[int, int] = {}
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "log_level": 0})
 
         def past() -> bool:
             ends.update(ends or self.ends(topic))
             committed = consumer.committed([TopicPartition(topic, part) for part in ends], 5)
+            read.update((part.partition, part.offset) for part in committed)
             return all(part.offset >= ends[part.partition] for part in committed if ends[part.partition])
 
         try:
             self._until(past, f"{group} does not read {topic} to its end")
+        except AssertionError as error:
+            error.add_note(f"{group} has committed {read} of {ends}")
+            raise
         finally:
             consumer.close()
 
