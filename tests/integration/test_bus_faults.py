@@ -9,7 +9,7 @@ import pytest
 from tests.support import brokers
 
 from tripline import config
-from tripline.adapters import bus_kafka_topics
+from tripline.adapters import bus_kafka_reader, bus_kafka_topics
 from tripline.adapters.bus_kafka_reader import KafkaReader
 from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES, KafkaWriter
 from tripline.ports import BusNote, Outage
@@ -234,6 +234,32 @@ def test_without_any_node_a_queue_fills_then_refuses_at_once_and_a_reader_waits_
     assert settled_after < 6
     assert well == []
     assert [message.value for message in batch.messages] == [b"x"]
+
+
+def test_partitions_that_go_while_reading_pauses_are_read_when_they_come_back(bus):
+    """Paused is what the library calls a partition, and it remembers that beyond the loss of it."""
+    topic, values = "paused", [b"%d" % number for number in range(100)]
+    bus.make_topic(topic)
+    bus.put(topic, values)
+
+    async def play():
+        reader = KafkaReader(config.Bus(url=bus.url, batch=10), topics=[topic], group=topic)
+        under_way = await reader.read()
+        await asyncio.sleep(2 * bus_kafka_reader.PATIENCE_S)  # nobody takes the next batch: reading pauses
+        for broker in bus.brokers:
+            broker.kill()
+        await until(lambda: not reader.kept(under_way).messages)
+        for broker in bus.brokers:
+            broker.start()
+        found = []
+        while set(found) != set(values):
+            batch = await reader.read()
+            found += [message.value for message in batch.messages]
+            reader.done(batch)
+        await reader.close()
+        return found
+
+    assert whole(play()) == values
 
 
 def test_topics_of_our_own_are_made_once_as_the_settings_say(bus):

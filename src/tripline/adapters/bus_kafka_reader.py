@@ -296,22 +296,24 @@ class KafkaReader:
             self._holdings.leave(lost)
             self._lock.wait_for(lambda: self._stopping or not self._holdings.busy(lost), GIVE_UP_S)
         self._commit(consumer)
+        self._let_go(consumer, partitions)
         with self._lock:
-            self._let_go(lost)
             left = len(self._holdings.partitions)
         if lost and not self._stopping:
             _log.info("bus.revoked", group=self._group, partitions=left)
 
-    def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        with self._lock:
-            self._let_go(_ours(partitions))
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._let_go(consumer, partitions)
         _log.warning("bus.lost", group=self._group, partitions=len(partitions))
 
-    def _let_go(self, lost: list[BusPartition]) -> None:
-        self._holdings.lose(lost)
-        self._due = {partition: offset for partition, offset in self._due.items() if partition not in lost}
-        self._skips = {partition: offset for partition, offset in self._skips.items() if partition not in lost}
-        self._left = [message for message in self._left if (message.topic(), message.partition()) not in lost]
+    def _let_go(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        consumer.resume(partitions)  # the library would keep them paused when they come back
+        lost = _ours(partitions)
+        with self._lock:
+            self._holdings.lose(lost)
+            self._due = {partition: offset for partition, offset in self._due.items() if partition not in lost}
+            self._skips = {partition: offset for partition, offset in self._skips.items() if partition not in lost}
+            self._left = [message for message in self._left if (message.topic(), message.partition()) not in lost]
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         failed = error or next((each.error for each in partitions if each.error), None)
