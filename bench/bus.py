@@ -155,9 +155,8 @@ def _ingested(data: Path, aggregates: int) -> Stored:
         for _, _, message in _messages(fleet.rows(data, _IDS), aggregates):
             lines.write(message + b"\n")
             messages += 1
-    peers.install_tripline()
     before, began = os.times(), time.monotonic()
-    command = [str(peers.SERVED), "-m", "tripline", "ingest", str(file), "--data", str(data)]
+    command = [str(peers.installed()), "-m", "tripline", "ingest", str(file), "--data", str(data)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     took, after = time.monotonic() - began, os.times()
     if done.returncode or fleet.stored(data) != aggregates:

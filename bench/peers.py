@@ -28,8 +28,6 @@ GENERATOR_CORE = 1
 AMQTT = Path(__file__).parent / ".venv" / "bin" / "amqtt"
 AMQTT_VERSION = "0.12.1"
 ROOT = Path(__file__).parent.parent
-SERVED = Path(__file__).parent / ".venv-served" / "bin" / "python"
-"""What `pip install tripline` gives: the developers' tools, which Litestar would load too, are not there."""
 START_SECONDS = 30
 
 
@@ -79,16 +77,20 @@ def install_amqtt() -> None:
     subprocess.run([*pip, f"amqtt=={AMQTT_VERSION}"], check=True)
 
 
-def install_tripline() -> None:
-    """Give the measured server a virtual environment with what it needs, and this working copy."""
-    asked = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]
-    done = SERVED.parent.parent / "installed"
-    if done.exists() and done.stat().st_mtime >= max(path.stat().st_mtime for path in asked):
-        return
-    subprocess.run([sys.executable, "-m", "venv", SERVED.parent.parent], check=True)
-    pip = [SERVED, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", asked[1], "-e", ROOT]
-    subprocess.run(pip, check=True)
-    done.touch()
+def installed(checkout: Path = ROOT) -> Path:
+    """An interpreter with this working copy, or another one, and what `pip install tripline` brings; made on first use.
+
+    The developers' tools, which Litestar would load too, are not there.
+    """
+    asked = [checkout / "pyproject.toml", checkout / "constraints.txt"]
+    folder = checkout / "bench" / ".venv-served"
+    python, done = folder / "bin" / "python", folder / "installed"
+    if not done.exists() or done.stat().st_mtime < max(path.stat().st_mtime for path in asked):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", asked[1]]
+        subprocess.run([*pip, "-e", checkout], check=True)
+        done.touch()
+    return python
 
 
 def certificate(folder: Path) -> tls_local.Material:
@@ -163,12 +165,13 @@ def tripline(
     device_port: int = 0,
     variables: Mapping[str, str] | None = None,
     cores: str = str(SERVER_CORE),
+    checkout: Path = ROOT,
 ) -> Iterator[Server]:
     """`tripline serve` on the data folder, every rule on, SQLite at `synchronous=FULL` unless the variables name
     another store. Without roles: all. A role that has no such listener has port 0, or no address."""
-    install_tripline()
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-    command = [str(SERVED), "-m", "tripline", "serve", "--data", str(folder), *(f"--role={each}" for each in roles)]
+    command = [str(installed(checkout)), "-m", "tripline", "serve", "--data", str(folder)]
+    command += [f"--role={each}" for each in roles]
     command += ["--api-port", "0", "--analytics-port", "0", "--device-port", str(device_port)]
     with _running("tripline", command, folder, variables=variables, cores=cores) as process:
         ready = _ready_line(folder / "tripline.out", process)
