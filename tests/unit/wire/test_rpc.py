@@ -141,6 +141,7 @@ def test_code_is_the_first_usable_of_its_names_b1(body, code):
         ({"additionalInfo": {"sn": "1"}}, {"sn": "1"}),
         ({"addInfo": "text"}, "text"),
         ({"addInfo": "", "additionalInfo": {"sn": "1"}}, {"sn": "1"}),
+        ({"addInfo": "first", "additionalInfo": "second"}, "first"),
         ({"additionalInfo": ""}, None),
         ({"addInfo": 5}, None),
         ({"addInfo": {}}, {}),

@@ -211,6 +211,12 @@ def test_rule_4_9_signature_supplies_a_missing_number(rig):
     assert rig.rows(tables.device_event, "ty", "sent_ty") == [(104, None)]
 
 
+def test_rule_4_9_number_that_was_sent_wins_over_a_signature(rig):
+    counts(rig, event({"wbv": 11.2}, ty=111))
+
+    assert rig.rows(tables.device_event, "ty", "sent_ty") == [(111, 111)]
+
+
 @pytest.mark.parametrize(
     ("number", "reason"), [(None, "no_type"), ("x", "no_type"), (99, "unknown_type"), (2, "unknown_type")]
 )
