@@ -7,6 +7,7 @@ Not here: the form of the answer, which the application is given (`answers.error
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -58,13 +59,19 @@ class Trouble(msgspec.Struct, frozen=True):
     """Of HTTP."""
     code: int
     """The errorCode of REST."""
-    message: str
+    said: Callable[[Language], str]
+    """The sentence, in a language."""
     language: Language
-    """Of the message."""
+    """That of the request."""
     headers: Mapping[str, str] = MappingProxyType({})
     """What the answer needs beside the language of its sentence."""
     refusal: Refusal | None = None
     """What was refused, if that is the trouble."""
+
+    @property
+    def message(self) -> str:
+        """The sentence in the language of the request."""
+        return self.said(self.language)
 
 
 Tell: TypeAlias = Callable[[Call, Trouble], Response[bytes]]
@@ -85,7 +92,8 @@ def _of_refusal(request: Call, refusal: Refusal) -> Trouble:
     """A foreseen trouble, in the caller's language."""
     status, code = ANSWERS[refusal.kind]
     language = languages.asked_of(request)
-    return Trouble(status, code, catalogue.sentence(refusal, language), language, retry_after(refusal), refusal)
+    sentence = partial(catalogue.sentence, refusal)
+    return Trouble(status, code, sentence, language, retry_after(refusal), refusal)
 
 
 def retry_after(refusal: Refusal) -> dict[str, str]:
@@ -122,4 +130,4 @@ def _of_bug(request: Call, trouble: Exception) -> Trouble:
 
 def _said(request: Call, status: int, name: str, code: int, **values: str) -> Trouble:
     language = languages.asked_of(request)
-    return Trouble(status, code, catalogue.text(name, language, **values), language)
+    return Trouble(status, code, lambda asked: catalogue.text(name, asked, **values), language)

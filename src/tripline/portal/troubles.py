@@ -9,8 +9,9 @@ Not here: which trouble has which status (`http/errors.py`).
 from typing import Any, Final
 
 from litestar.response import Response
+from litestar.types import Receive, Scope, Send
 
-from tripline.http import answers
+from tripline.http import answers, languages
 from tripline.http.authentication import ForeignForm
 from tripline.http.errors import Trouble
 from tripline.http.rim import Call
@@ -22,6 +23,8 @@ TOLD: Final = (400, 403, 404, 405, 408, 409, 413, 429, 500, 503)
 """Statuses with a title of their own."""
 _PASSING: Final = (408, 429, 500, 503)
 """Statuses of what may be over when it is tried again."""
+_BEFORE_ANY_PAGE: Final = (404, 405)
+"""Statuses of what no page was asked about."""
 _FOR_PROGRAMS: Final = ("/api/", "/health/", "/metrics")
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
 """Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
@@ -37,6 +40,29 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
         return _kept(request, trouble, form)
     if trouble.status == UNAUTHORIZED:
         return _signed_out(request)
+    if trouble.status in _BEFORE_ANY_PAGE and visitors.known(request) is None:
+        return _Sought(request, trouble)
+    return _told(request, trouble)
+
+
+class _Sought(Response[bytes]):
+    """A page about what is no page of ours: who asks is looked up before it is made."""
+
+    def __init__(self, request: Call, trouble: Trouble) -> None:
+        super().__init__(b"")
+        self._request = request
+        self._trouble = trouble
+
+    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            await visitors.seek(self._request)
+            made = _told(self._request, self._trouble)
+            await made.to_asgi_response(*args, **named)(scope, receive, send)
+
+        return answer
+
+
+def _told(request: Call, trouble: Trouble) -> Response[bytes]:
     return _page(request, trouble, "trouble.html", _title(trouble.status))
 
 
@@ -64,7 +90,7 @@ def _page(request: Call, trouble: Trouble, template: str, title: str, **values: 
         title=title,
         status=trouble.status,
         headers={**trouble.headers, **(_IN_PLACE if views.is_partial(request) else {})},
-        message=trouble.message,
+        message=trouble.said(languages.asked_of(request)),
         can_repeat=trouble.status in _PASSING and request.method == "GET",
         **values,
     )

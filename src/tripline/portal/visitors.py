@@ -3,6 +3,7 @@
 Not here: the credential (`http/authentication.py`), which rows are in reach (`services/`).
 """
 
+import contextlib
 from typing import Final
 
 import msgspec
@@ -10,10 +11,11 @@ import msgspec
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.refusals import Kind, Refusal, Value
-from tripline.http import authentication, languages, permission
+from tripline.http import authentication, cookies, languages, permission
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
+from tripline.ports import Outage
 from tripline.services.accounts.tokens import TokenUnreadable
 from tripline.store.accounts import visitors as store
 from tripline.store.accounts.visitors import Company
@@ -57,6 +59,13 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 
     Raises as `permission.permitted_in`.
     """
+    visitor = _account_in(tx, request)
+    permission.require_role(request, visitor.actor)
+    return visitor
+
+
+def _account_in(tx: ReadTx, request: Call) -> Visitor:
+    """Who asks. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
     account = store.of(tx, actor.user_id)
     if account is None:
@@ -73,7 +82,6 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
         csrf=authentication.csrf_of(request),
     )
     request.scope[_LOOKING] = visitor  # type: ignore[typeddict-unknown-key]
-    permission.require_role(request, actor)
     return visitor
 
 
@@ -90,6 +98,14 @@ def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
         if refusal.kind not in _NOBODY:
             raise
         return None
+
+
+async def seek(request: Call) -> None:
+    """Find out who asks for what is no page, so that `known` says it; nobody when that cannot be told."""
+    if cookies.found(request) is None:
+        return
+    with contextlib.suppress(Refusal, Outage):
+        await rim_of(request).store.read_short(lambda tx: _account_in(tx, request))
 
 
 def known(request: Call) -> Visitor | None:

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 from tests.support import rest as support
 from tests.support.portal import OWN, Browser, Page
 from tests.support.rest import Rest
 
 from tripline.domain.ids import UserId
+from tripline.ports import Outage
 from tripline.services.accounts import directory, links, registry
 from tripline.store.tables import account, account_session
 
@@ -350,3 +352,46 @@ def test_session_is_signed_out_from_the_list_and_so_are_all_others(tmp_path: Pat
         return [*seen, (await browser.get("/account")).status_code]
 
     assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 200, 303, 303, 303, 303]
+
+
+def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[int, list[str], str]]:
+        browser, found = await signed_in(rest), []
+        await browser.post("/account/preferences", {"csrf": await csrf(browser), "language": "ko"})
+        for asked in (browser, Browser(rest)):
+            for there in ("/nowhere", "/admin/none/x"):
+                answer = await asked.get(there)
+                page = Page(answer.text)
+                found.append((answer.status_code, page.hrefs, page.text))
+        return found
+
+    *signed, guest, _ = support.run(tmp_path, scenario)
+
+    for status, hrefs, text in signed:
+        assert status == 404
+        assert "/admin/applications" in hrefs
+        assert "이 경로에는 아무것도 없습니다" in text
+        assert EMAIL in text
+    assert (guest[0], "/admin/applications" in guest[1], EMAIL in guest[2]) == (404, False, False)
+
+
+class Away:
+    """A store that does not answer."""
+
+    async def read_short(self, work: Any) -> Any:
+        raise Outage("away")
+
+
+def test_path_that_is_no_page_is_told_of_while_the_store_is_away(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> tuple[int, str]:
+        cookies = (await signed_in(rest)).http.cookies
+        rest.rim = replace(rest.rim, store=Away())  # type: ignore[arg-type]
+        browser = Browser(rest)
+        browser.http.cookies = cookies
+        answer = await browser.get("/nowhere")
+        return answer.status_code, Page(answer.text).text
+
+    status, text = support.run(tmp_path, scenario)
+
+    assert (status, EMAIL in text) == (404, False)
+    assert "There is nothing here" in text
