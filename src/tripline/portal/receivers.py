@@ -5,40 +5,37 @@ Here addresses are shown whole, with what they hold of user, password and query:
 Not here: what became of messages (`pushes.py`).
 """
 
-import hashlib
-from collections.abc import Collection
-from http import HTTPStatus
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
 from litestar.response import Response
 
-from tripline.domain import companies, pushes
+from tripline.domain import pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, views
+from tripline.portal import digests, forms, record_forms, views, words
+from tripline.portal.digests import Clash
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.pushes import EVENTS, KNOWN, OTHERS, TRIPS, own_of
+from tripline.portal.record_forms import Shown
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
 from tripline.services.fleet import companies as company_service
 from tripline.store.transactions import ReadTx, WriteTx
 
-_DIGEST: Final = 12
-"""Bytes of a digest: it has to tell two records apart, no more."""
-
-
-class Registered(msgspec.Struct, frozen=True):
-    """What a company registered about its pushes: the fields that a form changes."""
-
-    notify_host: str | None
-    notify_msg_type: companies.MessageTypes | None
-    rpc_notify_host: str | None
-    rpc_notify_port: int | None
-    rpc_notify_base_path: str | None
+_WANTED: Final = "notifyMsgType"
+_BETWEEN: Final = ","
+_LABELS: Final = {
+    "notifyHost": "portal.pushes.notify",
+    "rpcNotifyHost": "portal.pushes.rpc.host",
+    "rpcNotifyPort": "portal.pushes.rpc.port",
+    "rpcNotifyBasePath": "portal.pushes.rpc.path",
+    _WANTED: "portal.pushes.wanted",
+}
+"""What the form calls the fields that it changes."""
 
 
 @page("GET", "/pushes/addresses", access=Action.PUSH_MANAGE)
@@ -50,7 +47,7 @@ async def addresses_form(request: Call) -> Response[bytes]:
         return visitor, company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor))
 
     visitor, company = await rim_of(request).store.read_short(work)
-    return _form(request, visitor, _registered(company))
+    return _form(request, visitor, record_forms.shown(_texts(company)))
 
 
 @page("POST", "/pushes/addresses", access=Action.PUSH_MANAGE)
@@ -59,118 +56,99 @@ async def change(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
-    own, now_ms = own_of(visitor.actor), rim.clock()
+    own, now_ms, said = own_of(visitor.actor), rim.clock(), _said(form)
 
-    def work(tx: WriteTx) -> bool:
+    def work(tx: WriteTx) -> tuple[Company, Clash | None]:
         company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
-        if form.text("digest") != _digest(_registered(company)):
-            return False
-        named = _named(form, company)
-        company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=rim.ids, now_ms=now_ms)
-        return True
+        found = record_forms.clash(form, _texts(company), said)
+        if found is None:
+            named = _named(said, company)
+            company_service.change(tx, actor=visitor.actor, company_id=own, named=named, ids=rim.ids, now_ms=now_ms)
+        return company, found
 
-    error = None
     try:
-        saved = await rim.store.write(work)
+        company, found = await rim.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
-        saved, error = False, refusal
-    if not saved:
-        company = await rim.store.read_short(
-            lambda tx: company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
-        )
-        return _form(request, visitor, _registered(company), error=error, form=form)
+        return _form(request, visitor, Shown(texts=said, digest=form.text("digest")), error=refusal)
+    if found is not None:
+        return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
     hints.tell(rim.signals, hints.company_changed(own))
     return views.moved(request, "/pushes", notice="portal.pushes.saved")
 
 
-def _form(
-    request: Call,
-    visitor: Visitor,
-    registered: Registered,
-    *,
-    error: Refusal | None = None,
-    form: Form | None = None,
-) -> Response[bytes]:
-    wanted = pushes.selected(registered.notify_msg_type)
-    chosen = tuple(str(number) for number in wanted) if form is None else form.many("wanted")
+def _form(request: Call, visitor: Visitor, shown: Shown, *, error: Refusal | None = None) -> Response[bytes]:
     return views.show(
         request,
         visitor,
         "pushes/addresses.html",
         title="portal.pushes.change",
         error=error,
-        status=HTTPStatus.CONFLICT if form is not None and error is None else None,
-        labels={
-            "notifyHost": "portal.pushes.notify",
-            "rpcNotifyHost": "portal.pushes.rpc.host",
-            "rpcNotifyPort": "portal.pushes.rpc.port",
-            "rpcNotifyBasePath": "portal.pushes.rpc.path",
-            "notifyMsgType": "portal.pushes.wanted",
-        },
-        typed={} if form is None else form.typed,
-        registered=registered,
-        chosen=chosen,
+        labels=_LABELS,
+        shown=shown,
+        chosen=shown.texts[_WANTED].split(_BETWEEN),
         trips=TRIPS,
         events=EVENTS,
         others=OTHERS,
         options=lambda numbers: [(str(number), visitor.say(f"portal.pushes.type.{number}")) for number in numbers],
-        digest=_digest(registered),
-        changed=_changed(visitor, registered, form) if form is not None and error is None else (),
     )
 
 
-def _named(form: Form, company: Company) -> dict[str, Any]:
+def _texts(company: Company) -> dict[str, str]:
+    """What the form is filled with."""
+    return {
+        "notifyHost": words.text(company.notify_host),
+        "rpcNotifyHost": words.text(company.rpc_notify_host),
+        "rpcNotifyPort": words.text(company.rpc_notify_port),
+        "rpcNotifyBasePath": words.text(company.rpc_notify_base_path),
+        _WANTED: _numbers(str(number) for number in pushes.selected(company.notify_msg_type)),
+    }
+
+
+def _said(form: Form) -> dict[str, str]:
+    """What the form says of its fields."""
+    return {name: _numbers(form.many("wanted")) if name == _WANTED else form.text(name) for name in _LABELS}
+
+
+def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
     """The fields of a company's record that the form says. Raises `BadParameter`."""
-    port = form.text("rpcNotifyPort")
+    port = said["rpcNotifyPort"]
     if port and not (port.isascii() and port.isdecimal() and len(port) <= 5):
         raise BadParameter("number", field="rpcNotifyPort")
     named: dict[str, Any] = {
-        "notify_host": form.text("notifyHost") or None,
-        "rpc_notify_host": form.text("rpcNotifyHost") or None,
+        "notify_host": said["notifyHost"] or None,
+        "rpc_notify_host": said["rpcNotifyHost"] or None,
         "rpc_notify_port": int(port) if port else None,
-        "rpc_notify_base_path": form.text("rpcNotifyBasePath") or None,
+        "rpc_notify_base_path": said["rpcNotifyBasePath"] or None,
     }
-    wanted = {int(each) for each in _numbers(form)}
-    if wanted != pushes.selected(company.notify_msg_type) & set(KNOWN):
+    if said[_WANTED] != _texts(company)[_WANTED]:
         # Only then: what is no number is kept as it was sent.
-        named["notify_msg_type"] = ", ".join(str(number) for number in sorted(wanted)) or None
+        named["notify_msg_type"] = said[_WANTED].replace(_BETWEEN, ", ") or None
     return named
 
 
-def _registered(company: Company) -> Registered:
-    return Registered(**{name: getattr(company, name) for name in Registered.__struct_fields__})
+def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
+    """The form again, with what somebody else saved meanwhile."""
+
+    def read(name: str, text: str) -> str:
+        return _in_words(visitor, text.split(_BETWEEN)) if name == _WANTED else text
+
+    changes = tuple(
+        (visitor.say(_LABELS[each.name]), read(each.name, each.now), read(each.name, each.typed))
+        for each in found.changed
+    )
+    return Shown(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
 
 
-def _digest(registered: Registered) -> str:
-    """What a form carries of the record that it was filled from."""
-    return hashlib.blake2s(msgspec.json.encode(registered), digest_size=_DIGEST).hexdigest()
+def _in_words(visitor: Visitor, numbers: Collection[str]) -> str:
+    return ", ".join(visitor.say(f"portal.pushes.type.{number}") for number in KNOWN if str(number) in numbers)
 
 
-def _changed(visitor: Visitor, registered: Registered, form: Form) -> list[tuple[str, str, str]]:
-    """What somebody else saved meanwhile: what each field is called, its text now, and the one in the form."""
-    texts = {
-        "notifyHost": ("portal.pushes.notify", registered.notify_host),
-        "rpcNotifyHost": ("portal.pushes.rpc.host", registered.rpc_notify_host),
-        "rpcNotifyPort": ("portal.pushes.rpc.port", registered.rpc_notify_port),
-        "rpcNotifyBasePath": ("portal.pushes.rpc.path", registered.rpc_notify_base_path),
-    }
-    found = [
-        (visitor.say(label), "" if now is None else str(now), form.text(name)) for name, (label, now) in texts.items()
-    ]
-    now, mine = pushes.selected(registered.notify_msg_type), {int(each) for each in _numbers(form)}
-    found.append((visitor.say("portal.pushes.wanted"), _named_numbers(visitor, now), _named_numbers(visitor, mine)))
-    return [each for each in found if each[1] != each[2]]
-
-
-def _named_numbers(visitor: Visitor, numbers: Collection[int]) -> str:
-    return ", ".join(visitor.say(f"portal.pushes.type.{number}") for number in KNOWN if number in numbers)
-
-
-def _numbers(form: Form) -> list[str]:
-    """The numbers of messages that the form asks for, of those that it offers."""
-    return [each for each in form.many("wanted") if each in {str(number) for number in KNOWN}]
+def _numbers(found: Iterable[str]) -> str:
+    """The numbers of messages that the form offers, of those found."""
+    chosen = set(found)
+    return _BETWEEN.join(str(number) for number in sorted(KNOWN) if str(number) in chosen)
 
 
 handlers: Final[list[Any]] = [addresses_form, change]

@@ -109,10 +109,25 @@ def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(tmp
     refused, between, done, after = play(tmp_path, scenario)
 
     assert (refused.status_code, between) == (409, "http://first.example/")
-    assert "Somebody else saved this meanwhile." in refused.text
+    assert "Somebody else saved this record meanwhile." in refused.text
     assert value(Page(refused.text), "notifyHost") == "http://second.example/"
     assert ticked(Page(refused.text), "wanted") == ["102"]
     assert (done.status_code, after) == (303, "http://second.example/")
+
+
+def test_field_that_only_the_first_one_changed_keeps_the_newer_value(tmp_path):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses")).text)
+        first = {"digest": value(form, "digest"), "notifyHost": SECRET_ADDRESS, "wanted": ["2", "101"]}
+        second = {**first, "rpcNotifyHost": "r.example", "wanted": ticked(form, "wanted")}
+        await browser.post("/pushes/addresses", first)
+        return Page((await browser.post("/pushes/addresses", second)).text)
+
+    refused = play(tmp_path, scenario)
+
+    assert value(refused, "rpcNotifyHost") == "r.example"
+    assert ticked(refused, "wanted") == ["2", "101"]
+    assert "Trouble codes" in refused.text.split("Yours")[-1]
 
 
 @pytest.mark.parametrize(
