@@ -94,7 +94,9 @@ async def take(request: Call) -> Response[bytes]:
         if password != sent.get("again"):
             raise passwords.PasswordsDiffer()
         attempts = peers.attempts_of(request)
-        await resets.set_password(rim.store, token=token, password=password, attempts=attempts, passwords=rim.passwords)
+        await resets.set_password(
+            rim.store, token=token, password=password, attempts=attempts, passwords=rim.passwords, ids=rim.ids
+        )
     except LinkUnusable as refusal:
         return _page(request, "page.useless", refusal=refusal)
     except Refusal as refusal:

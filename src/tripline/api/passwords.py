@@ -45,6 +45,7 @@ async def change(request: Call) -> ASGIApp:
         new=passwords.chosen("newPassword", sent.new_password),
         attempts=peers.attempts_of(request),
         passwords=rim.passwords,
+        ids=rim.ids,
     )
     return answers.ok({})
 
@@ -94,6 +95,7 @@ async def set_with_link(request: Call) -> ASGIApp:
         password=passwords.chosen("password", sent.password),
         attempts=peers.attempts_of(request),
         passwords=rim.passwords,
+        ids=rim.ids,
     )
     return answers.ok({})
 

@@ -128,7 +128,9 @@ async def rotate_secret(request: Call) -> ASGIApp:
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
     now_ms = rim.clock()
-    made = await rim.store.write(lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, now_ms=now_ms))
+    made = await rim.store.write(
+        lambda tx: desk.rotate(tx, actor=actor, company_id=company_id, ids=rim.ids, now_ms=now_ms)
+    )
     hints.tell(rim.signals, hints.company_changed(company_id))
     return answers.ok(_secret(made, now_ms))
 

@@ -74,6 +74,7 @@ async def change_password(request: Call) -> Response[bytes]:
             new=chosen(form, "newPassword"),
             attempts=attempts,
             passwords=rim.passwords,
+            ids=rim.ids,
         )
     except Refusal as refusal:
         return await _shown(request, error=refusal)

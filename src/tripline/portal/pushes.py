@@ -115,7 +115,9 @@ async def rotate(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     rim = rim_of(request)
     own, now_ms = own_of(visitor.actor), rim.clock()
-    made = await rim.store.write(lambda tx: desk.rotate(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
+    made = await rim.store.write(
+        lambda tx: desk.rotate(tx, actor=visitor.actor, company_id=own, ids=rim.ids, now_ms=now_ms)
+    )
     hints.tell(rim.signals, hints.company_changed(own))
     return _secret(request, visitor, made, now_ms)
 

@@ -4,7 +4,9 @@ import pytest
 from sqlalchemy import select
 from tests.support import dangling, delegating, rest
 
+from tripline.domain.access import Authority
 from tripline.domain.ids import PLACEHOLDER
+from tripline.services.accounts import links
 from tripline.store.tables import history
 
 SENSOR = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
@@ -125,6 +127,7 @@ def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_na
         "DIRECTOR_SET",
         "MOUNTED",
         "ACTIVATED",
+        "DELEGATED",
         "REGISTERED",
     ]
     assert [entry["serialNo"] for entry in vehicle if entry["event"] == "MOUNTED"] == ["S"]
@@ -433,3 +436,49 @@ def test_reader_is_shown_only_names_that_are_in_reach(tmp_path):
         ("ACTIVATED", "Kim", "Borrower", None),
         ("RIGHT_GIVEN", "Kim", "Borrower", "director"),
     ]
+
+
+def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_operator(tmp_path):
+    async def scenario(app):
+        _, operator = await app.operator("ace", name="Ace")
+        _, partner = await app.partner(operator, "p@p.example")
+        vehicle_id = await delegating.new_vehicle(app, partner, "1")
+        return await entries(app, partner, f"/vehicle/{vehicle_id}")
+
+    newest, first = rest.run(tmp_path, scenario)
+
+    assert told(newest) == ("DELEGATED", None, {"automatic": (None, True)})
+    assert (newest["toCompanyName"], newest["actorAuthority"]) == ("Ace", None)
+    assert first["event"] == "REGISTERED"
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_own_password_is_told_of_without_a_value_however_it_was_changed(tmp_path, by_link):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        person = await app.person(admin, Authority.DRIVER, "lee")
+        if by_link:
+            token = await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=1, now_ms=app.now_ms))
+            await app.post(None, "/api/noauth/setPassword", {"token": token, "password": "another phrase"})
+        else:
+            body = {"currentPassword": "pass phrase", "newPassword": "another phrase"}
+            await app.post(person, "/api/auth/changePassword", body)
+        return person, await entries(app, admin, f"/user/{person.user_id}")
+
+    person, (newest, *_) = rest.run(tmp_path, scenario)
+
+    assert (newest["event"], newest["actorId"]["id"]) == ("CHANGED", person.user_id)
+    assert newest["changes"] == [{"field": "password", "before": None, "after": None, "secret": True}]
+
+
+def test_new_push_secret_is_told_of_without_a_value(tmp_path):
+    async def scenario(app):
+        record, admin = await app.operator("ace")
+        path = f"/company/{record['id']['id']}"
+        await app.post(admin, f"{path}/push/secret")
+        return await entries(app, admin, path)
+
+    newest = rest.run(tmp_path, scenario)[0]
+
+    assert newest["event"] == "CHANGED"
+    assert newest["changes"] == [{"field": "pushSecret", "before": None, "after": None, "secret": True}]

@@ -11,11 +11,14 @@ import secrets
 from typing import Final
 
 from tripline import config
-from tripline.domain.ids import UserId
+from tripline.domain.access import Actor
+from tripline.domain.history import Change, Event
+from tripline.domain.ids import TimeIds, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.sessions import Client
+from tripline.services.fleet import history
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts import links as rows
 from tripline.store.accounts.links import Purpose
@@ -81,6 +84,20 @@ def set_password(tx: WriteTx, *, user_id: UserId, password_hash: str, now_ms: in
     accounts.set_password(tx, user_id, password_hash=password_hash, now_ms=now_ms)
     rows.forget_user(tx, user_id)
     sessions.revoke_all(tx, user_id, kept=kept, now_ms=now_ms)
+
+
+def note_password(tx: WriteTx, actor: Actor, *, ids: TimeIds, now_ms: int) -> None:
+    """Let the account's history say that it has another password, which its owner chose."""
+    history.note(
+        tx,
+        actor,
+        Event.CHANGED,
+        company_id=actor.company_id,
+        user_id=actor.user_id,
+        changes=(Change("password", secret=True),),
+        ids=ids,
+        now_ms=now_ms,
+    )
 
 
 def _made(tx: WriteTx, user_id: UserId, purpose: Purpose, *, now_ms: int, life_ms: int) -> str:

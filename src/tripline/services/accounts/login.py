@@ -14,6 +14,7 @@ import msgspec
 
 from tripline import config, observe
 from tripline.domain.access import Actor
+from tripline.domain.ids import TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
 from tripline.services.accounts import browser_sessions, links, refresh_sessions
 from tripline.services.accounts.browser_sessions import Cookie
@@ -151,7 +152,7 @@ async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: i
 
 
 async def change_password(
-    store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords
+    store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords, ids: TimeIds
 ) -> None:
     """Set the actor's password and end its sessions, that of this request too.
 
@@ -167,6 +168,7 @@ async def change_password(
         if now is None or now.password_hash != kept:
             raise wrong
         links.set_password(tx, user_id=actor.user_id, password_hash=password_hash, now_ms=attempts.now_ms)
+        links.note_password(tx, actor, ids=ids, now_ms=attempts.now_ms)
 
     async with attempts.one(found.email):
         if not await passwords.matches(current, kept):

@@ -23,7 +23,9 @@ def ask(tx: WriteTx, *, email: str, language: Language, ids: TimeIds, now_ms: in
     mail_outbox.add(tx, ids=ids, kind=letters.Kind.RESET, recipient=email, language=language, now_ms=now_ms)
 
 
-async def set_password(store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords) -> None:
+async def set_password(
+    store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords, ids: TimeIds
+) -> None:
     """Set the password of the link's account; nothing holds up its next log-in from this address.
 
     Raises `LinkUnusable`, `TooManyLogins`.
@@ -34,8 +36,10 @@ async def set_password(store: Store, *, token: str, password: str, attempts: Att
 
     def spend(tx: WriteTx) -> str:
         user_id = links.spend(tx, token=token, password_hash=password_hash, now_ms=now_ms)
-        found = accounts.credentials_of(tx, user_id)
+        found, actor = accounts.credentials_of(tx, user_id), accounts.actor(tx, user_id)
         assert found is not None
+        assert actor is not None
+        links.note_password(tx, actor, ids=ids, now_ms=now_ms)
         return found.email
 
     attempts.throttle.forgive(accounts.login_form(await store.write(spend)), attempts.address)

@@ -153,7 +153,7 @@ class DraftWorker:
         if not insert(tx):
             raise _Taken
         event, now_ms = drafts.kind_of(draft).event, self._clock()
-        history.note_import(tx, actor, event, company_id=company.id, count=count, no=None, ids=self._ids, now_ms=now_ms)
+        history.note_import(tx, actor, event, company=company, count=count, no=None, ids=self._ids, now_ms=now_ms)
         # Last, so that a cancellation meanwhile is not kept waiting: it collides with this, and is looked at again.
         rows.change(tx, replace(drafts.ended(mine, DraftEvent.REGISTER), created=count))
 

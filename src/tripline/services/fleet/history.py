@@ -12,6 +12,7 @@ from typing import Final, Required, TypedDict, Unpack
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope, Thing
+from tripline.domain.companies import Company
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
 from tripline.store.accounts import accounts
@@ -62,7 +63,7 @@ def note_import(
     actor: Actor,
     event: Event,
     *,
-    company_id: CompanyId,
+    company: Company,
     count: int,
     no: RowNo | None,
     ids: TimeIds,
@@ -70,8 +71,10 @@ def note_import(
 ) -> RowNo:
     """Keep the one entry of an import that has registered so many by now; its number, which the next part gives."""
     noun = "vehicles" if event is Event.VEHICLES_IMPORTED else "sensors"
-    changes = (Change(noun, after=count),)
-    fact = Fact(event=event, actor_id=actor.user_id, company_id=company_id, changes=changes)
+    changes = [Change(noun, after=count)]
+    if noun == "vehicles" and not company.master:
+        changes.append(Change("delegations", after=count))  # of each, to the operator (rule 3)
+    fact = Fact(event=event, actor_id=actor.user_id, company_id=company.id, changes=tuple(changes))
     return rows.put(tx, no, fact, ids=ids, now_ms=now_ms)
 
 

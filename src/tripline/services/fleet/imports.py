@@ -254,7 +254,7 @@ class _Keeping(msgspec.Struct):
             tx,
             self.actor,
             self.kind.event,
-            company_id=self.company.id,
+            company=self.company,
             count=self.report.created + count,
             no=self.entry_no,
             ids=self.ids,

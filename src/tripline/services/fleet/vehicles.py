@@ -52,6 +52,18 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
         )
     said = entries.first_values(new, Registration.__struct_fields__)
     _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
+    if not company.master:
+        history.note(
+            tx,
+            None,
+            Event.DELEGATED,
+            company_id=company.id,
+            vehicle_id=new.id,
+            to_company_id=company.master_id,
+            changes=(Change("automatic", after=True),),
+            ids=ids,
+            now_ms=now_ms,
+        )
     return new
 
 

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
+from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, RowNo, TimeIds
 from tripline.domain.pushes import Channel, Message, Mute, Parked, State
+from tripline.services.fleet import history
 from tripline.services.push import secrets
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
@@ -91,7 +93,9 @@ def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> 
     return secrets.of(tx, company_id, now_ms=now_ms)
 
 
-def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:
+def rotate(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, now_ms: int) -> Secret:
     """Another secret; the one before signs too for a day. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
+    changes = (Change("pushSecret", secret=True),)
+    history.note(tx, actor, Event.CHANGED, company_id=company_id, changes=changes, ids=ids, now_ms=now_ms)
     return secrets.rotate(tx, company_id, now_ms=now_ms)
