@@ -131,7 +131,7 @@ def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_na
         "REGISTERED",
     ]
     assert [entry["serialNo"] for entry in vehicle if entry["event"] == "MOUNTED"] == ["S"]
-    assert [entry["toCompanyName"] for entry in vehicle if entry["event"] == "DELEGATED"] == ["Borrower"]
+    assert [entry["toCompanyName"] for entry in vehicle if entry["event"] == "DELEGATED"] == ["Borrower", "Ace"]
     assert [(entry["actorName"], entry["userName"]) for entry in vehicle if entry["event"] == "DRIVER_SET"] == [
         ("director", "driver")
     ]
