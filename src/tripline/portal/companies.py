@@ -14,7 +14,7 @@ from tripline.domain.access import Action, Authority
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Forbidden, Refusal
-from tripline.http import parameters
+from tripline.http import authentication, parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import deletions, forms, histories, record_forms, views, words
 from tripline.portal.digests import Clash
@@ -90,6 +90,7 @@ async def register(request: Call) -> Response[bytes]:
                 password_hash=password_hash,
                 ids=rim.ids,
                 now_ms=now_ms,
+                session_id=authentication.session_of(request),
             )
         )
     except Refusal as refusal:

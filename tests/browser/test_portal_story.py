@@ -1,0 +1,257 @@
+"""The first days of an operator in a real browser: once in each language, and once by keyboard alone.
+
+Everything beside the browser is real too: mails in a folder, devices over MQTTS, a carrier, a server for pushes.
+"""
+
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from tests.support import calling, fleet, mail, portal_browser, receivers, receiving, servers
+from tests.support.portal_browser import Look
+from tests.support.portal_hands import Hand, Keyboard
+
+pytestmark = [pytest.mark.once("what pages show and their scripts do"), pytest.mark.slow, pytest.mark.timeout(600)]
+
+PLATFORM, APPLICANT, CARRIER = "platform@tripline.example", "fleet@hanbit.example", "net@carrier.example"
+ROWS = 1_000
+MDN = "01012345678"
+PATIENCE_S = 30
+STORIES = [("en", Hand), ("ko", Hand), ("en", Keyboard)]
+
+
+@pytest.fixture(scope="module", params=STORIES, ids=lambda told: f"{told[0]}-{told[1].__name__.lower()}")
+def told(request, tmp_path_factory):
+    """A fresh installation, and who tells the story on it."""
+    data = tmp_path_factory.mktemp("story") / "data"
+    for command, email in (("create", PLATFORM), ("carrier", CARRIER)):
+        made = servers.run_here(
+            *("admin", command, "--data", str(data), "--email", email, "--password-stdin"), stdin=fleet.PASSWORD
+        )
+        assert made.returncode == 0, made.stderr
+    with servers.serving(data) as server:
+        yield server, *request.param
+
+
+@contextmanager
+def window(browser, server, language, hand):
+    """A window of somebody's own, with the hand that works in it."""
+    with portal_browser.watching(browser, server.api, Look(language=language)) as watched:
+        yield hand(watched.page, server.api, language)
+        assert watched.complaints + watched.outside == []
+
+
+def sign_in(hand, email):
+    hand.go("/sign-in")
+    hand.fill(email=email, password=fleet.PASSWORD)
+    hand.press("portal.sign_in.submit")
+    hand.page.wait_for_selector("nav.rail")
+
+
+def test_operator_from_the_application_to_the_deletion_of_a_vehicle(told, tmp_path):
+    server, language, kind = told
+    with (
+        portal_browser.browsing() as browser,
+        window(browser, server, language, kind) as operator,
+        operator.told(tmp_path),
+    ):
+        apply(operator)
+        with window(browser, server, language, kind) as platform, platform.told(tmp_path):
+            approve(platform)
+        set_password(operator, server)
+        partner_id = register_companies(operator)
+        imported(operator, tmp_path, "vehicles", vehicles(), "77")
+        imported(operator, tmp_path, "sensors", sensors(), "GPS")
+        mount(operator, server)
+        delegate_and_take_back(operator, partner_id)
+        unpause(operator, server)
+        resend(operator, server)
+        delete(operator, server)
+
+
+def apply(hand):
+    hand.go("/apply")
+    hand.fill(serviceName="hanbit", companyName="한빛 운수", introduction="Two hundred vans.\nScores for drivers.")
+    hand.fill(contactName="김민서", mobile="010-1234-5678", email=APPLICANT)
+    hand.press("portal.apply.submit")
+    hand.sees("portal.apply.waiting")
+
+
+def approve(hand):
+    sign_in(hand, PLATFORM)
+    hand.go("/admin/applications")
+    hand.follow("hanbit")
+    hand.press("portal.applications.approve")
+    assert hand.done() == hand.say("portal.applications.approved", email=APPLICANT)
+
+
+def set_password(hand, server):
+    until = time.monotonic() + PATIENCE_S
+    while not (letters := mail.in_folder(server.data / "mail")):
+        assert time.monotonic() < until, "no mail"
+        time.sleep(0.05)
+    link = mail.link_in(letters[-1])
+    hand.page.goto(link.replace(link.partition("/account/")[0], server.api))
+    for name in ("password", "again"):
+        hand.write(hand.page.locator(f"input[name={name}]"), fleet.PASSWORD)
+    hand.use(hand.page.locator("main form button:not([type=button])").first)
+    hand.page.get_by_role("status").or_(hand.page.locator(".notice.good")).first.wait_for()
+    sign_in(hand, APPLICANT)
+
+
+def register_companies(hand):
+    """The own company and a partner; the partner's id."""
+    hand.go("/fleet/companies/new")
+    hand.fill(name="Hanbit", serviceType="hanbit", picName="Kim", picEmail=APPLICANT, picPasswd=fleet.PASSWORD)
+    hand.press("portal.companies.register")
+    hand.page.wait_for_selector("nav.rail a[href='/delegation']")
+    hand.go("/fleet/companies/new")
+    hand.fill(name="Partner", picName="Lee", picEmail="lee@partner.example", picPasswd=fleet.PASSWORD)
+    hand.press("portal.companies.register")
+    hand.page.wait_for_url("**/fleet/companies/*-*")
+    return hand.page.url.rpartition("/")[2].partition("?")[0]
+
+
+def vehicles():
+    """A thousand, of which ten have no distance and one repeats a number."""
+    rows = ["차량번호,제조사,연료,변속기,배기량,주행거리(km)"]
+    for number in range(ROWS):
+        plate = "12가1000" if number == 500 else f"12가{1000 + number}"
+        rows.append(f"{plate},현대,DIESEL,AUTO,1995,{'x' if number % 100 == 7 else number + 1}")
+    return rows
+
+
+def sensors():
+    """A thousand; ten without a type, and one that repeats a serial number."""
+    rows = ["serialNo,credentialsId,type,activationRequired"]
+    for number in range(ROWS):
+        serial = "HB-0000" if number == 500 else f"HB-{number:04d}"
+        kind = "" if number % 100 == 7 else "GPS"
+        rows.append(f"{serial},token-of-hanbit-{number:04d},{kind},true")
+    return rows
+
+
+def imported(hand, folder, kind, rows, right):
+    path = folder / f"{kind}.csv"
+    path.write_bytes("\n".join(rows).encode("cp949"))
+    hand.go("/import")
+    hand.tick(hand.page.locator(f"input[name=kind][value={kind}]"))
+    hand.page.set_input_files("input[type=file]", str(path))
+    hand.press("portal.import.upload")
+    hand.page.wait_for_selector("table.rows")
+    for _ in range(20):
+        wrong = hand.page.locator("table.rows tr.bad [aria-invalid]")
+        if not wrong.count():
+            break
+        row = wrong.first.evaluate("(field) => field.closest('tr').id")
+        hand.write(wrong.first, right)
+        hand.page.keyboard.press("Enter")
+        hand.page.wait_for_selector(f"tr.kept[id={row}]")
+    hand.press(f"portal.import.commit.{kind}", n=ROWS - 1)
+    assert f"{ROWS - 1:,}".replace(",", "") in hand.done().replace(",", "")
+
+
+def mount(hand, server):
+    """Two devices are asked: one refuses and says why, the other does it. The page tells it without a reload."""
+    for serial, result, step in (
+        ("0001", {"results": 4000, "additionalInfo": "ignition is off"}, "refused"),
+        ("0002", {"results": 2000}, "done"),
+    ):
+        hand.go(f"/search?q=HB-{serial}")
+        hand.follow(f"HB-{serial}")
+        hand.page.wait_for_url("**/fleet/sensors/*-*")
+        hand.go(f"{hand.page.url.removeprefix(server.api)}/mount")
+        with calling.box(server, f"token-of-hanbit-{serial}", calling.answering({"result": 2000})) as device:
+            hand.fill(vehicleNo=f"12가1{serial[1:]}")
+            hand.press("portal.mounting.activate")
+            request_id, _ = device.request()
+            hand.sees("portal.mounting.step.acknowledged")
+            address = hand.page.url
+            hand.page.evaluate("window.untouched = true")
+            device.result(request_id, result)
+            hand.sees(f"portal.mounting.step.{step}")
+        assert (hand.page.url, hand.page.evaluate("window.untouched")) == (address, True)
+        if step == "refused":
+            assert "ignition is off" in hand.page.locator("main").inner_text()
+
+
+def delegate_and_take_back(hand, partner_id):
+    hand.go("/delegation?tab=candidates")
+    hand.fill(toCompanyId=partner_id)
+    hand.press("portal.delegation.candidate.register")
+    hand.page.locator("table#candidates").wait_for()
+    hand.go("/delegation/new?q=12가1002")
+    hand.choose(hand.page.locator("select[name=toCompanyId]"), "Partner")
+    hand.tick(hand.page.locator("input[name=vehicleId]").first)
+    hand.press("portal.delegation.delegate.preview")
+    hand.press("portal.delegation.delegate.do", n=1)
+    hand.sees("portal.delegation.delegated", n=1)
+    hand.go("/delegation")
+    hand.tick(hand.page.locator("input[name=delegation]").first)
+    hand.press("portal.delegation.take_back.preview")
+    hand.sees("portal.delegation.ends")
+    hand.press("portal.delegation.take_back.do", n=1)
+    hand.sees("portal.delegation.taken_back", n=1)
+
+
+def carrier(server, *actions):
+    """What the carrier did with the line."""
+    login = httpx.post(f"{server.api}/api/auth/login", json={"username": CARRIER, "password": fleet.PASSWORD})
+    done = httpx.post(
+        f"{server.api}/api/carrier/v1/actions",
+        json={"actions": [{"mdn": MDN, **action} for action in actions]},
+        headers={"X-Authorization": f"Bearer {login.json()['token']}"},
+    )
+    assert {each["outcome"] for each in done.json()["outcomes"]} == {"DONE"}
+
+
+def unpause(hand, server):
+    hand.go("/delegation?tab=candidates")
+    company_id = hand.page.locator("[data-copy]").first.get_attribute("data-copy")
+    carrier(
+        server,
+        {"actionId": "1", "type": "OPENING", "imei": "356938035643809", "companyId": company_id},
+        {"actionId": "2", "type": "SUSPENSION", "kind": "USE"},
+    )
+    hand.go("/lines")
+    hand.use(hand.page.locator("table#lines th a").first)
+    hand.press("portal.lines.unpause")
+    assert hand.done() == hand.say("portal.lines.unpaused")
+
+
+def resend(hand, server):
+    """A server that has gone parks a message at once; back again, it gets it on demand."""
+    answers = [receivers.Reply(receivers.status(410))]
+    with receiving.receiving(receivers.Receiver(lambda _: answers[-1])) as customer:
+        hand.go("/pushes/addresses")
+        hand.fill(notifyHost=customer.url)
+        hand.tick(hand.page.locator("input[name=wanted][value='600']"))
+        hand.press("portal.pushes.save")
+        hand.page.wait_for_url("**/pushes")
+        carrier(server, {"actionId": "3", "type": "SUSPENSION", "kind": "USE"})
+        customer.arrived(1)
+        parked = hand.page.locator("table#messages [data-pick]")
+        until = time.monotonic() + PATIENCE_S
+        while not parked.count():
+            assert time.monotonic() < until, "not parked"
+            hand.go("/pushes/messages?state=parked")
+        answers.append(receivers.OK)
+        hand.tick(parked.first)
+        hand.press("portal.pushes.send_chosen")
+        customer.arrived(2)
+    (message,) = customer.bodies
+    assert (message["ty"], message["pld"]) == ("NWSTATUS", {"nwStatus": "02"})
+
+
+def delete(hand, server):
+    hand.go("/search?q=12가1002")
+    hand.follow("12가1002")
+    hand.page.wait_for_url("**/fleet/vehicles/*-*")
+    hand.go(f"{hand.page.url.removeprefix(server.api)}/delete")
+    confirm = hand.page.locator("[name=confirm]")
+    assert hand.page.locator("ul.goes li").count()
+    if confirm.count():
+        hand.write(confirm, "12가1002")
+    hand.press("portal.vehicles.delete_submit", number="12가1002")
+    assert "12가1002" in hand.done()

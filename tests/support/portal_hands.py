@@ -1,0 +1,120 @@
+"""Hands that work in pages of the portal: with a pointer, or by keyboard alone.
+
+Both find what they touch by the words of the catalogue, as a person does, so one story is told in any language.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+
+TABS_MAX = 300
+"""Presses of Tab after which something counts as out of reach."""
+_SHOWN_MAX = 2_000
+
+
+class Hand:
+    """A pointer and a keyboard."""
+
+    def __init__(self, page: Page, origin: str, language: str) -> None:
+        self.page, self._origin, self._language = page, origin, Language(language)
+
+    def say(self, key: str, **values: Any) -> str:
+        """A text of the portal in the story's language."""
+        return catalogue.text(key, self._language, **values)
+
+    def go(self, path: str) -> None:
+        """Type an address."""
+        self.page.goto(f"{self._origin}{path}")
+
+    def fill(self, **fields: str) -> None:
+        """Write into fields of the form, by their names."""
+        for name, value in fields.items():
+            self.write(self.page.locator(f"#content form [name='{name}']:visible").first, value)
+
+    def write(self, field: Locator, value: str) -> None:
+        """Replace what the field holds."""
+        field.fill(value)
+
+    def press(self, key: str, **values: Any) -> None:
+        """Use the button with this text."""
+        self.use(self.page.get_by_role("button", name=self.say(key, **values), exact=True).first)
+
+    def follow(self, text: str) -> None:
+        """Follow the link in the page's content whose text begins so."""
+        self.use(self.page.locator("#content").get_by_role("link", name=re.compile(f"^{re.escape(text)}")).first)
+
+    def use(self, control: Locator) -> None:
+        """Use a button or a link."""
+        control.click()
+
+    def tick(self, box: Locator) -> None:
+        """Tick a box, or choose a radio button."""
+        box.check()
+
+    def choose(self, field: Locator, text: str) -> None:
+        """Choose an option by its text."""
+        field.select_option(label=text)
+
+    def sees(self, key: str, **values: Any) -> None:
+        """Wait until the page says so."""
+        self.page.get_by_text(self.say(key, **values)).first.wait_for()
+
+    def done(self) -> str:
+        """Wait for the notice that something was done; what it says."""
+        return str(self.page.locator(".notice.good").first.inner_text())
+
+    @contextlib.contextmanager
+    def told(self, folder: Path) -> Iterator[None]:
+        """When a step fails, say what the page showed then."""
+        try:
+            yield
+        except Exception as error:
+            picture = folder / "failed.png"
+            self.page.screenshot(path=picture, full_page=True)
+            shown = self.page.locator("body").inner_text()[:_SHOWN_MAX]
+            error.add_note(f"{self.page.url} showed (picture: {picture}):\n{shown}")
+            raise
+
+
+class Keyboard(Hand):
+    """Only keys: Tab to what is wanted, then what a keyboard offers there."""
+
+    def reach(self, wanted: Locator) -> None:
+        """Press Tab until the element has the focus."""
+        wanted.wait_for()
+        for _ in range(TABS_MAX):
+            if wanted.evaluate("(element) => element === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"out of reach of Tab: {wanted}")
+
+    def write(self, field: Locator, value: str) -> None:
+        self.reach(field)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(value)
+
+    def use(self, control: Locator) -> None:
+        self.reach(control)
+        self.page.keyboard.press("Enter")
+
+    def tick(self, box: Locator) -> None:
+        if box.get_attribute("type") == "radio":
+            self.reach(box.locator("xpath=ancestor::fieldset").locator("input:checked"))
+            for _ in range(TABS_MAX):
+                if box.is_checked():
+                    return
+                self.page.keyboard.press("ArrowDown")
+            raise AssertionError(f"out of reach of arrows: {box}")
+        self.reach(box)
+        self.page.keyboard.press("Space")
+
+    def choose(self, field: Locator, text: str) -> None:
+        self.reach(field)
+        self.page.keyboard.type(text)
