@@ -25,8 +25,6 @@ ANYBODY = {
     "POST /api/noauth/resetPasswordByEmail": "BBBB BBBBBB BBBB BBB",
     "POST /api/noauth/setPassword": "BBBB BBBBBB BBBB BBB",
     "POST /api/noauth/application": "BBBB BBBBBB BBBB BBB",
-    "GET /account/set-password": "BBBB BBBBBB BBBB BBB",
-    "POST /account/set-password": "BBBB BBBBBB BBBB BBB",
     # About itself alone.
     "GET /api/auth/user": "U... ...... .... ...",
     "POST /api/auth/changePassword": "UBBB BBBBBB BBBB BBB",

@@ -103,9 +103,9 @@ class Server:
         page = self.http.get(link)
         assert page.status_code == 200, page.text
         token = html.unescape(FIELD.search(page.text)[1])
-        path = re.search(r'action="([^"]+)"', page.text)[1]
-        form = {"token": token, "password": password, "again": password if again is None else again}
-        answer = self.http.post(path, data=form)
+        path = html.unescape(re.search(r'action="([^"]+)"', page.text)[1])
+        form = {"token": token, "password": password, "again_password": password if again is None else again}
+        answer = self.http.post(path, data=form, follow_redirects=True)
         return answer.status_code, answer.text
 
 
@@ -175,7 +175,9 @@ def unusable(server, link):
     """Whether the link is refused as a page, as a form and by the operation for programs."""
     page = server.http.get(link)
     token = "".join(parse_qs(urlsplit(link).query).get("token", []))
-    sent = server.http.post("/account/set-password", data={"token": token, "password": "12345678", "again": "12345678"})
+    sent = server.http.post(
+        "/account/set-password", data={"token": token, "password": "12345678", "again_password": "12345678"}
+    )
     program = server.code("POST", "/api/noauth/setPassword", {"token": token, "password": "12345678"})
     told = "does not work any more"
     return (page.status_code, told in page.text, sent.status_code, told in sent.text, program) == (
@@ -234,6 +236,6 @@ def test_korean_browser_meets_korean_in_refusals_mails_and_pages(tmp_path):
     assert (refused.headers["content-language"], refused.headers["vary"]) == ("ko", "Accept-Language")
     assert [letter["Subject"], reset["Subject"]] == ["서비스 계정이 준비되었습니다", "새 비밀번호 설정"]
     assert "안전 택시 서비스 신청이 승인되었습니다." in mail.text_of(letter)
-    assert '<html lang="ko">' in page.text
+    assert '<html lang="ko"' in page.text
     assert (status, "비밀번호: 8자 이상이어야 합니다." in text) == (400, True)
     assert (set_status, "비밀번호가 설정되었습니다" in done) == (200, True)

@@ -93,7 +93,7 @@ def _provoke_accounts(server: servers.Running, api: httpx.Client) -> list[str]:
     chosen, changed = "a chosen pass phrase", "a changed pass phrase"
     for password in ("short", chosen, chosen):
         api.get(link)
-        api.post("/account/set-password", data={"token": link_token, "password": password, "again": password})
+        api.post("/account/set-password", data={"token": link_token, "password": password, "again_password": password})
         api.post("/api/noauth/setPassword", json={"token": link_token, "password": password})
     pair = api.post("/api/auth/login", json={"username": APPLICANT, "password": chosen}).json()
     refreshed = [pair["refreshToken"]]

@@ -1,9 +1,12 @@
-"""Passwords that are forgotten: asking for a link by mail that sets a new one.
+"""Passwords without a session: asking for a link by mail, and the page behind it, which sets a new password.
+
+Opening a link spends nothing, because mail scanners open links too; only sending its form does.
 
 Not here: the same for programs (`api/passwords.py`), changing the own password (`account.py`).
 """
 
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from litestar.response import Response
 
@@ -11,23 +14,35 @@ from tripline import observe
 from tripline.domain import fields, passwords
 from tripline.domain.access import Gate
 from tripline.domain.refusals import Refusal
-from tripline.http import errors, languages, peers
+from tripline.http import errors, languages, parameters, peers
+from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, views
+from tripline.portal import addresses, forms, views
 from tripline.portal.page import page
-from tripline.services.accounts import resets
+from tripline.services.accounts import links, resets
 from tripline.services.accounts.limits import TooManyForms
+from tripline.services.accounts.passwords import TooManyLogins
 
 FORGOTTEN: Final = "/password"
 SENT: Final = "/password/sent"
-_LABELS: Final = {"email": "portal.password.email"}
+_LABELS: Final = {
+    "email": "portal.password.email",
+    "password": "portal.password.new",
+    "again_password": "portal.password.again",
+}
+_TOKEN: Final = Value(
+    name="token", type=str, meaning="from the link of a mail", example="0b2oZr7Qw5m3kq1y", required=True
+)
+_FIELDS_MAX: Final = 16
+_FORM_MAX: Final = 16_384
+"""Bytes: two longest passwords, every byte escaped, are under 7,000."""
 
 
 def chosen(form: forms.Form, name: str) -> str:
     """The password that the form holds twice. Raises as `passwords.chosen`, and `passwords.PasswordsDiffer`."""
     password = passwords.chosen(name, form.secret(name))
     if password != form.secret("again_password"):
-        raise passwords.PasswordsDiffer
+        raise passwords.PasswordsDiffer(field="again_password")
     return password
 
 
@@ -69,4 +84,65 @@ async def show_sent(request: Call) -> Response[bytes]:
     return views.show(request, None, "passwords/sent.html", title="portal.password.sent")
 
 
-handlers: Final[list[Any]] = [ask, send, show_sent]
+@page("GET", links.PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(links.LinkUnusable,))
+async def choose(request: Call) -> Response[bytes]:
+    """Set the password of a mailed link's account; opening the page does not use the link up."""
+    rim = rim_of(request)
+    token = parameters.query_text(request.query_params, _TOKEN.name) or ""
+    try:
+        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+    except links.LinkUnusable as refusal:
+        return _useless(request, refusal)
+    return _choice(request, token)
+
+
+@page(
+    "POST",
+    links.PATH,
+    access=Gate.ANYONE,
+    refuses=(links.LinkUnusable, passwords.PasswordsDiffer, passwords.PasswordTooShort, TooManyLogins),
+)
+async def take(request: Call) -> Response[bytes]:
+    """Set the password that the form holds; the link is used up."""
+    form = await forms.read(request, fields=_FIELDS_MAX, most=_FORM_MAX)
+    rim, token = rim_of(request), form.text(_TOKEN.name)
+    try:
+        # First of all: whose link is good for nothing need not think of a password.
+        await rim.store.read_short(lambda tx: links.holder(tx, token=token, now_ms=rim.clock()))
+        await resets.set_password(
+            rim.store,
+            token=token,
+            password=chosen(form, "password"),
+            attempts=peers.attempts_of(request),
+            passwords=rim.passwords,
+            ids=rim.ids,
+        )
+    except links.LinkUnusable as refusal:
+        return _useless(request, refusal)
+    except Refusal as refusal:
+        return _choice(request, token, error=refusal)
+    return views.moved(request, addresses.SIGN_IN, notice="portal.password.done")
+
+
+def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Response[bytes]:
+    return views.show(
+        request,
+        None,
+        "passwords/choose.html",
+        title="portal.password.choose",
+        error=error,
+        labels=_LABELS,
+        headers={} if error is None else errors.retry_after(error),
+        token=token,
+        # With the token, so that the language can be changed below a form that was refused too.
+        action=f"{links.PATH}?{urlencode({_TOKEN.name: token})}",
+        least=passwords.SHORTEST,
+        most=passwords.LONGEST,
+    )
+
+
+def _useless(request: Call, refusal: links.LinkUnusable) -> Response[bytes]:
+    return views.show(request, None, "passwords/useless.html", title="portal.password.useless", error=refusal)
+
+
+handlers: Final[list[Any]] = [ask, send, show_sent, choose, take]

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.support import dangling, rest
+from tests.support.portal import Browser
 
 from tripline.domain.access import Authority
 from tripline.services.accounts import links
@@ -82,7 +83,7 @@ def test_link_mailed_before_a_new_email_or_password_is_good_no_more(tmp_path, na
         mailed = [await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=24, now_ms=app.now_ms))]
         path = f"/driver/{person.user_id}"
         await app.call(admin, "PUT", path, {"name": "Han", "phone": "011", "email": "han@people.example"})
-        still = await app.http.get("/account/set-password", params={"token": mailed[0]})
+        still = await Browser(app).get(f"/account/set-password?token={mailed[0]}")
         await app.call(admin, "PUT", path, named)
         body = {"token": mailed[0], "password": "a thief's phrase"}
         return still.status_code, (await app.refused(None, "POST", "/api/noauth/setPassword", body))[:2]

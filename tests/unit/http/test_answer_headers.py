@@ -46,12 +46,10 @@ def test_every_answer_is_of_the_told_type_and_kept_by_nobody(tmp_path):
 
 
 def test_pages_are_framed_by_nobody(tmp_path):
-    pages = ("/api/docs", "/account/set-password", "/account/set-password?token=x")
-
     async def scenario(app):
-        return [(await app.http.get(page)).headers["content-security-policy"] for page in pages]
+        return (await app.http.get("/api/docs")).headers["content-security-policy"]
 
-    assert ["frame-ancestors 'none'" in policy for policy in rest.run(tmp_path, scenario)] == [True] * 3
+    assert "frame-ancestors 'none'" in rest.run(tmp_path, scenario)
 
 
 def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
@@ -83,7 +81,7 @@ def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
 @pytest.mark.parametrize("method", ["OPTIONS", "GET", "POST"])
 def test_scripts_of_other_sites_are_let_in_nowhere(tmp_path, method):
     async def scenario(app):
-        paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/account/set-password", "/api/none")
+        paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/api/none")
         return [await app.http.request(method, path, headers=OTHER_SITE) for path in paths]
 
     for answer in rest.run(tmp_path, scenario):

@@ -36,7 +36,7 @@ IDS: Final = {
 HEADINGS: Final = {
     "Accounts": (
         "Logging in, sessions, passwords, applications for a service account.",
-        ("auth", "sessions", "passwords", "password_page", "applications"),
+        ("auth", "sessions", "passwords", "applications"),
     ),
     "Companies": ("Operators, partners and their administrators.", ("companies", "administrators")),
     "People": ("Directors and drivers.", ("users", "user_lists", "driven")),

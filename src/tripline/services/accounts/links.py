@@ -3,7 +3,7 @@
 The token has 256 random bits and is kept as its SHA-256 only; a slow hash would protect nothing that can be guessed.
 What a link is for is hashed with it, so that none is good for anything else.
 
-Not here: the pages behind links (`api/password_page.py`, `portal/`), the mail around one (`postman.py`).
+Not here: the pages behind links (`portal/`), the mail around one (`postman.py`).
 """
 
 import hashlib
