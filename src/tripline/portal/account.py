@@ -33,7 +33,11 @@ SYSTEM: Final = "system"
 """The theme of who chooses none."""
 _SHOWN: Final = 50
 """Sessions on a page."""
-_LABELS: Final = {"currentPassword": "portal.account.current", "newPassword": "portal.account.new"}
+_LABELS: Final = {
+    "currentPassword": "portal.account.current",
+    "newPassword": "portal.account.new",
+    "again_password": "portal.account.again",
+}
 
 
 class Line(msgspec.Struct, frozen=True):
