@@ -14,7 +14,7 @@ import os
 import secrets
 import signal
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -25,10 +25,12 @@ from tripline.adapters import data_folder, http_uvicorn, listeners
 from tripline.adapters.http_bounds import Bounds
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
+from tripline.config_files import Origin
 from tripline.gateway.listener import DeviceListener
 from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
 from tripline.ports import Signals
+from tripline.services import settings
 from tripline.services.readiness import Readiness
 from tripline.store.database import keys as kept_secrets
 from tripline.store.transactions import Store
@@ -43,8 +45,9 @@ DRAIN_S: Final = 5.0
 _log = observe.logger("app")
 
 
-async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
-    """Run the server until SIGTERM or SIGINT; `announce` gets the ready line. Raises one of `outside.TROUBLES`."""
+async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Callable[[str], None]) -> None:
+    """Run the server until SIGTERM or SIGINT; `origins`: where settings come from that are no defaults; `announce` gets
+    the ready line. Raises one of `outside.TROUBLES`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
@@ -75,6 +78,7 @@ async def serve(config: Config, *, announce: Callable[[str], None]) -> None:
             api_port=ways_in.api_port,
             api_url=ways_in.api_url,
             readiness=readiness,
+            settings=partial(settings.in_force, config, origins),
         )
         make_topics = partial(wiring_adapters.topics_made, config)
         await _run(made, ways_in, bounds, certificates, signals, readiness, make_topics=make_topics, announce=announce)

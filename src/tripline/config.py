@@ -6,7 +6,7 @@ the numbers of scoring (`scoring/rules.py`).
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -14,6 +14,8 @@ from msgspec import Meta
 from tripline.scoring.rules import Harsh, Scoring
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
+SECRET: Final = {"secret": True}
+"""Marks a setting whose value nobody is shown."""
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -94,7 +96,7 @@ class Bus(Section, frozen=True):
         Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], Meta(description="how name and password are shown (SASL)")
     ] = "SCRAM-SHA-512"
     user: Annotated[str, Meta(description="name to log in with (SASL)")] = ""
-    password: Annotated[str, Meta(description="its password")] = ""
+    password: Annotated[str, Meta(description="its password", extra=SECRET)] = ""
     ca: Annotated[str, Meta(description="PEM file of the authorities to trust; empty: the system's")] = ""
     cert: Annotated[str, Meta(description="PEM chain to show the brokers (mutual TLS)")] = ""
     key: Annotated[str, Meta(description="PEM key of that certificate")] = ""
@@ -144,7 +146,7 @@ class Mail(Section, frozen=True):
         Literal["starttls", "tls", "none"], Meta(description="starttls: TLS after the greeting, tls: from the start")
     ] = "starttls"
     user: Annotated[str, Meta(description="name to log in with; empty: no log-in")] = ""
-    password: Annotated[str, Meta(description="its password")] = ""
+    password: Annotated[str, Meta(description="its password", extra=SECRET)] = ""
     ca: Annotated[str, Meta(description="PEM file of an authority to trust beside the system's")] = ""
     sender: Annotated[str, Meta(description="address that mails come from")] = "Tripline <no-reply@localhost>"
     folder: Annotated[str, Meta(description="folder of .eml files; empty: `mail` in the data folder")] = ""
@@ -192,7 +194,9 @@ class Carrier(Section, frozen=True):
             description="address of its HTTP interface; empty: a simulated carrier in the store",
         ),
     ] = ""
-    token: Annotated[str, Meta(pattern=r"^[!-~]*\Z", description="sent to it as `Authorization: Bearer ...`")] = ""
+    token: Annotated[
+        str, Meta(pattern=r"^[!-~]*\Z", description="sent to it as `Authorization: Bearer ...`", extra=SECRET)
+    ] = ""
     timeout_s: Annotated[float, Meta(gt=0, description="longest wait for its answer, seconds")] = 10.0
 
 

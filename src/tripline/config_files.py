@@ -15,13 +15,14 @@ import types
 import typing
 import zoneinfo
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from tripline import config_bus
-from tripline.config import Config, Role
+from tripline.config import SECRET, Config, Role
 
 PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
@@ -41,6 +42,15 @@ class WrongSettingError(Exception):
     """A setting is unknown, unreadable or contradicts another one; the text is the one line to show."""
 
 
+class Origin(StrEnum):
+    """Where the value of a setting comes from."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    VARIABLE = "variable"
+    FLAG = "flag"
+
+
 class Setting(msgspec.Struct, frozen=True):
     """One leaf of the tree: `name` as in `store.url`, `variable` as in `TRIPLINE_STORE_URL`."""
 
@@ -50,6 +60,8 @@ class Setting(msgspec.Struct, frozen=True):
     default: Any
     description: str
     bounds: str
+    secret: bool
+    """Whether its value is shown to nobody."""
 
 
 def settings() -> list[Setting]:
@@ -69,7 +81,7 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
     """
     known = {setting.name: setting for setting in settings()}
     values: dict[str, Any] = {}
-    for name, value, origin in _given(file, variables, flags, known):
+    for name, value, _, place in _given(file, variables, flags, known):
         several = isinstance(value, str) and isinstance(known[name].default, tuple)
         given = value.split(",") if several else value
         try:
@@ -77,10 +89,16 @@ def load(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str,
         except msgspec.ValidationError as error:
             # What msgspec says of a pattern is for programmers, and the value may hold a password.
             form = f"What is expected: {known[name].description}."
-            raise WrongSettingError(f"{origin}: {form if 'regex' in str(error) else error}") from error
+            raise WrongSettingError(f"{place}: {form if 'regex' in str(error) else error}") from error
     tree = msgspec.convert(_nested(values), Config, dec_hook=_path)
     verify(tree)
     return tree
+
+
+def origins(*, file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Origin]:
+    """Where the settings that are given come from, by name; all others are defaults. As `load`."""
+    known = {setting.name: setting for setting in settings()}
+    return {name: origin for name, _, origin, _ in _given(file, variables, flags, known)}
 
 
 def verify(config: Config) -> None:
@@ -185,21 +203,21 @@ def default_file() -> str:
 
 def _given(
     file: Path | None, variables: Mapping[str, str], flags: Mapping[str, Any], known: Mapping[str, Setting]
-) -> Iterator[tuple[str, Any, str]]:
-    """Name, value and origin of everything that was set, the strongest last."""
+) -> Iterator[tuple[str, Any, Origin, str]]:
+    """Name, value, origin and where exactly, of everything that was set, the strongest last."""
     if file is not None:
         for name, value in _flat(_read(file)):
             if name not in known:
                 raise WrongSettingError(f"{file}: unknown setting `{name}`{_nearest(name, known)}.")
-            yield name, value, f"{file}: {name}"
+            yield name, value, Origin.FILE, f"{file}: {name}"
     by_variable = {setting.variable: setting.name for setting in known.values()}
     for variable in sorted(name for name in variables if name.startswith(PREFIX) and name not in _NO_SETTINGS):
         if variable not in by_variable:
             raise WrongSettingError(f"Unknown variable {variable}{_nearest(variable, by_variable)}.")
-        yield by_variable[variable], variables[variable], variable
+        yield by_variable[variable], variables[variable], Origin.VARIABLE, variable
     for name, value in flags.items():
         if value is not None:
-            yield name, str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}"
+            yield name, str(value) if isinstance(value, Path) else value, Origin.FLAG, f"--{name.replace('_', '-')}"
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -248,6 +266,7 @@ def _leaves(section: type[msgspec.Struct], prefix: str) -> list[Setting]:
                 default=field.default,
                 description=next((meta.description for meta in metas if meta.description), ""),
                 bounds=", ".join(_bounds(metas, hints[field.name])),
+                secret=any(meta.extra == SECRET for meta in metas),
             )
         )
     return found

@@ -6,7 +6,7 @@ Not here: the adapters that some of them are given (`wiring_adapters.py`), in wh
 
 import time
 import zoneinfo
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypedDict
@@ -60,6 +60,7 @@ from tripline.services.rpc.mounting import Mounter
 from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
+from tripline.services.settings import InForce
 from tripline.store.fleet import sensors
 from tripline.store.transactions import Store
 from tripline.wiring_adapters import Adapters
@@ -114,6 +115,7 @@ def wired(
     api_port: int,
     api_url: str,
     readiness: Readiness,
+    settings: Callable[[], Sequence[InForce]],
 ) -> Server:
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
@@ -140,7 +142,7 @@ def wired(
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
     rim = None
     if does("api"):
-        rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness)
+        rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
         workers.append(partial(rim.browsers.run, store))
         lists = exports.books(rim.time_zone)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
@@ -265,6 +267,7 @@ def _rim(
     token_key: bytes,
     api_port: int,
     readiness: Readiness,
+    settings: Callable[[], Sequence[InForce]],
 ) -> Rim:
     roster = ingress.listener.roster if ingress is not None else None
     settling = Barrier(store=ground["store"], node=node, signals=ground["signals"])
@@ -295,6 +298,7 @@ def _rim(
         public_url=config.accounts.public_url,
         api_port=api_port,
         behind_proxy=config.behind_proxy,
+        settings=settings,
     )
 
 

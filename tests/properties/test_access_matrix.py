@@ -226,7 +226,7 @@ UNSEEN = {
     (Action.VEHICLE_READ, Authority.DIRECTOR, Reach.DRIVING_RIGHT),
 }
 """Reaches without which every route answers the same."""
-OF_PAGES = {Action.ACCOUNT_MANAGE}
+OF_PAGES = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
 """What pages of the portal alone ask for (tests/unit/portal/test_admin.py)."""
 CELLS = [(action, role) for action, row in access.RULES.items() for role in row if action not in OF_PAGES]
 REACHES = [(action, role, reach) for action, role in CELLS for reach in access.RULES[action][role]]

@@ -263,9 +263,10 @@ DECIDING = {
 
 
 def test_every_row_of_the_table_decides_an_operation():
-    # The access token inside a sensor's record is no operation of its own, and accounts are disabled by pages alone;
-    # unit tests hold who sees the one and does the other.
-    assert set(Action) - set(DECIDING) == {Action.SENSOR_CREDENTIAL_READ, Action.ACCOUNT_MANAGE}
+    # The access token inside a sensor's record is no operation of its own, and pages alone disable accounts and
+    # show the installation; unit tests hold who sees the one and does the other.
+    of_pages = {Action.ACCOUNT_MANAGE, Action.INSTALLATION_READ}
+    assert set(Action) - set(DECIDING) == {Action.SENSOR_CREDENTIAL_READ, *of_pages}
 
 
 @pytest.mark.parametrize("action", DECIDING, ids=lambda action: action.value)

@@ -12,6 +12,7 @@ from cyclopts import App, Parameter, validators
 
 from tripline import config_files
 from tripline.config import Config
+from tripline.config_files import Origin
 from tripline.later import Later
 
 if TYPE_CHECKING:
@@ -73,10 +74,18 @@ PATIENCE_S: Final = 60.0
 
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:
     """The settings of the installation, with these flags on top."""
+    return config_files.load(**_given(place, flags))
+
+
+def origins(place: Place | None, flags: dict[str, Any]) -> dict[str, Origin]:
+    """Where those settings come from that are no defaults, by name."""
+    return config_files.origins(**_given(place, flags))
+
+
+def _given(place: Place | None, flags: dict[str, Any]) -> dict[str, Any]:
     where = place or Place()
-    return config_files.load(
-        file=where.config, variables=os.environ, flags={"data": where.data, "store.url": where.store, **flags}
-    )
+    named = {"data": where.data, "store.url": where.store, **flags}
+    return {"file": where.config, "variables": os.environ, "flags": named}
 
 
 def printable(text: str) -> str:

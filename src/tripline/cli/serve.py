@@ -37,19 +37,17 @@ def serve(
     ] = None,
 ) -> int:
     """Run the server until a signal stops it."""
-    config = base.settings(
-        place,
-        {
-            "host": host,
-            "api_port": api_port,
-            "analytics_port": analytics_port,
-            "device_port": device_port,
-            "device_plain_port": device_plain_port,
-            "bus.url": bus,
-            "https": https,
-            "behind_proxy": behind_proxy,
-            "roles": tuple(role) if role else None,
-        },
-    )
-    uvloop.run(program.serve(config, announce=base.line))
+    flags = {
+        "host": host,
+        "api_port": api_port,
+        "analytics_port": analytics_port,
+        "device_port": device_port,
+        "device_plain_port": device_plain_port,
+        "bus.url": bus,
+        "https": https,
+        "behind_proxy": behind_proxy,
+        "roles": tuple(role) if role else None,
+    }
+    config = base.settings(place, flags)
+    uvloop.run(program.serve(config, origins=base.origins(place, flags), announce=base.line))
     return base.OK

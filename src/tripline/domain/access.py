@@ -84,6 +84,8 @@ class Action(Enum):
     """List those companies; the row is the delegating company."""
     DRIVING_READ = "driving.read"
     """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
+    INSTALLATION_READ = "installation.read"
+    """See what the installation serves, how well it runs, and which settings are in force."""
     PERSON_CREATE = "person.create"
     PERSON_DELETE = "person.delete"
     PERSON_LIST = "person.list"
@@ -147,6 +149,7 @@ _SELF = frozenset({Reach.SELF})
 RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.ACCOUNT_MANAGE: {Authority.SYS_ADMIN: _ALL},
     Action.APPLICATION_REVIEW: {Authority.SYS_ADMIN: _ALL},
+    Action.INSTALLATION_READ: {Authority.SYS_ADMIN: _ALL},
     Action.CARRIER_ACT: {Authority.CARRIER: _ALL},
     Action.CARRIER_UNPAUSE: {Authority.COMPANY_ADMIN: _OWN},
     Action.COMPANY_ADMIN_MANAGE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},

@@ -3,7 +3,7 @@
 Handlers are `async def f(call: Call) -> Answer`, and begin with `rim = rim_of(request)`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -27,6 +27,7 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.settings import InForce
 from tripline.store.transactions import Store
 
 Call: TypeAlias = Request[Any, Any, Any]
@@ -68,6 +69,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Address of this server as people see it; empty: as the request says."""
     api_port: int | None = None
     """The port where health and metrics answer; None: every port."""
+    settings: Callable[[], Sequence[InForce]] = tuple
+    """The settings in force in this process, without secrets."""
     behind_proxy: bool = False
     """Whether a proxy of ours says in `X-Forwarded-For` for whom it asks."""
 

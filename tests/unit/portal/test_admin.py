@@ -1,15 +1,23 @@
 """Pages of platform administrators: applications to review, accounts of every kind."""
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 from tests.support import rest as support
-from tests.support.portal import Browser, Page
+from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Login, Rest
 
+from tripline.config import Config
+from tripline.config_files import Origin
 from tripline.domain.access import Authority
+from tripline.services import settings
 from tripline.store.tables import account, mail_outbox, service_application
 
 FORM = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "Night taxis")
@@ -116,3 +124,48 @@ def test_page_of_the_platform_is_closed_to_every_other_role(tmp_path: Path, path
         return (await Browser(rest, await rest.account("kim@x.example", role)).get(path)).status_code
 
     assert support.run(tmp_path, scenario) == 403
+
+
+SETTINGS = {"mail.password": "hush", "store.url": "postgresql://kim:hush@db.example/fleet"}
+
+
+async def shows_settings(rest: Rest) -> Browser:
+    config = msgspec.convert({"mail": {"password": "hush"}, "store": {"url": SETTINGS["store.url"]}}, Config)
+    origins = {"mail.password": Origin.FILE, "store.url": Origin.VARIABLE}
+    rest.rim = replace(rest.rim, settings=partial(settings.in_force, config, origins))
+    return Browser(rest, await root(rest))
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", ("Set, not shown", "Settings file", "Environment")), ("ko", ("표시 안 함", "설정 파일", "환경 변수"))],
+)
+def test_settings_in_force_are_shown_without_their_secrets(
+    tmp_path: Path, language: str, told: tuple[str, ...]
+) -> None:
+    async def scenario(rest: Rest) -> str:
+        browser = await shows_settings(rest)
+        return (await browser.get("/admin/settings", **{"Accept-Language": language})).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert "hush" not in text
+    assert "postgresql://…@db.example/fleet" in text
+    assert [each for each in told if each not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [("MAIL.PASS", ["mail.password"]), ("db.example", ["store.url"]), ("least severity", ["log.level"]), ("zz", [])],
+)
+def test_settings_are_found_by_name_value_and_meaning(tmp_path: Path, search: str, found: list[str]) -> None:
+    async def scenario(rest: Rest) -> tuple[str, str]:
+        browser = await shows_settings(rest)
+        path = f"/admin/settings?{urlencode({'q': search})}"
+        return (await browser.get(path)).text, (await browser.get(path, **HTMX, **{"HX-Target": "list"})).text
+
+    whole, part = support.run(tmp_path, scenario)
+
+    for text in (whole, part):
+        assert re.findall("<code>([a-z._]+)</code>", text) == found
+    assert "<h1>" not in part

@@ -1,0 +1,59 @@
+"""The settings in force, as platform administrators see them: no passwords, whole or inside an address.
+
+Not here: what settings there are (`config.py`), how they are read (`config_files.py`).
+"""
+
+import re
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from tripline import config_files
+from tripline.config import Config
+from tripline.config_files import Origin
+
+HIDDEN: Final = "…"
+_CREDENTIALS: Final = re.compile(r"://.*@", re.DOTALL)
+_QUERY: Final = re.compile(r"[?#].*", re.DOTALL)
+
+
+class InForce(msgspec.Struct, frozen=True):
+    """A setting and its value."""
+
+    name: str
+    """As in `store.url`."""
+    value: str | None
+    """As a settings file writes it; None: unset, or hidden."""
+    hidden: bool
+    """Whether there is a value that nobody is shown."""
+    origin: Origin
+    description: str
+
+
+def in_force(config: Config, origins: Mapping[str, Origin]) -> tuple[InForce, ...]:
+    """Every setting, in the order of the tree; `origins`: of those that are given."""
+    found = []
+    for setting in config_files.settings():
+        value = attrgetter(setting.name)(config)
+        hidden = setting.secret and bool(value)
+        found.append(
+            InForce(
+                name=setting.name,
+                value=None if hidden or value is None else config_files.written(_masked(value)),
+                hidden=hidden,
+                origin=origins.get(setting.name, Origin.DEFAULT),
+                description=setting.description,
+            )
+        )
+    return tuple(found)
+
+
+def _masked(value: Any) -> Any:
+    """The value, addresses without user, password and query."""
+    if isinstance(value, tuple):
+        return tuple(_masked(each) for each in value)
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    return _QUERY.sub(f"?{HIDDEN}", _CREDENTIALS.sub(f"://{HIDDEN}@", value))
