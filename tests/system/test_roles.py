@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -370,6 +371,47 @@ def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(d
     deleted = seen()
 
     assert (before, delegated, taken_back, deleted) == (403, 200, 403, 401)
+
+
+def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(deployment: Deployment) -> None:
+    one, other = deployment.apis
+    email = "c@borrower.example"
+    partner = {"name": "Browsing", "picName": "C", "picEmail": email, "picPasswd": PASSWORD}
+    deployment.company.post(f"{V1}/company", partner)
+
+    def signed_in(api: str) -> httpx.Client:
+        browser = httpx.Client(base_url=api, headers={"Sec-Fetch-Site": "same-origin"})
+        entered = browser.post("/sign-in", data={"email": email, "password": PASSWORD})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/")
+        return browser
+
+    def sees(api: str, browser: httpx.Client) -> bool:
+        answer = httpx.get(f"{api}/fleet/vehicles", headers={"Cookie": browser.headers["Cookie"]})
+        assert answer.status_code == 200 or answer.headers["location"].startswith("/sign-in"), answer.text
+        return answer.status_code == 200
+
+    def form_of(browser: httpx.Client) -> dict[str, str]:
+        found = re.search(r'name="(csrf)" value="([^"]+)"', browser.get("/account").text)
+        assert found is not None
+        return {found[1]: found[2]}
+
+    leaves, changes, bystander = browsers = [signed_in(one.api), signed_in(other.api), signed_in(other.api)]
+    with contextlib.ExitStack() as closing:
+        for browser in browsers:
+            closing.callback(browser.close)
+            browser.headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        leaving, changing = (form_of(browser) for browser in (leaves, changes))
+        before = [sees(api, browser) for api in (one.api, other.api) for browser in browsers]
+        assert leaves.post("/sign-out", data=leaving).status_code == 303
+        left = [sees(other.api, browser) for browser in browsers]
+        new_password = PASSWORD + "!"
+        form = {"currentPassword": PASSWORD, "newPassword": new_password, "again_password": new_password}
+        assert changes.post("/account/password", data=changing | form).status_code == 303
+        changed = sees(one.api, bystander)
+
+    assert before == [True] * 6
+    assert left == [False, True, True]
+    assert not changed
 
 
 @pytest.mark.slow
