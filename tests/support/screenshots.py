@@ -86,7 +86,7 @@ def told(watched: portal_browser.Watched, name: str) -> bool:
 
 def refuse(page: Page) -> bool:
     """Send the page's form with values that cannot be right; whether the page has one and shows it again."""
-    form = page.locator(FORM).first
+    form = page.locator(f"{FORM}:visible").first
     if form.count() == 0:
         return False
     form.evaluate(

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import access
+from tripline.domain import access, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import Relation
 from tripline.domain.ids import CompanyId, VehicleId
@@ -40,6 +40,8 @@ TEXT: Final = 200_000
 CONFIRMED: Final = "confirmed"
 """The step of a form whose preview was seen."""
 _TITLE: Final = "portal.delegation.title"
+_TO: Final = "toCompanyId"
+"""The field with the company that vehicles go to."""
 _BETWEEN: Final = "."
 """What stands between vehicle and company in the value of a box."""
 
@@ -94,7 +96,7 @@ async def register(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx) -> Relation:
         own = access.company_of(visitor.actor)
-        other = CompanyId(parameters.uuid_of(form.text("toCompanyId"), "toCompanyId"))
+        other = _receiver(form)
         return candidates.register(
             tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms
         )
@@ -120,7 +122,7 @@ async def remove(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     rim = rim_of(request)
-    other, now_ms = CompanyId(parameters.uuid_of(form.text("toCompanyId"), "toCompanyId")), rim.clock()
+    other, now_ms = _receiver(form), rim.clock()
 
     def work(tx: WriteTx) -> None:
         own = access.company_of(visitor.actor)
@@ -143,7 +145,7 @@ async def delegate(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     rim = rim_of(request)
     try:
-        to_company_id = CompanyId(parameters.uuid_of(form.text("toCompanyId"), "toCompanyId"))
+        to_company_id = _receiver(form)
         pairs = many.chosen([Pair(_vehicle(each), to_company_id) for each in form.many("vehicleId")])
     except BadParameter as refusal:
         return await _chosen_again(request, visitor, error=refusal, form=form)
@@ -248,7 +250,7 @@ def _overview(request: Call, visitor: Visitor, sides: Sides, **more: Any) -> Res
         visitor,
         "delegation/overview.html",
         title=_TITLE,
-        labels={"toCompanyId": "portal.delegation.company_id"},
+        labels={_TO: "portal.delegation.company_id"},
         sides=sides,
         may_delegate=visitor.may(Action.VEHICLE_DELEGATE),
         may_manage=visitor.may(Action.CANDIDATE_MANAGE),
@@ -277,10 +279,10 @@ async def _chosen_again(
         "delegation/choose.html",
         title="portal.delegation.choose.title",
         error=error,
-        labels={"toCompanyId": "portal.delegation.company", "vehicleId": "portal.delegation.vehicles"},
+        labels={_TO: "portal.delegation.company", "vehicleId": "portal.delegation.vehicles"},
         vehicles=shown,
         companies=[(each.to_company_id, each.to_company_name) for each in related],
-        company=form.text("toCompanyId") if form else windows.text(request, "company"),
+        company=form.text(_TO) if form else windows.text(request, "company"),
     )
 
 
@@ -340,6 +342,11 @@ def _pair(value: str) -> Pair:
     """Vehicle and company of a delegation that a form names. Raises `BadParameter`."""
     vehicle, _, company = value.partition(_BETWEEN)
     return Pair(_vehicle(vehicle), CompanyId(parameters.uuid_of(company, "delegation")))
+
+
+def _receiver(form: Form) -> CompanyId:
+    """The company that vehicles go to, or may go to. Raises `BadParameter`."""
+    return CompanyId(parameters.uuid_of(fields.required(_TO, form.text(_TO)), _TO))
 
 
 def _vehicle(value: str) -> VehicleId:
