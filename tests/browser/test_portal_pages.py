@@ -45,3 +45,34 @@ def test_pages_have_no_trouble_and_those_of_the_navigation_are_found(browser, wo
     assert {href for section in frame.SECTIONS.values() for href in section} & set(
         portal_tour.patterns()
     ) - seen == set()
+
+
+def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_by_keyboard(browser, world):
+    (guest,) = (each for each in world.guests if each.name == "full")
+    look = portal_browser.rotated(1)
+    with portal_browser.watching(browser, world.origin, look, headers=guest.headers) as watched:
+        page = watched.page
+        page.goto(f"{world.origin}/fleet/drivers")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("10가3456")
+        found = page.locator("#quick-found")
+        found.get_by_role("link").first.wait_for()
+        troubles = watched.troubles()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Escape")
+        closed = not found.is_visible()
+        page.keyboard.type("x")
+        page.keyboard.press("Backspace")
+        found.get_by_role("link").first.wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/fleet/vehicles/*-*")
+        heading = page.locator("h1").inner_text()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("10가")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?q=10*")
+
+    assert (look.name, troubles) == (look.name, [])
+    assert closed
+    assert heading == "10가3456"

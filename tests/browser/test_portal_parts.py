@@ -122,14 +122,15 @@ def test_selection_counts_takes_ranges_and_is_cleared(page, gallery):
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "field"), [("list", "/", "#list"), ("record", "/", "quick"), ("list", "Control+k", "quick")]
+    ("name", "key", "field"),
+    [("list", "/", "#list"), ("record", "/", "#quick-found"), ("list", "Control+k", "#quick-found")],
 )
 def test_keys_go_to_a_search(page, gallery, name, key, field):
     page.goto(address(gallery, name))
 
     page.keyboard.press(key)
 
-    target = page.evaluate("document.activeElement.closest('form').getAttribute('hx-target') ?? 'quick'")
+    target = page.evaluate("document.activeElement.closest('form').getAttribute('hx-target')")
     assert target == field
     assert page.evaluate("document.activeElement.value") == ""
 

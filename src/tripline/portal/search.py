@@ -14,7 +14,9 @@ from tripline.services.fleet.search import Found
 from tripline.store.transactions import ReadTx
 
 _FOUND: Final = "found"
-"""The block, and the element, that a search replaces while somebody types."""
+"""The block that a search replaces while somebody types, and the element of the page that it stands in."""
+_PLACES: Final = (_FOUND, "quick-found")
+"""The elements that it stands in: on the page of the search, and below the field of every page."""
 
 
 @page("GET", "/search", access=Gate.ACCOUNT)
@@ -27,12 +29,14 @@ async def search(request: Call) -> Response[bytes]:
         return visitor, service.find(tx, actor=visitor.actor, text=text)
 
     visitor, found = await rim_of(request).store.read(work)
+    target = views.target_of(request)
     return views.show(
         request,
         visitor,
         "search/search.html",
         title="portal.search.title",
-        fragment=_FOUND if views.target_of(request) == _FOUND else views.CONTENT,
+        fragment=_FOUND if target in _PLACES else views.CONTENT,
+        place=target if target in _PLACES else _FOUND,
         text=text,
         found=found,
         short=len(text) < service.LEAST,
