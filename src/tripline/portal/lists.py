@@ -5,7 +5,10 @@ from typing import Final
 from tripline.portal.company_list import COMPANIES
 from tripline.portal.people_lists import DIRECTORS, DRIVERS
 from tripline.portal.sensor_list import SENSORS
+from tripline.portal.service_list import SERVICES
 from tripline.portal.tables import Table
 from tripline.portal.vehicle_list import VEHICLES
 
-TABLES: Final[dict[str, Table]] = {table.noun: table for table in (VEHICLES, SENSORS, DIRECTORS, DRIVERS, COMPANIES)}
+TABLES: Final[dict[str, Table]] = {
+    table.noun: table for table in (VEHICLES, SENSORS, DIRECTORS, DRIVERS, COMPANIES, SERVICES)
+}

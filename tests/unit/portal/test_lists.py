@@ -158,3 +158,28 @@ def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int
     assert "<html" not in part.text
     assert "<script>" not in part.text
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_services_are_listed_with_their_operators(tmp_path: Path, language: str) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[str, str, str]:
+        answer = await browser.get("/admin/services?sort=-created", **{"Accept-Language": language})
+        counted = await browser.get("/admin/services/count", **HTMX)
+        return world.ids["operator"], answer.text, counted.text
+
+    operator, text, counted = seen(tmp_path, ask, "platform administrator")
+
+    assert f"/fleet/companies/{operator}" in Page(text).hrefs
+    assert Page(text).text.count({"en": "Enabled", "ko": "사용 가능"}[language]) == 3
+    assert counted.split()[0].isdigit()
+
+
+def test_service_whose_administrators_are_barred_is_disabled(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[int, int]:
+        account = world.logins["operator"].user_id
+        before = (await browser.get("/admin/services?state=disabled")).text
+        await browser.post(f"/admin/accounts/{account}/disable")
+        after = (await browser.get("/admin/services?state=disabled")).text
+        return before.count("<tr data-row"), after.count("<tr data-row")
+
+    assert seen(tmp_path, ask, "platform administrator") == (0, 1)

@@ -10,10 +10,11 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Reach, Scope
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
-from tripline.store.browsing import companies, people, sensors, vehicles
+from tripline.store.browsing import companies, people, sensors, services, vehicles
 from tripline.store.browsing.companies import ListedCompany
 from tripline.store.browsing.people import ListedPerson
 from tripline.store.browsing.sensors import ListedSensor
+from tripline.store.browsing.services import ListedService
 from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.browsing.vehicles import ListedVehicle
 from tripline.store.transactions import ReadTx
@@ -57,6 +58,18 @@ def companies_of(tx: ReadTx, *, actor: Actor, filters: companies.Filters, turn: 
 def count_companies(tx: ReadTx, *, actor: Actor, filters: companies.Filters) -> int:
     """How many companies the actor may see. Raises `Forbidden`."""
     return companies.count(tx, *_of_companies(tx, actor, filters))
+
+
+def services_of(tx: ReadTx, *, actor: Actor, filters: services.Filters, turn: Turn) -> Slice[ListedService]:
+    """The services of the turn. Raises `Forbidden`."""
+    access.scope_of(actor, Action.INSTALLATION_READ)
+    return services.page(tx, filters, turn)
+
+
+def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> int:
+    """How many services there are. Raises `Forbidden`."""
+    access.scope_of(actor, Action.INSTALLATION_READ)
+    return services.count(tx, filters)
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:

@@ -1,0 +1,106 @@
+"""Services as a list: each service type, the company that operates it, and how much it holds.
+
+Not here: the companies of one service type (`companies.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, Subquery, exists, func, select
+
+from tripline.domain.access import Authority
+from tripline.domain.ids import CompanyId
+from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
+from tripline.store.tables import account, company, sensor, vehicle
+from tripline.store.transactions import ReadTx
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which services are asked for; None: whichever."""
+
+    search: str | None = None
+    """Beginning of the service type, in any case."""
+    enabled: bool | None = None
+
+
+class ListedService(msgspec.Struct, frozen=True, kw_only=True):
+    """A service as a list shows it."""
+
+    id: CompanyId
+    """Of the operator."""
+    created_ms: int
+    service_type: str
+    name: str
+    """Of the operator."""
+    companies: int
+    """The operator and its partners."""
+    vehicles: int
+    sensors: int
+    accounts: int
+    enabled: bool
+    """Whether an administrator of the operator may sign in."""
+
+
+def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedService]:
+    """The services of the turn, whose caller was let pass."""
+    found = _BROWSED.page(tx, turn, _sources(filters), (), search=filters.search)
+    return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
+
+
+def count(tx: ReadTx, filters: Filters) -> int:
+    """How many services the filters let pass, whose caller was let pass."""
+    return _BROWSED.count(tx, _sources(filters), (), search=filters.search)
+
+
+def _sources(filters: Filters) -> list[Source]:
+    """One company of each service type operates it: few, which are sorted."""
+    return [Source(_conditions, (filters.enabled,), walked=False)]
+
+
+def _conditions(enabled: bool | None) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [company.c.master.is_(True)]
+    if enabled is not None:
+        conditions.append(_enabled(company) if enabled else ~_enabled(company))
+    return conditions
+
+
+def _enabled(operator: Any) -> ColumnElement[bool]:
+    return exists().where(
+        account.c.company_id == operator.c.id,
+        account.c.authority == Authority.COMPANY_ADMIN.value,
+        account.c.enabled,
+    )
+
+
+def _shown(page: Subquery) -> Select[Any]:
+    row = company.alias("shown")
+    inside = company.alias("inside")
+    companies = select(inside.c.id).where(inside.c.service_type == row.c.service_type).correlate(row)
+    looked_up: dict[str, ColumnElement[Any]] = {
+        "companies": _counted(inside.c.service_type == row.c.service_type),
+        "vehicles": _counted(vehicle.c.service_type == row.c.service_type),
+        "sensors": _counted(sensor.c.service_type == row.c.service_type),
+        "accounts": _counted(account.c.company_id.in_(companies)),
+        "enabled": _enabled(row),
+    }
+    columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
+    return select(page.c.place, page.c.key, *columns).select_from(page.join(row, row.c.id == page.c.key))
+
+
+def _counted(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).where(condition).scalar_subquery()
+
+
+_FIELDS: Final = ListedService.__struct_fields__
+_BROWSED: Final = Browsed(
+    company.c.id,
+    {"service": company.c.service_type, "name": company.c.name, "created": company.c.created_ms},
+    "service",
+    _shown,
+    (),
+)
+
+
+def _listed(row: tuple[Any, ...]) -> ListedService:
+    values = dict(zip(_FIELDS, row[2:], strict=True))
+    return ListedService(**{**values, "enabled": bool(values["enabled"])})
