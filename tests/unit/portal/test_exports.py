@@ -12,7 +12,7 @@ from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser
 from tests.support.rest import Rest
 
-from tripline.portal import exports
+from tripline.portal import exports, lists
 from tripline.services.exports import Exporter
 
 T = TypeVar("T")
@@ -58,11 +58,11 @@ def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> N
     assert file.headers["content-type"].startswith("text/csv")
 
 
-@pytest.mark.parametrize("noun", ["vehicles", "sensors", "directors", "drivers", "companies"])
+@pytest.mark.parametrize("noun", lists.TABLES)
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_each_list_has_files_of_both_kinds(tmp_path: Path, noun: str, form: str) -> None:
     async def ask(world: World) -> httpx.Response:
-        asked = browser(world, "operator")
+        asked = browser(world, "platform administrator" if noun == "services" else "operator")
         begun = await asked.post("/exports", {"list": noun, "form": form, "query": "", "columns": ""})
         await made(world)
         return await asked.get(f"{begun.headers['location']}/file")
@@ -103,3 +103,15 @@ def test_what_may_not_be_seen_or_is_no_list_is_refused(
     tmp_path: Path, name: str, wrong: dict[str, str], status: int
 ) -> None:
     assert seen(tmp_path, lambda world: browser(world, name).post("/exports", ASKED | wrong)).status_code == status
+
+
+def test_file_of_services_is_made_for_nobody_else(tmp_path: Path) -> None:
+    async def ask(world: World) -> tuple[int, int]:
+        asked = browser(world, "operator")
+        begun = await asked.post("/exports", {"list": "services", "form": "csv", "query": "", "columns": ""})
+        await made(world)
+        file = await asked.get(f"{begun.headers.get('location', '/exports/none')}/file")
+        return begun.status_code, file.status_code
+
+    _, status = seen(tmp_path, ask)
+    assert status != 200
