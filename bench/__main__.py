@@ -19,6 +19,7 @@ ROWS = (
     "device_channel",
     "fleet_10k",
     "pages",
+    "portal",
     "kernel",
     "imports",
     "surface",

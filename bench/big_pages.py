@@ -223,14 +223,20 @@ def _weight(database: Cluster) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _served(folder: Path, database: Cluster) -> Iterator[Server]:
+    with served_with(folder, database) as api:
+        port = int(api.api.rpartition(":")[2])
+        yield Server(process=api, port=port, token=shared.admin_token(database), database=database)
+
+
+@contextlib.contextmanager
+def served_with(folder: Path, database: Cluster) -> Iterator[peers.Server]:
     """One api process, on the core that it shares with PostgreSQL."""
     for pid in (database.pid, *_started_by(database.pid)):
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(pid, {pages.SERVER_CORE})
     core, variables = str(pages.SERVER_CORE), shared.variables(database)
     with peers.tripline(folder / "api", "api", variables=variables, cores=core) as api:
-        port = int(api.api.rpartition(":")[2])
-        yield Server(process=api, port=port, token=shared.admin_token(database), database=database)
+        yield api
 
 
 def _started_by(pid: int) -> list[int]:

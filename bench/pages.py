@@ -34,7 +34,7 @@ for line in io.lines("%s") do paths[#paths + 1] = line end
 local n = 0
 function request()
   n = n %% #paths + 1
-  return wrk.format("GET", paths[n], { ["X-Authorization"] = "Bearer %s" })
+  return wrk.format("GET", paths[n], { ["%s"] = "%s" })
 end
 """
 
@@ -46,6 +46,11 @@ class Server:
     process: "subprocess.Popen[str] | peers.Server"
     port: int
     token: str
+
+    @property
+    def header(self) -> tuple[str, str]:
+        """What shows who asks."""
+        return "X-Authorization", f"Bearer {self.token}"
 
     def cpu_s(self) -> float:
         """CPU time it has used so far."""
@@ -140,7 +145,7 @@ def script(path: Path, addresses: list[str], server: Server) -> Path:
     listing = path.with_suffix(".txt")
     listing.write_text("\n".join(addresses) + "\n")
     written = path.with_suffix(".lua")
-    written.write_text(_WRK_SCRIPT % (listing, server.token))
+    written.write_text(_WRK_SCRIPT % (listing, *server.header))
     return written
 
 
