@@ -12,6 +12,7 @@ Not here: which language a request asks for (`asked.py`).
 
 import functools
 import tomllib
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -76,6 +77,16 @@ def sentence(refusal: Refusal, language: Language = DEFAULT, *, label: str | Non
 
 def text(name: str, language: Language, /, **values: Value) -> str:
     """A text that is no refusal."""
+    return _filled(name, language, values) if values else _plain(name, language)
+
+
+@functools.cache
+def _plain(name: str, language: Language) -> str:
+    """A text in which nothing is filled in: a page has hundreds."""
+    return _filled(name, language, {})
+
+
+def _filled(name: str, language: Language, values: Mapping[str, Value]) -> str:
     known = of(language)
     texts = of_portal(language) if name.startswith(PORTAL) else known["texts"]
     pattern = texts.get(name) or texts[f"{name}.{_form(language, values.get(COUNT))}"]
