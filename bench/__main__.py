@@ -1,9 +1,9 @@
 """`make bench`: measures every row, prints the table with the gates' verdicts, writes `results/`.
 
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
-kernel imports surface growth erasing rpc pushes storm late hostile_http`) measure only those. The rows of several
-processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL and Kafka, and are measured
-when they are named; so is `mute`, which takes five minutes and needs Node.
+portal kernel imports surface growth erasing rpc pushes storm late hostile_http`) measure only those. The rows of
+several processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL and Kafka, and are
+measured when they are named; so is `mute`, which takes five minutes and needs Node.
 """
 
 import argparse

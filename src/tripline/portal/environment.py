@@ -46,11 +46,11 @@ def environment() -> "jinja2.Environment":
 
 
 def _context_class() -> "type[jinja2.runtime.Context]":
-    """Contexts that call what templates call as it is. Jinja's own first ask of each whether it wants the context, which
-    nothing of ours does, and a list calls hundreds of times."""
+    """Contexts that call at once what templates call. Jinja's own ask first whether it wants the context: nothing of
+    ours does, and a list calls hundreds of times."""
 
     class Context(jinja2.runtime.Context):
-        def call(self, called: Callable[..., Any], /, *values: Any, **named: Any) -> Any:  # type: ignore[override]
+        def call(self, called: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
             for frame in _FRAMES:
                 named.pop(frame, None)
             return called(*values, **named)
