@@ -23,7 +23,7 @@ FIGURES: Final = "figures"
 """Name under which every template has the figures of its reader."""
 NOW_MS: Final = "now_ms"
 _FRAMES: Final = ("_loop_vars", "_block_vars")
-"""What templates tell a call for who wants the context."""
+"""What templates pass with a call, for callables that ask for the context."""
 _FILTERS: Final = ("number", "km", "speed", "percent", "bytes", "date", "time", "exact")
 
 
