@@ -5,7 +5,7 @@ Not here: the chain of a single vehicle and the rights on it (`chains.py`).
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
 import msgspec
@@ -40,6 +40,8 @@ TEXT: Final = 200_000
 CONFIRMED: Final = "confirmed"
 """The step of a form whose preview was seen."""
 _TITLE: Final = "portal.delegation.title"
+Choice: TypeAlias = tuple[CompanyId, str]
+"""Id and name of a company that vehicles go to."""
 _TO: Final = "toCompanyId"
 """The field with the company that vehicles go to."""
 _BETWEEN: Final = "."
@@ -260,19 +262,24 @@ def _overview(request: Call, visitor: Visitor, sides: Sides, **more: Any) -> Res
     )
 
 
+def receivers_of(tx: ReadTx, actor: Actor) -> list[Choice]:
+    """Companies that the actor's company may delegate vehicles to, by name."""
+    related = [*_relations(tx, actor, delegated=False), *_relations(tx, actor, delegated=True)]
+    return sorted(((each.to_company_id, each.to_company_name) for each in related), key=lambda each: each[1])
+
+
 async def _chosen_again(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
 ) -> Response[bytes]:
     """The page on which vehicles are chosen, with what was refused of the choice."""
 
-    def work(tx: ReadTx) -> tuple[Part[Any], list[Relation]]:
+    def work(tx: ReadTx) -> tuple[Part[Any], list[Choice]]:
         own = access.company_of(visitor.actor)
         found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=windows.asked(request))
-        related = [*_relations(tx, visitor.actor, delegated=False), *_relations(tx, visitor.actor, delegated=True)]
         shown = windows.part(request, found, name=lambda vehicle: vehicle.vehicle_no)
-        return shown, sorted(related, key=lambda each: each.to_company_name)
+        return shown, receivers_of(tx, visitor.actor)
 
-    shown, related = await rim_of(request).store.read(work)
+    shown, companies = await rim_of(request).store.read(work)
     return views.show(
         request,
         visitor,
@@ -281,7 +288,7 @@ async def _chosen_again(
         error=error,
         labels={_TO: "portal.delegation.company", "vehicleId": "portal.delegation.vehicles"},
         vehicles=shown,
-        companies=[(each.to_company_id, each.to_company_name) for each in related],
+        companies=companies,
         company=form.text(_TO) if form else windows.text(request, "company"),
     )
 

@@ -38,6 +38,7 @@ from tripline.portal import (
     static,
     vehicle_list,
     vehicles,
+    vehicles_chosen,
 )
 
 FAMILIES: Final = (
@@ -72,6 +73,7 @@ FAMILIES: Final = (
     static,
     vehicle_list,
     vehicles,
+    vehicles_chosen,
 )
 
 STATE: Final[dict[str, Any]] = {frame.PAGES: frame.pages_of(FAMILIES)}

@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.portal import tables, vehicles_chosen
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
 from tripline.services.fleet import companies, lists, people
@@ -97,6 +97,7 @@ VEHICLES: Final = Table(
         Filter(key="whose", values=tuple(each.value for each in Whose)),
     ),
     references=("company", "director"),
+    bulk=vehicles_chosen.BULK,
     icon="truck",
 )
 handlers: Final[list[Any]] = [vehicles, count]
