@@ -1,4 +1,4 @@
-"""What is done with vehicles that somebody chose in the list: activate, deactivate, delegate.
+"""Vehicles that somebody chose in the list: activated, deactivated or delegated together.
 
 Each vehicle is moved or refused by itself, by the rules that hold for one. Not here: the list (`vehicle_list.py`), one
 vehicle (`vehicles.py`), the delegation of many (`delegation.py`).
