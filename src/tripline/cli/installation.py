@@ -41,7 +41,7 @@ def doctor(*, place: base.Place | None = None) -> int:
     report = uvloop.run(chores.examined(base.settings(place, {})))
     for finding in report.findings:
         base.line(f"{'ok   ' if finding.well else 'WRONG'} {finding.subject}: {finding.text}")
-        for detail in finding.details:
+        for detail in finding.lines:
             base.line(base.printable(f"        {detail}"))
     _print_rejected(report)
     return base.OK if report.well else base.FAILED

@@ -15,6 +15,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from tripline import observe
+from tripline.language import phrases
+from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports import Clock, Fault, Outage, StoreOutage
 from tripline.store import migrate
 from tripline.store.transactions import Store
@@ -24,11 +26,11 @@ PATIENCE_S: Final = 15.0
 """How long one look may take. Somebody else may hold a database file for ten seconds before that is trouble."""
 _MIB: Final = 2**20
 _REMEDIES: Final = {
-    Fault.AWAY: "Devices wait and lose nothing; see what holds it, or why it is not reached.",
-    Fault.FULL: "Make room; devices wait and lose nothing.",
-    Fault.READ_ONLY: "Make it writable, then restart if need be; devices wait and lose nothing.",
-    Fault.DISK: "Look at the disk; stop the server and keep a copy of the database before anything else.",
-    Fault.DAMAGED: "Stop the server, keep a copy of the database and put back a sound one; `tripline doctor` says how.",
+    Fault.AWAY: phrase("ready.store.away", joint=" "),
+    Fault.FULL: phrase("ready.store.full", joint=" "),
+    Fault.READ_ONLY: phrase("ready.store.read_only", joint=" "),
+    Fault.DISK: phrase("ready.store.disk", joint=" "),
+    Fault.DAMAGED: phrase("ready.store.damaged", joint=" "),
 }
 Status: TypeAlias = Literal["ready", "starting", "stopping", "failing"]
 _log = observe.logger("health")
@@ -47,7 +49,13 @@ class Check(msgspec.Struct, frozen=True):
 
     name: str
     well: bool
-    text: str
+    said: tuple[Phrase, ...]
+    remedy: Phrase | None = None
+
+    @property
+    def text(self) -> str:
+        """What was seen and what to do, in English."""
+        return phrases.said(self.said if self.remedy is None else (*self.said, self.remedy))
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -55,6 +63,8 @@ class Report(msgspec.Struct, frozen=True):
 
     status: Status
     checks: tuple[Check, ...]
+    certificate_end_ms: int | None = None
+    """When the certificate in use ends; None: nobody is shown one."""
 
     @property
     def ready(self) -> bool:
@@ -86,10 +96,10 @@ class Readiness:
         self._place = place
         self._listeners: Status = "starting"
         self._machine: Machine | None = None
-        self._unanswered: str | None = None
+        self._unanswered: Phrase | None = None
         """Why the store cannot be used although no transaction said so."""
         self._misfit: str | None = None
-        self._bus: str | None = None
+        self._bus: Phrase | None = None
         self._reach_bus = reach_bus
         self._asked: dict[str, asyncio.Task[None]] = {}
         """What is still being looked at, by name: nothing is asked again before it answered."""
@@ -121,9 +131,10 @@ class Readiness:
     def report(self) -> Report:
         """What is known now. Cheap; never blocks."""
         checks = (self._listeners_check(), self._store_check(), self._schema_check(), *self._others())
-        if self._listeners != "ready":
-            return Report(self._listeners, checks)
-        return Report("ready" if all(check.well for check in checks) else "failing", checks)
+        status = self._listeners
+        if status == "ready" and not all(check.well for check in checks):
+            status = "failing"
+        return Report(status, checks, self._certificate_end_ms())
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
         """Look once; what takes too long goes on in `tasks`."""
@@ -137,9 +148,9 @@ class Readiness:
         late = {name for name, task in self._asked.items() if not task.done()}
         self._asked = {name: self._asked[name] for name in late}
         if "store" in late:
-            self._unanswered = f"The store does not answer within {PATIENCE_S:g} s."
+            self._unanswered = phrase("ready.store.late", seconds=f"{PATIENCE_S:g}")
         if "bus" in late:
-            self._bus = f"The bus does not answer within {PATIENCE_S:g} s."
+            self._bus = phrase("ready.bus.late", seconds=f"{PATIENCE_S:g}")
         self._tell()
 
     async def _noted(self, name: str, look: Callable[[], Awaitable[None]]) -> None:
@@ -165,7 +176,7 @@ class Readiness:
         except StoreOutage:
             self._unanswered = None  # the store's own troubles say it
         except Outage as outage:
-            self._unanswered = str(outage)
+            self._unanswered = verbatim(str(outage))
         else:
             self._unanswered = None
 
@@ -174,7 +185,7 @@ class Readiness:
         try:
             await self._reach_bus()
         except Outage as outage:
-            self._bus = str(outage)
+            self._bus = verbatim(str(outage))
         else:
             self._bus = None
 
@@ -191,23 +202,24 @@ class Readiness:
                 _log.warning("health.failing", check=check.name, reason=check.text)
 
     def _listeners_check(self) -> Check:
-        texts: dict[Status, str] = {
-            "ready": "Every listener is open.",
-            "starting": "The listeners are not open yet.",
-            "stopping": "The server is stopping.",
+        said: dict[Status, Phrase] = {
+            "ready": phrase("ready.listeners.open"),
+            "starting": phrase("ready.listeners.starting"),
+            "stopping": phrase("ready.listeners.stopping"),
         }
-        return Check("listeners", self._listeners == "ready", texts[self._listeners])
+        return Check("listeners", self._listeners == "ready", (said[self._listeners],))
 
     def _store_check(self) -> Check:
         met = self._store.troubles.present
         if met is not None:
-            return Check("store", False, f"{str(met).rstrip('.')}. {_REMEDIES[met.fault]}")
+            return Check("store", False, (verbatim(f"{str(met).rstrip('.')}."),), _REMEDIES[met.fault])
         if self._unanswered is not None:
-            return Check("store", False, self._unanswered)
-        return Check("store", True, "The store can be read and written.")
+            return Check("store", False, (self._unanswered,))
+        return Check("store", True, (phrase("ready.store.well"),))
 
     def _schema_check(self) -> Check:
-        return Check("schema", self._misfit is None, self._misfit or "The schema is the one of this program.")
+        said = phrase("ready.schema.well") if self._misfit is None else verbatim(self._misfit)
+        return Check("schema", self._misfit is None, (said,))
 
     def _others(self) -> list[Check]:
         checks = []
@@ -217,27 +229,23 @@ class Readiness:
         if end_ms is not None:
             checks.append(_certificate(end_ms, now_ms=self._clock()))
         if self._reach_bus is not None:
-            checks.append(Check("bus", self._bus is None, self._bus or "The bus answers."))
+            checks.append(Check("bus", self._bus is None, (self._bus or phrase("ready.bus.well"),)))
         return checks
 
 
 def _disk(free_bytes: int, reserve_bytes: int, place: str) -> Check:
-    free = f"{free_bytes // _MIB:,} MiB are free in {place}"
+    free = f"{free_bytes // _MIB:,}"
     if free_bytes < reserve_bytes:
-        return Check(
-            "disk",
-            False,
-            f"{free}, less than store.reserve_mib ({reserve_bytes // _MIB:,}); make room before it is full.",
-        )
-    return Check("disk", True, f"{free}.")
+        short = phrase("ready.disk.short", free=free, place=place, reserve=f"{reserve_bytes // _MIB:,}")
+        return Check("disk", False, (short,), phrase("ready.disk.mend"))
+    return Check("disk", True, (phrase("ready.disk.well", free=free, place=place),))
 
 
 def _certificate(end_ms: int, *, now_ms: int) -> Check:
     if end_ms <= now_ms:
-        return Check(
-            "certificate", False, f"The certificate ended at {_utc(end_ms)}; clients refuse it. Renew it, then restart."
-        )
-    return Check("certificate", True, f"The certificate ends at {_utc(end_ms)}.")
+        ended = phrase("ready.certificate.ended", end=_utc(end_ms))
+        return Check("certificate", False, (ended,), phrase("ready.certificate.mend", joint=" "))
+    return Check("certificate", True, (phrase("ready.certificate.well", end=_utc(end_ms)),))
 
 
 def _utc(at_ms: int) -> str:

@@ -13,6 +13,7 @@ from tripline import observe
 from tripline.api import health
 from tripline.http.application import create_app
 from tripline.http.rim import Vitals
+from tripline.language.phrases import phrase, verbatim
 from tripline.services.readiness import Check, Report, Status
 
 PATHS = ("/health/live", "/health/ready", "/metrics")
@@ -49,7 +50,11 @@ def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
 @pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
 def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code: int) -> None:
     report = Report(
-        status, (Check("listeners", True, "Every listener is open."), Check("disk", False, "12 MiB are free."))
+        status,
+        (
+            Check("listeners", True, (phrase("ready.listeners.open"),)),
+            Check("disk", False, (verbatim("12 MiB are free."),)),
+        ),
     )
 
     async def scenario(rest: Rest) -> httpx.Response:

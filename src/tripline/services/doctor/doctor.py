@@ -10,7 +10,10 @@ from typing import Final
 import msgspec
 
 from tripline.domain.access import Scope
-from tripline.domain.pushes import MUTE
+from tripline.domain.ids import CompanyId
+from tripline.domain.pushes import Channel
+from tripline.language import phrases
+from tripline.language.phrases import Phrase, phrase
 from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
@@ -58,9 +61,22 @@ class Finding(msgspec.Struct, frozen=True):
 
     subject: str
     well: bool
-    text: str
-    details: tuple[str, ...] = ()
+    said: tuple[Phrase, ...]
+    remedy: Phrase | None = None
+    details: tuple[tuple[Phrase, ...], ...] = ()
     """Lines that go below it."""
+    noted: bool = False
+    """Whether somebody should look at it although it is well."""
+
+    @property
+    def text(self) -> str:
+        """What was found and what to do, in English."""
+        return phrases.said(self.said if self.remedy is None else (*self.said, self.remedy))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The details in English."""
+        return tuple(phrases.said(each) for each in self.details)
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -111,48 +127,43 @@ def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
 def schema(version: str | None, newest: str) -> Finding:
     """Whether the database has the schema of this program."""
     if version == newest:
-        return Finding("schema", True, f"version {version}, the newest")
-    return Finding("schema", False, f"version {version or 'none'}, not {newest}; run `tripline migrate`")
-
-
-def damaged(database: str, found: str) -> str:
-    """What is to be done with a damaged file."""
-    return (
-        f"{database} is damaged: {found.splitlines()[0]}; stop the server, keep a copy of the file and of those beside"
-        " it that end in -wal and -shm, then put back a copy from before, or save what can be read with"
-        " `sqlite3 ... .dump` (docs/operating.md, The database is damaged)"
-    )
+        return Finding("schema", True, (phrase("doctor.schema.newest", version=version),))
+    other = phrase("doctor.schema.other", version=version or "none", newest=newest)
+    return Finding("schema", False, (other,), phrase("doctor.schema.mend"))
 
 
 def _damage(seen: Surroundings) -> Finding:
     if seen.read_only:
-        text = f"{seen.database} is on a read-only file system; mount it for writing, then look again"
-        return Finding("database", False, text)
+        what = phrase("doctor.database.read_only", database=seen.database)
+        return Finding("database", False, (what,), phrase("doctor.database.read_only.mend"))
     if seen.damage:
-        return Finding("database", False, damaged(seen.database, seen.damage[0]))
+        what = phrase("doctor.database.damaged", database=seen.database, found=seen.damage[0].splitlines()[0])
+        return Finding("database", False, (what,), phrase("doctor.database.damaged.mend"))
     if seen.unwritable:
-        text = f"nothing can be written: {seen.unwritable}; see who else has the file open, and its owner and mode"
-        return Finding("database", False, text)
-    return Finding("database", True, "sound")
+        what = phrase("doctor.database.unwritable", why=seen.unwritable)
+        return Finding("database", False, (what,), phrase("doctor.database.unwritable.mend"))
+    return Finding("database", True, (phrase("doctor.database.sound"),))
 
 
 def _disk(seen: Surroundings) -> Finding:
-    free = f"{seen.free_bytes / 2**30:.1f} GiB free"
+    free = phrase("doctor.disk.free", free=f"{seen.free_bytes / 2**30:.1f}")
     if seen.free_bytes < seen.reserve_bytes:
-        return Finding("disk", False, f"{free}; make room before the store stops")
-    return Finding("disk", True, free)
+        return Finding("disk", False, (free,), phrase("doctor.disk.mend"))
+    return Finding("disk", True, (free,))
 
 
 def certificate(end_ms: int | None, *, now_ms: int) -> Finding:
     """Whether devices can go on trusting the certificate; None: there is none."""
     if end_ms is None:
-        return Finding("certificate", True, "none yet; the first start makes one")
+        return Finding("certificate", True, (phrase("doctor.certificate.none"),))
     days = (end_ms - now_ms) // _MS_PER_DAY
     if days < 0:
-        return Finding("certificate", False, f"ended {-days} days ago; devices refuse to connect")
+        ended = phrase("doctor.certificate.ended", days=-days)
+        return Finding("certificate", False, (ended, phrase("doctor.certificate.refused")))
+    ends = phrase("doctor.ends", days=days)
     if days < CERTIFICATE_DAYS:
-        return Finding("certificate", False, f"ends in {days} days; a server renews its own, or logs tls.not_renewed")
-    return Finding("certificate", True, f"ends in {days} days")
+        return Finding("certificate", False, (ends,), phrase("doctor.certificate.mend"))
+    return Finding("certificate", True, (ends,))
 
 
 def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
@@ -160,55 +171,62 @@ def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
     days = ((end_ms or now_ms) - now_ms) // _MS_PER_DAY
     if end_ms is None or days >= AUTHORITY_TOLD_DAYS:
         return []
-    text = f"ends in {days} days; ca.crt holds its successor too: give that file to every device before"
-    return [Finding("authority", days >= AUTHORITY_DAYS, text)]
+    ends, mend = phrase("doctor.ends", days=days), phrase("doctor.authority.mend")
+    return [Finding("authority", days >= AUTHORITY_DAYS, (ends,), mend, noted=True)]
 
 
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
-    error = f"; last error: {jobs.last_error}" if jobs.last_error else ""
-    if jobs.overdue:
-        return Finding("scoring", False, f"{jobs.waiting} jobs wait, {jobs.overdue} of them too long{error}")
-    return Finding("scoring", True, f"{jobs.waiting} jobs wait{error}")
+    waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
+    late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
+    return Finding("scoring", not jobs.overdue, (waiting, *late, *_error(jobs.last_error)))
 
 
 def _pushes(tx: ReadTx, now_ms: int) -> Finding:
     pushes = push_parked.counts(tx)
-    text = f"{pushes.waiting} messages to customers' servers wait"
+    said = [phrase("doctor.push.wait", waiting=pushes.waiting)]
     if pushes.oldest_ms is not None:
-        text += f", the oldest for {_minutes(pushes.oldest_ms, now_ms)} minutes"
+        said.append(phrase("doctor.push.oldest", joint=", ", minutes=_minutes(pushes.oldest_ms, now_ms)))
     if pushes.parked:
-        text += f", {pushes.parked} given up (see `tripline push list`)"
-        text += f"; last error: {pushes.last_error}" if pushes.last_error else ""
+        said.append(phrase("doctor.push.parked", joint=", ", parked=pushes.parked))
+        said += _error(pushes.last_error)
     if pushes.unconfirmed:
-        text += f"; {pushes.unconfirmed} delivered, unconfirmed"
-    return Finding("push", True, text, (*_mute(tx, now_ms), *_receivers(tx, now_ms)))
+        said.append(phrase("doctor.push.unconfirmed", unconfirmed=pushes.unconfirmed))
+    details = (*_mute(tx, now_ms), *_receivers(tx, now_ms))
+    return Finding("push", True, tuple(said), None, details, noted=bool(details or pushes.parked))
 
 
-def _mute(tx: ReadTx, now_ms: int) -> Iterator[str]:
+def _mute(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
     """Those that take what is sent to them and never answer."""
     mute = push_receivers.mute(tx)
     for each in mute[:NEWEST]:
+        minutes = _minutes(each.since_ms, now_ms)
         yield (
-            f"{each.channel.published} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
-            f" {MUTE}, for {_minutes(each.since_ms, now_ms)} minutes;"
-            f" {each.unconfirmed} messages delivered, unconfirmed"
+            *_receiver(each.channel, each.company_name, each.company_id),
+            phrase("doctor.push.mute", joint=": ", minutes=minutes, unconfirmed=each.unconfirmed),
         )
     if len(mute) > NEWEST:
-        yield f"and {len(mute) - NEWEST} more that never answer"
+        yield (phrase("doctor.push.mute.more", more=len(mute) - NEWEST),)
 
 
-def _receivers(tx: ReadTx, now_ms: int) -> Iterator[str]:
+def _receivers(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
     """Those who do not take what is sent to them."""
     behind = [each for each in push_parked.backlogs(tx) if each.last_error or now_ms - each.oldest_ms >= _MS_PER_MINUTE]
     for each in behind[:NEWEST]:
-        error = f"; last error: {each.last_error}" if each.last_error else ""
+        minutes = _minutes(each.oldest_ms, now_ms)
         yield (
-            f"{each.channel.published} of {each.company_name or 'a company that is gone'} ({each.company_id}):"
-            f" {each.waiting} wait, the oldest for {_minutes(each.oldest_ms, now_ms)} minutes{error}"
+            *_receiver(each.channel, each.company_name, each.company_id),
+            phrase("doctor.push.behind", joint=": ", waiting=each.waiting, minutes=minutes),
+            *_error(each.last_error),
         )
     if len(behind) > NEWEST:
-        yield f"and {len(behind) - NEWEST} more"
+        yield (phrase("doctor.push.behind.more", more=len(behind) - NEWEST),)
+
+
+def _receiver(channel: Channel, name: str | None, company_id: CompanyId) -> tuple[Phrase, ...]:
+    if name is None:
+        return (phrase("doctor.push.receiver.gone", channel=channel.published, id=company_id),)
+    return (phrase("doctor.push.receiver", channel=channel.published, company=name, id=company_id),)
 
 
 def _minutes(since_ms: int, now_ms: int) -> int:
@@ -217,8 +235,12 @@ def _minutes(since_ms: int, now_ms: int) -> int:
 
 def _mails(tx: ReadTx) -> Finding:
     mails = mail_outbox.waiting(tx)
-    error = f"; last error: {mails.last_error}" if mails.last_error else ""
+    waiting = phrase("doctor.mail.wait", waiting=mails.waiting)
     if mails.parked:
-        mend = "mend what stands in the way and restart, then they are tried once more"
-        return Finding("mail", False, f"{mails.waiting} mails wait, {mails.parked} parked{error}; {mend}")
-    return Finding("mail", True, f"{mails.waiting} mails wait{error}")
+        parked = phrase("doctor.mail.parked", joint=", ", parked=mails.parked)
+        return Finding("mail", False, (waiting, parked, *_error(mails.last_error)), phrase("doctor.mail.mend"))
+    return Finding("mail", True, (waiting, *_error(mails.last_error)))
+
+
+def _error(last: str | None) -> tuple[Phrase, ...]:
+    return (phrase("doctor.last_error", error=last),) if last else ()

@@ -5,6 +5,7 @@ Not here: the rows that wait in tables (`doctor.py`), the statements (`store/dat
 
 from typing import Final
 
+from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports import Fault, StoreOutage
 from tripline.services.doctor.doctor import Finding
 from tripline.store.database.inspection import ASIDE_COUNTED, Node, Shared
@@ -23,22 +24,22 @@ COMMAND: Final = "command"
 
 
 _REMEDIES: Final = {
-    Fault.AWAY: "see whether the server runs and is reached",
-    Fault.FULL: "make room on the server's disk",
-    Fault.READ_ONLY: "give the address of the primary",
-    Fault.DISK: "look at the server's disk and log",
-    Fault.DAMAGED: "the server's log names the relation; restore it from a base backup or a standby",
+    Fault.AWAY: phrase("doctor.store.away"),
+    Fault.FULL: phrase("doctor.store.full"),
+    Fault.READ_ONLY: phrase("doctor.store.read_only"),
+    Fault.DISK: phrase("doctor.store.disk"),
+    Fault.DAMAGED: phrase("doctor.store.damaged"),
 }
 
 
 def failed(outage: StoreOutage) -> Finding:
     """The database did not answer what was asked of it."""
-    return unusable(f"{outage}; {_REMEDIES[outage.fault]}")
+    return Finding("database", False, (verbatim(str(outage)),), _REMEDIES[outage.fault])
 
 
 def unusable(why: str) -> Finding:
     """The database cannot be asked."""
-    return Finding("database", False, why)
+    return Finding("database", False, (verbatim(why),))
 
 
 def about(seen: Shared) -> list[Finding]:
@@ -53,40 +54,41 @@ def about(seen: Shared) -> list[Finding]:
 
 
 def _database(seen: Shared) -> Finding:
-    text = f"PostgreSQL {seen.server.version_text}, {seen.server.encoding}"
+    server = verbatim(f"PostgreSQL {seen.server.version_text}, {seen.server.encoding}")
     if seen.checksum_failures:
-        text += (
-            f"; damaged: reads that met a wrong checksum: {seen.checksum_failures}. The server's log names the"
-            " relation; restore it from a base backup or a standby, then call pg_stat_reset()"
-        )
-    return Finding("database", not seen.checksum_failures, text)
+        damaged = phrase("doctor.database.checksums", count=seen.checksum_failures)
+        return Finding("database", False, (server, damaged), phrase("doctor.database.checksums.mend", joint=" "))
+    return Finding("database", True, (server,))
 
 
 def _connections(seen: Shared) -> Finding:
-    text = f"{seen.connections} of {seen.connections_allowed} used"
+    used = (phrase("doctor.connections.used", used=seen.connections, allowed=seen.connections_allowed),)
     if seen.connections >= FULL * seen.connections_allowed:
-        return Finding("connections", False, f"{text}; raise max_connections, or lower store.readers and store.writers")
-    return Finding("connections", True, text)
+        return Finding("connections", False, used, phrase("doctor.connections.mend"))
+    return Finding("connections", True, used)
 
 
 def _clock(seen: Shared) -> Finding:
     if abs(seen.ahead_ms) > SKEW_MS:
-        way = "ahead of" if seen.ahead_ms > 0 else "behind"
-        text = f"this machine is {abs(seen.ahead_ms) / 1000:.1f} s {way} the database; let NTP set both"
-        return Finding("clock", False, text)
-    return Finding("clock", True, f"this machine and the database differ by {abs(seen.ahead_ms)} ms")
+        seconds = f"{abs(seen.ahead_ms) / 1000:.1f}"
+        ahead = seen.ahead_ms > 0
+        off = phrase("doctor.clock.ahead", seconds=seconds) if ahead else phrase("doctor.clock.behind", seconds=seconds)
+        return Finding("clock", False, (off,), phrase("doctor.clock.mend"))
+    return Finding("clock", True, (phrase("doctor.clock.differ", ms=abs(seen.ahead_ms)),))
 
 
 def _partitions(seen: Shared) -> Finding:
-    aside = ""
-    if seen.aside:
-        more = " or more" if seen.aside >= ASIDE_COUNTED else ""
-        aside = f"; {seen.aside}{more} rows are in no week's partition"
+    aside: tuple[Phrase, ...] = ()
+    if seen.aside >= ASIDE_COUNTED:
+        aside = (phrase("doctor.partitions.aside.more", rows=seen.aside),)
+    elif seen.aside:
+        aside = (phrase("doctor.partitions.aside", rows=seen.aside),)
     soon = sorted({each.start_ms for each in seen.partitions_wanted})[:NEEDED]
-    late = tuple(each.name for each in seen.partitions_missing if each.start_ms in soon)
+    late = tuple((verbatim(each.name),) for each in seen.partitions_missing if each.start_ms in soon)
     if late:
-        return Finding("partitions", False, f"{len(late)} are missing{aside}; run `tripline migrate`", late)
-    return Finding("partitions", True, f"those of this week and the next are there{aside}")
+        missing = phrase("doctor.partitions.missing", count=len(late))
+        return Finding("partitions", False, (missing, *aside), phrase("doctor.schema.mend"), late)
+    return Finding("partitions", True, (phrase("doctor.partitions.there"), *aside))
 
 
 def _nodes(seen: Shared) -> Finding:
@@ -94,16 +96,23 @@ def _nodes(seen: Shared) -> Finding:
     servers = [node for node in seen.nodes if node.roles != COMMAND]
     alive = [node for node in servers if node.silent_ms < SILENT_MS]
     if servers and not alive:
-        return Finding("processes", False, "none runs any more, and these were not stopped; start them again", details)
+        return Finding(
+            "processes", False, (phrase("doctor.processes.gone"),), phrase("doctor.processes.gone.mend"), details
+        )
     if not alive:
-        return Finding("processes", True, "none runs", details)
+        return Finding("processes", True, (phrase("doctor.processes.none"),), None, details)
+    run = phrase("doctor.processes.run", count=len(alive))
     done = {role for node in alive for role in node.roles.split(",")}
-    idle = [] if "all" in done else [role for role in ROLES if role not in done]
-    if idle:
-        return Finding("processes", False, f"{len(alive)} run, none of them as {' or '.join(idle)}", details)
-    return Finding("processes", True, f"{len(alive)} run", details)
+    idle = tuple(role for role in ROLES if role not in done)
+    if idle and "all" not in done:
+        return Finding(
+            "processes", False, (run, phrase("doctor.processes.idle", joint=", ", roles=idle)), None, details
+        )
+    return Finding("processes", True, (run,), None, details)
 
 
-def _line(node: Node) -> str:
-    silent = "" if node.silent_ms < SILENT_MS else f", silent for {node.silent_ms // 1000} s"
-    return f"{node.name}: {node.roles}, for {node.age_ms // 60_000} minutes{silent}"
+def _line(node: Node) -> tuple[Phrase, ...]:
+    line = phrase("doctor.processes.line", name=node.name, roles=node.roles, minutes=node.age_ms // 60_000)
+    if node.silent_ms < SILENT_MS:
+        return (line,)
+    return line, phrase("doctor.processes.silent", joint=", ", seconds=node.silent_ms // 1000)

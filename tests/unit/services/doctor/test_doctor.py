@@ -135,7 +135,7 @@ def test_receivers_that_are_behind_or_fail_are_named(waited_s, error, named):
 
     text = f"notify of a company that is gone (c): 1 wait, the oldest for {waited_s // 60} minutes"
     assert found.well
-    assert found.details == ((f"{text}; last error: {error}" if error else text,) if named else ())
+    assert found.lines == ((f"{text}; last error: {error}" if error else text,) if named else ())
 
 
 def test_m3_receivers_that_never_answer_are_named():
@@ -150,7 +150,7 @@ def test_m3_receivers_that_never_answer_are_named():
 
     assert found.well
     assert found.text == "0 messages to customers' servers wait; 1 delivered, unconfirmed"
-    assert found.details == (
+    assert found.lines == (
         "notify of a company that is gone (c): takes messages and never answers, for 5 minutes;"
         " 1 messages delivered, unconfirmed",
     )
@@ -162,7 +162,7 @@ def test_ten_receivers_are_named_at_most():
         outbox.add(
             tx, [Waiting(RowNo(first + n), f"{n}", CompanyId(f"c{n}"), SensorId("s"), 2, b"{}", 0) for n in range(12)]
         )
-        details = push_finding(tx).details
+        details = push_finding(tx).lines
 
     assert len(details) == 11
     assert details[-1] == "and 2 more"

@@ -86,7 +86,7 @@ def test_partition_is_missed_when_its_week_is_near(week, well):
 
     found = finding("partitions", replace(WELL, partitions_missing=[missing]))
 
-    assert (found.well, found.details) == (well, () if well else (missing.name,))
+    assert (found.well, found.lines) == (well, () if well else (missing.name,))
     assert well or found.text == "1 are missing; run `tripline migrate`"
 
 
@@ -128,7 +128,7 @@ def test_process_that_fell_silent_does_no_role(silent_ms, idle):
     found = finding("processes", replace(WELL, nodes=nodes))
 
     assert found.text == f"{1 if idle else 2} run{idle}"
-    assert found.details == (
+    assert found.lines == (
         "a: api,gateway, for 2 minutes",
         f"w: worker, for 1 minutes{', silent for 10 s' if idle else ''}",
     )

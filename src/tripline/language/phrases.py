@@ -1,0 +1,40 @@
+"""Phrases: texts with their values, which are said in a language when somebody reads them.
+
+What decides says phrases, so that a command, a page and a program tell the same in their own ways. Not here: the texts
+(`catalogue.py`).
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tripline.domain.refusals import Value
+from tripline.language import catalogue
+from tripline.language.catalogue import DEFAULT, Language
+
+
+class Phrase(msgspec.Struct, frozen=True):
+    """A text."""
+
+    name: str
+    values: dict[str, Value]
+    joint: str
+    """What stands between it and the phrase before."""
+
+
+def phrase(name: str, /, *, joint: str = "; ", **values: Value) -> Phrase:
+    """The text with this name."""
+    return Phrase(name, values, joint)
+
+
+def verbatim(text: str) -> Phrase:
+    """What a program or database said in its own words."""
+    return phrase("verbatim", text=text)
+
+
+def said(phrases: Iterable[Phrase], language: Language = DEFAULT) -> str:
+    """The phrases as one text."""
+    spoken = ""
+    for each in phrases:
+        spoken += (each.joint if spoken else "") + catalogue.text(each.name, language, **each.values)
+    return spoken
