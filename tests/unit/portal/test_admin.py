@@ -11,14 +11,25 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
 from tests.support import rest as support
+from tests.support import stores
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Login, Rest
 
 from tripline.config import Config
 from tripline.config_files import Origin
-from tripline.domain.access import Authority
-from tripline.services import settings
+from tripline.domain import ids
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, RowNo, SensorId, UserId
+from tripline.domain.refusals import Forbidden
+from tripline.language.phrases import phrase
+from tripline.services import readiness, settings
+from tripline.services.doctor import health
+from tripline.services.readiness import Check
+from tripline.store.accounts import mail_outbox as mail_outboxes
+from tripline.store.push import outbox
+from tripline.store.push.outbox import Waiting
 from tripline.store.tables import account, mail_outbox, service_application
+from tripline.store.transactions import WriteTx
 
 FORM = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "Night taxis")
 
@@ -169,3 +180,107 @@ def test_settings_are_found_by_name_value_and_meaning(tmp_path: Path, search: st
     for text in (whole, part):
         assert re.findall("<code>([a-z._]+)</code>", text) == found
     assert "<h1>" not in part
+
+
+FAILING = readiness.Report(
+    "failing",
+    (
+        Check("listeners", True, (phrase("ready.listeners.open"),)),
+        Check(
+            "disk",
+            False,
+            (phrase("ready.disk.short", free="12", place="/d", reserve="512"),),
+            phrase("ready.disk.mend"),
+        ),
+        Check("certificate", True, (phrase("ready.certificate.well", end="soon"),)),
+    ),
+    support.NOW_MS + 3 * 86_400_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            (
+                "12 MiB are free in /d, less than store.reserve_mib (512)",
+                "Make room before it is full.",
+                "Ends in 3 days",
+                "0 mails wait, 1 parked; last error: 550 no such user",
+                "Mend what stands in the way and restart, then they are tried once more",
+                "Links to set a password and decisions on applications go out by mail.",
+                "To be mended",
+            ),
+        ),
+        (
+            "ko",
+            (
+                "/d의 남은 공간 12MiB, store.reserve_mib(512)보다 적음",
+                "가득 차기 전에 공간을 확보하십시오.",
+                "3일 뒤 만료",
+                "대기 중인 메일 0통, 보류된 메일 1통; 마지막 오류: 550 no such user",
+                "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
+                "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",
+                "조치 필요",
+            ),
+        ),
+    ],
+)
+def test_health_says_what_was_found_what_it_means_and_what_to_do(
+    tmp_path: Path, language: str, told: tuple[str, ...]
+) -> None:
+    async def scenario(rest: Rest) -> str:
+        def park(tx: WriteTx) -> None:
+            mail_outboxes.add(tx, ids=rest.ids, kind="password.reset", recipient="kim@x.example", now_ms=rest.now_ms)
+            (mail,) = mail_outboxes.due(tx, now_ms=rest.now_ms, limit=9)
+            mail_outboxes.postpone(tx, mail, error="550 no such user", due_ms=mail_outboxes.NEVER_MS)
+
+        rest.rim = replace(rest.rim, ready=lambda: FAILING)
+        browser = Browser(rest, await root(rest))
+        await rest.store.write(park)
+        return Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert [each for each in told if each not in text] == []
+
+
+def test_health_of_a_sound_installation_has_nothing_to_mend(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> str:
+        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert "0 jobs wait" in text
+    # The clock of these tests is not that of a database server.
+    assert ("Everything works." in text, "To be mended" in text) == (
+        (False, True) if stores.on_postgresql() else (True, False)
+    )
+
+
+def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_at(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[str, bool]]:
+        person = Actor(UserId("x"), Authority.SYS_ADMIN, None)
+        late = Waiting(RowNo(ids.first_no(rest.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
+        await rest.store.write(lambda tx: outbox.add(tx, [late]))
+        report = await rest.store.read(
+            lambda tx: health.examined(tx, actor=person, ready=FAILING, clock=lambda: rest.now_ms)
+        )
+        return [(each.subject, each.well) for each in report.findings]
+
+    found = support.run(tmp_path, scenario)
+
+    assert found[:2] == [("disk", False), ("certificate", False)]
+    assert next(subject for subject, well in found if well) == "push"
+    assert [well for _, well in found] == sorted(well for _, well in found)
+
+
+@pytest.mark.parametrize("authority", [each for each in Authority if each is not Authority.SYS_ADMIN])
+def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authority: Authority) -> None:
+    async def scenario(rest: Rest) -> None:
+        actor = Actor(UserId("x"), authority, None)
+        with pytest.raises(Forbidden):
+            await rest.store.read(lambda tx: health.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
+
+    support.run(tmp_path, scenario)

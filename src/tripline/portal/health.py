@@ -1,0 +1,69 @@
+"""The health of the installation in words: what was found, what it means, what to do.
+
+Not here: the verdicts (`services/doctor/`), health for programs (`api/health.py`).
+"""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.response import Response
+
+from tripline.domain.access import Action
+from tripline.http.rim import Call, rim_of
+from tripline.language import phrases
+from tripline.portal import views
+from tripline.portal.page import page
+from tripline.portal.visitors import Visitor, visitor_in
+from tripline.services.doctor import health
+from tripline.services.doctor.doctor import Finding, Report
+from tripline.store.transactions import ReadTx
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A finding as the page shows it."""
+
+    subject: str
+    state: str
+    """`bad`, `warning` or `good`."""
+    text: str
+    remedy: str | None
+    details: tuple[str, ...]
+
+
+@page("GET", "/admin/health", access=Action.INSTALLATION_READ)
+async def show(request: Call) -> Response[bytes]:
+    """How well the installation runs, as the process that answers sees it now."""
+    rim = rim_of(request)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Report]:
+        visitor = visitor_in(tx, request)
+        return visitor, health.examined(tx, actor=visitor.actor, ready=rim.ready(), clock=rim.clock)
+
+    visitor, report = await rim.store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "admin/health.html",
+        title="portal.health.title",
+        findings=[_line(visitor, each) for each in report.findings],
+        wrong=sum(not each.well for each in report.findings),
+        rejected=sorted((report.rejected or {}).items(), key=lambda pair: -pair[1]),
+    )
+
+
+def _line(visitor: Visitor, finding: Finding) -> Line:
+    return Line(
+        finding.subject,
+        "bad" if not finding.well else "warning" if finding.noted else "good",
+        _sentence(phrases.said(finding.said, visitor.language)),
+        None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
+        tuple(phrases.said(each, visitor.language) for each in finding.details),
+    )
+
+
+def _sentence(text: str) -> str:
+    """The text as a sentence of its own: commands print it behind a name and a colon."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+handlers: Final[list[Any]] = [show]

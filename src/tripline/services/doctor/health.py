@@ -1,0 +1,37 @@
+"""The health of an installation as a running server sees it: what it needs itself, and what waits in its store.
+
+Not here: what takes long, like reading a whole file for damage, or lies in the data folder (`chores/installation.py`).
+"""
+
+from typing import Final
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor
+from tripline.ports import Clock
+from tripline.services import readiness
+from tripline.services.doctor import doctor, shared_store
+from tripline.services.doctor.doctor import Finding, Report
+from tripline.store.database import inspection
+from tripline.store.transactions import ReadTx
+
+_CERTIFICATE: Final = "certificate"
+
+
+def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock) -> Report:
+    """The findings, what has to be mended first. Raises `Forbidden`."""
+    access.scope_of(actor, Action.INSTALLATION_READ)
+    findings = [
+        Finding(check.name, check.well, check.said, check.remedy)
+        for check in ready.checks
+        if check.name != _CERTIFICATE
+    ]
+    if ready.certificate_end_ms is not None:
+        findings.append(doctor.certificate(ready.certificate_end_ms, now_ms=clock()))
+    if tx.shared:
+        findings += shared_store.about(inspection.look(tx, clock=clock))
+    report = doctor.reported(tx, findings, now_ms=clock())
+    return Report(sorted(report.findings, key=_urgency), report.rejected, report.newest)
+
+
+def _urgency(finding: Finding) -> int:
+    return 0 if not finding.well else 1 if finding.noted else 2
