@@ -54,10 +54,10 @@ from tripline.services.push.keeper import Keeper
 from tripline.services.push.pusher import Pusher
 from tripline.services.push.trials import Trials
 from tripline.services.readiness import Machine, Readiness
+from tripline.services.rpc.abandoned import Overdue
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
-from tripline.services.rpc.timeouts import Overdue
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce

@@ -6,7 +6,7 @@
 Whoever waits looks at the row: when a hint says that there is something to see, and now and then unasked. What came of
 a call does not hang on its caller: one who hung up leaves a call behind that goes on to its end.
 
-Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died with its process (`timeouts.py`).
+Not here: what is written (`requests.py`, `answers.py`), calls whose waiter died with its process (`abandoned.py`).
 """
 
 import asyncio
@@ -141,7 +141,7 @@ class Calls:
     ) -> Call | None:
         """As `through`, for who does not wait for the acknowledgement: the call, sent. What comes of it is in its row.
 
-        When none comes in time, `timeouts.py` ends the call. Raises as `through`, but neither `NoAck` nor `Cancelled`.
+        When none comes in time, `abandoned.py` ends the call. Raises as `through`, but neither `NoAck` nor `Cancelled`.
         """
         ack_ms = min(LONGEST_ACK_MS, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000

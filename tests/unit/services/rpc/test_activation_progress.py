@@ -12,7 +12,7 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports import Delivery
 from tripline.services import hints
 from tripline.services.rpc import activation_progress, answers
-from tripline.services.rpc.timeouts import MARGIN_MS, Overdue
+from tripline.services.rpc.abandoned import MARGIN_MS, Overdue
 from tripline.wire.readings import RpcAnswer
 
 

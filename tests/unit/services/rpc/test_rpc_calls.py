@@ -18,9 +18,9 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports import Delivery, Outage
 from tripline.services import hints
 from tripline.services.rpc import answers, calls, group_commit, records, requests
+from tripline.services.rpc.abandoned import BATCH, MARGIN_MS, Overdue
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.group_commit import Gathering
-from tripline.services.rpc.timeouts import BATCH, MARGIN_MS, Overdue
 from tripline.store import tables
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.rpc import calls as rpc_calls
