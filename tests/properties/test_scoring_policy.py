@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules
-from tripline.scoring.verdicts import trip_score
+from tripline.scoring.score import trip_score
 
 COUNTS = st.integers(0, 500)
 SECONDS = st.floats(0, 5_000)

@@ -4,7 +4,7 @@ Trips are worked through in blocks of about `BLOCK` samples, so that what is com
 processor's cache and the memory above the input stays small however much is scored at once.
 
 Here is the order of the steps; each has its module: `drives` (one instant, one sample), `speeds`, `harsh`,
-`overspeed`, `geometry`. What findings are worth: `verdicts.py`. The rules: `docs/scoring.md`.
+`overspeed`, `geometry`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """From findings to scores: whether a trip is scored, and the accumulated score of many trips.
 
-Not here: what is counted and what it is worth (`verdicts.py`).
+Not here: what is counted and what it is worth (`score.py`).
 """
 
 import math
@@ -10,7 +10,7 @@ import msgspec
 
 from tripline.scoring.kernel import Findings
 from tripline.scoring.rules import Accumulation, Rules
-from tripline.scoring.verdicts import COUNTED, NotScored, TripScore, scored
+from tripline.scoring.score import COUNTED, NotScored, TripScore, scored
 
 
 def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:

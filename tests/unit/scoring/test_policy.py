@@ -8,7 +8,7 @@ from tests.support.made_drives import findings
 
 from tripline.scoring import policy
 from tripline.scoring.rules import EventType, Rules, Scoring
-from tripline.scoring.verdicts import COUNTED, NotScored, TripScore, trip_score
+from tripline.scoring.score import COUNTED, NotScored, TripScore, trip_score
 
 
 def verdict(trip, **rules):

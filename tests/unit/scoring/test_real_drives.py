@@ -15,7 +15,7 @@ from tests.support import synthetic
 import tripline.simulator
 from tripline.scoring import kernel, policy
 from tripline.scoring.rules import Column, EventType, Rules
-from tripline.scoring.verdicts import NotScored, TripScore
+from tripline.scoring.score import NotScored, TripScore
 
 HARSH = (EventType.START, EventType.ACCELERATION, EventType.DECELERATION, EventType.STOP)
 FOLDER = Path(tripline.simulator.__file__).parent / "drives"

@@ -8,7 +8,7 @@ from tests.support import made_drives
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules
-from tripline.scoring.verdicts import TripScore
+from tripline.scoring.score import TripScore
 from tripline.simulator import motion, roads
 from tripline.simulator.styles import STYLES
 

@@ -12,7 +12,7 @@ from tripline.domain import trips
 from tripline.domain.ids import VehicleId
 from tripline.scoring import kernel, policy
 from tripline.scoring.rules import Rules
-from tripline.scoring.verdicts import NotScored, TripScore
+from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
 from tripline.store.scores.scores import GpsEvent, Job, Task
 

@@ -17,7 +17,7 @@ import msgspec
 from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, select, tuple_
 
 from tripline.domain.access import Scope
-from tripline.scoring.verdicts import COUNTED
+from tripline.scoring.score import COUNTED
 from tripline.store import scopes
 from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import Known

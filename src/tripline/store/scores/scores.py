@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import ARRAY, BigInteger, Integer, Select, any_, bindparam, delete, func, select, update
 
-from tripline.scoring.verdicts import TripScore
+from tripline.scoring.score import TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score

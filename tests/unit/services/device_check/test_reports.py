@@ -9,7 +9,7 @@ from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway import connection, listener, roster
 from tripline.mqtt import events
-from tripline.scoring.verdicts import NotScored
+from tripline.scoring.score import NotScored
 from tripline.services import presence, session_check
 from tripline.services.device_check import phrases
 from tripline.services.device_check.looks import CallState, Look, Session, Traced, TripState, Watched
