@@ -1,6 +1,6 @@
 """Registering, reading, changing and deleting directors and drivers; who has an e-mail address (spec/rest 7.2).
 
-Not here: their lists and numbers (`user_lists.py`), what they drove (`driven.py`), administrators
+Not here: their lists and numbers (`user_lists.py`), what they drove (`trips_of_people.py`), administrators
 (`administrators.py`).
 """
 
