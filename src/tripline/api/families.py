@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from tripline.api import (
     administrators,
-    analytics,
     applications,
     assignments,
     auth,
@@ -26,6 +25,7 @@ from tripline.api import (
     pushes,
     rights,
     rpc,
+    scores,
     sensors,
     sessions,
     trips,
@@ -55,7 +55,7 @@ FAMILIES: Final = (
     trips_of_people,
     trips,
     positions,
-    analytics,
+    scores,
     candidates,
     delegations,
     rights,

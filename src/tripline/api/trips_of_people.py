@@ -1,6 +1,6 @@
 """The trips that a director or driver drove, and the latest of them (spec/rest 7.2).
 
-Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`analytics.py`).
+Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`scores.py`).
 """
 
 from typing import Any, Final

@@ -253,7 +253,7 @@ async def _codes(rest: Rest, login: Login | None) -> list[int]:
     return [answer.json().get("errorCode", answer.status_code) for answer in answers]
 
 
-def test_analytics_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Path) -> None:
+def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Path) -> None:
     async def scenario(rest: Rest) -> dict[str, list[int]]:
         owner = await _owner(rest)
         _, stranger = await rest.operator("bus")
