@@ -21,9 +21,8 @@ from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, 
 from tripline.domain.pushes import Channel, Parked
 from tripline.services.push.pusher import Pusher
 from tripline.store.fleet import companies as company_rows
-from tripline.store.push import outbox
+from tripline.store.push import outbox, receiver_state
 from tripline.store.push import parked as push_parked
-from tripline.store.push import receivers as push_receivers
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.parked import Which
 from tripline.store.tables import company, push_outbox
@@ -112,12 +111,12 @@ class World:
     async def send_now(self, company_id: CompanyId) -> None:
         """Have what waits sent at once, and tell."""
         keys = [(company_id, channel) for channel in Channel]
-        await self.store.write(lambda tx: push_receivers.asked(tx, keys, now_ms=self.now_ms))
+        await self.store.write(lambda tx: receiver_state.asked(tx, keys, now_ms=self.now_ms))
         self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company_id)
 
     async def mute(self) -> list[tuple[str | None, int]]:
         """Receivers that never answer: the company's name, and how many messages were delivered unconfirmed."""
-        found = await self.store.read(push_receivers.mute)
+        found = await self.store.read(receiver_state.mute)
         return [(each.company_name, each.unconfirmed) for each in found]
 
     async def until_mute(self, count: int) -> None:
@@ -134,7 +133,7 @@ class World:
 
         def work(tx: WriteTx) -> None:
             tx.run(changed)
-            push_receivers.readdressed(tx, company_id, [Channel.NOTIFY], now_ms=self.now_ms)
+            receiver_state.readdressed(tx, company_id, [Channel.NOTIFY], now_ms=self.now_ms)
 
         await self.store.write(work)
         self.signals.notify(observe.SIGNAL_COMPANY_CHANGED, company_id)

@@ -12,9 +12,8 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
 from tripline.ports import UNANSWERED
-from tripline.store.push import outbox
+from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
 from tripline.store.tables import push_outbox, push_secret
@@ -96,7 +95,7 @@ async def unconfirmed(app, company_id, count, **how):
     def work(tx):
         push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
         key = (company_id, how.get("channel", Channel.NOTIFY))
-        push_receivers.silent(tx, key, since_ms=app.now_ms, readdressed_ms=0)
+        receiver_state.silent(tx, key, since_ms=app.now_ms, readdressed_ms=0)
 
     await app.store.write(work)
     return ids
@@ -142,7 +141,7 @@ def test_resend_and_another_address_are_written_down_and_told_to_every_process(t
         found = []
 
         async def look():
-            facts = await app.store.read(lambda tx: push_receivers.facts(tx, key))
+            facts = await app.store.read(lambda tx: receiver_state.facts(tx, key))
             found.append((facts.mute_ms > 0, facts.readdressed_ms > 0, facts.asked_ms > 0, facts.owed))
 
         async def change(**body):
@@ -158,7 +157,7 @@ def test_resend_and_another_address_are_written_down_and_told_to_every_process(t
         return (
             found,
             app.signals.told,
-            await app.store.read(lambda tx: push_receivers.facts(tx, (company_id, Channel.RPC_NOTIFY)).readdressed_ms),
+            await app.store.read(lambda tx: receiver_state.facts(tx, (company_id, Channel.RPC_NOTIFY)).readdressed_ms),
             company_id,
         )
 

@@ -18,7 +18,7 @@ from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
 from tripline.store.push import parked as push_parked
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.scores import scores
 from tripline.store.transactions import ReadTx
 
@@ -198,7 +198,7 @@ def _pushes(tx: ReadTx, now_ms: int) -> Finding:
 
 def _mute(tx: ReadTx, now_ms: int) -> Iterator[tuple[Phrase, ...]]:
     """Those that take what is sent to them and never answer."""
-    mute = push_receivers.mute(tx)
+    mute = receiver_state.mute(tx)
     for each in mute[:NEWEST]:
         minutes = _minutes(each.since_ms, now_ms)
         yield (

@@ -25,7 +25,7 @@ from tripline.store import lists
 from tripline.store.accounts import accounts
 from tripline.store.fleet import companies as rows
 from tripline.store.fleet import people
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -128,7 +128,7 @@ def change(
     changes = _told(before, after)
     history.note(tx, actor, Event.CHANGED, company_id=company_id, changes=changes, ids=ids, now_ms=now_ms)
     moved = [channel for channel in Channel if _address(before, channel) != _address(after, channel)]
-    push_receivers.readdressed(tx, company_id, moved, now_ms=now_ms)
+    receiver_state.readdressed(tx, company_id, moved, now_ms=now_ms)
     return after
 
 

@@ -30,7 +30,7 @@ from tripline.services.push.receivers import Receiver
 from tripline.services.push.schedule import Outcome, outcome_of
 from tripline.services.push.secrets import Sign
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.push.queue import Result, Row
 from tripline.store.transactions import Store, WriteTx
 
@@ -171,7 +171,7 @@ class Deliveries:
 
     async def _release(self, receiver: Receiver) -> None:
         def work(tx: WriteTx) -> int:
-            return push_receivers.release(tx, receiver.key, now_ms=self._clock(), limit=PARK_BATCH)
+            return receiver_state.release(tx, receiver.key, now_ms=self._clock(), limit=PARK_BATCH)
 
         released, total = PARK_BATCH, 0
         while released >= PARK_BATCH:

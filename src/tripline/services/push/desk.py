@@ -20,7 +20,7 @@ from tripline.store.lists import Span
 from tripline.store.push import messages as push_messages
 from tripline.store.push import parked as push_parked
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
@@ -46,7 +46,7 @@ def counts(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Counts:
 def mute(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Sequence[Mute]:
     """The company's receivers that take messages and never answer. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    return push_receivers.mute(tx, company_id)
+    return receiver_state.mute(tx, company_id)
 
 
 def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
@@ -77,14 +77,14 @@ def resend_any(tx: WriteTx, *, which: Which, ids: TimeIds, now_ms: int) -> int:
     """As `resend`, for the operator of the machine."""
     company_id = which.company_id
     keys = push_queue.receivers(tx) if company_id is None else [(company_id, channel) for channel in Channel]
-    push_receivers.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
+    receiver_state.asked(tx, [key for key in keys if which.channel in (None, key[1])], now_ms=now_ms)
     return push_parked.resend(tx, which, ids=ids, now_ms=now_ms, limit=RESENT_AT_ONCE)
 
 
 def hurry(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> None:
     """Send what waits at once. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
-    push_receivers.asked(tx, [(company_id, channel) for channel in Channel], now_ms=now_ms)
+    receiver_state.asked(tx, [(company_id, channel) for channel in Channel], now_ms=now_ms)
 
 
 def secret(tx: WriteTx, *, actor: Actor, company_id: CompanyId, now_ms: int) -> Secret:

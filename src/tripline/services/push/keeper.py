@@ -15,7 +15,7 @@ from tripline.observe import (
 from tripline.ports import Clock
 from tripline.services import rounds
 from tripline.store.push import parked as push_parked
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.transactions import Store
 
 EVERY_S: Final = 30.0
@@ -70,7 +70,7 @@ class Keeper:
 
     async def count(self) -> None:
         """Set the metrics to what is there. Raises `Outage`."""
-        counted, mute = await self._store.read(lambda tx: (push_parked.counts(tx), push_receivers.mute_count(tx)))
+        counted, mute = await self._store.read(lambda tx: (push_parked.counts(tx), receiver_state.mute_count(tx)))
         PUSHES_WAITING.set(counted.waiting)
         PUSHES_PARKED.set(counted.parked)
         PUSHES_UNCONFIRMED.set(counted.unconfirmed)

@@ -14,7 +14,7 @@ from tripline.domain.ids import RowNo
 from tripline.observe import logger
 from tripline.services import rounds
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Result
 from tripline.store.transactions import Store, WriteTx
 
@@ -60,7 +60,7 @@ class _Page(msgspec.Struct):
             unconfirmed=self.unconfirmed,
         )
         for key, (since_ms, readdressed_ms) in self.mute.items():
-            push_receivers.silent(tx, key, since_ms=since_ms, readdressed_ms=readdressed_ms)
+            receiver_state.silent(tx, key, since_ms=since_ms, readdressed_ms=readdressed_ms)
 
 
 class Ledger:

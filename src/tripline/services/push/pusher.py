@@ -31,7 +31,7 @@ from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import Queue
 from tripline.services.push.receivers import Receiver
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
+from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Row
 from tripline.store.transactions import ReadTx, Store
 
@@ -163,7 +163,7 @@ class Pusher:
     async def _learn(self, unsure: list[Receiver]) -> None:
         """Read what was written down of these receivers, here or by others."""
         changes = [each.changes for each in unsure]
-        found = await self._store.read(lambda tx: [push_receivers.facts(tx, each.key) for each in unsure])
+        found = await self._store.read(lambda tx: [receiver_state.facts(tx, each.key) for each in unsure])
         now_ms = self._clock()
         for each, facts, seen in zip(unsure, found, changes, strict=True):
             known, each.facts, each.facts_of = each.facts, facts, seen

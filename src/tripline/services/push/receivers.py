@@ -1,6 +1,6 @@
 """A receiver as the pusher sees it: its queue, where it is, what was written down of it, and its requests under way.
 
-Not here: what waits (`queue.py`), the rows (`store/push/receivers.py`).
+Not here: what waits (`queue.py`), the rows (`store/push/receiver_state.py`).
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import msgspec
 from tripline.services.push.queue import Queue
 from tripline.services.push.secrets import Sign
 from tripline.store.push.queue import Key
-from tripline.store.push.receivers import Facts
+from tripline.store.push.receiver_state import Facts
 
 
 class Receiver(msgspec.Struct, eq=False):

@@ -9,9 +9,8 @@ from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel
 from tripline.services.doctor import doctor
 from tripline.store.accounts import mail_outbox
-from tripline.store.push import outbox
+from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
-from tripline.store.push import receivers as push_receivers
 from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
 
@@ -145,7 +144,7 @@ def test_m3_receivers_that_never_answer_are_named():
         outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
         taken = [Result(no, 2, NOW_MS, "nothing")]
         push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
-        push_receivers.silent(tx, key, since_ms=NOW_MS - 300_000, readdressed_ms=0)
+        receiver_state.silent(tx, key, since_ms=NOW_MS - 300_000, readdressed_ms=0)
         found = push_finding(tx)
 
     assert found.well
