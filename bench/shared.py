@@ -147,14 +147,17 @@ class Backlog:
 
     def produced(self, topic: str) -> int:
         """How many messages the topic has."""
-        ends = (self._asking.get_watermark_offsets(TopicPartition(topic, part), 10) for part in self._parts(topic))
+        ends = (
+            self._asking.get_watermark_offsets(TopicPartition(topic, partition), 10)
+            for partition in self._partitions(topic)
+        )
         return sum(high for _, high in ends)
 
     def stored(self, topic: str) -> int:
         """How many of them are stored and committed."""
         return sum(self._cluster.committed(self._group, topic).values())
 
-    def _parts(self, topic: str) -> list[int]:
+    def _partitions(self, topic: str) -> list[int]:
         return list(self._asking.list_topics(topic, timeout=10).topics[topic].partitions)
 
     def until(self, reached: Callable[[int], bool], *, within_s: float) -> float:

@@ -201,16 +201,16 @@ class Cluster:
 
     def replicas(self, topic: str) -> list[int]:
         """How many nodes have each partition, as soon as the node that is asked knows the topic."""
-        parts = self._parts(topic)
+        partitions = self._partitions(topic)
         known = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
-        return [len(known[part].replicas) for part in parts]
+        return [len(known[partition].replicas) for partition in partitions]
 
     def in_sync(self, topic: str) -> None:
         """Wait until every node has everything of the topic."""
 
         def whole() -> bool:
-            parts = self.admin.list_topics(topic, timeout=5).topics[topic].partitions.values()
-            return all(len(part.isrs) == len(self.brokers) for part in parts)
+            partitions = self.admin.list_topics(topic, timeout=5).topics[topic].partitions.values()
+            return all(len(partition.isrs) == len(self.brokers) for partition in partitions)
 
         self._until(whole, f"{topic} is not in sync")
 
@@ -236,9 +236,10 @@ class Cluster:
         consumer = Consumer({"bootstrap.servers": self.bootstrap, **own})
         try:
             ends = {
-                part: consumer.get_watermark_offsets(TopicPartition(topic, part), 10) for part in self._parts(topic)
+                partition: consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+                for partition in self._partitions(topic)
             }
-            consumer.assign([TopicPartition(topic, part, low) for part, (low, _) in ends.items()])
+            consumer.assign([TopicPartition(topic, partition, low) for partition, (low, _) in ends.items()])
             found: list[Message] = []
             missing = sum(high - low for low, high in ends.values())
             until = time.monotonic() + START_S
@@ -252,17 +253,17 @@ class Cluster:
         """The offset that the next message of each partition will have."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "of-a-test", "log_level": 0})
         try:
-            parts = {part: TopicPartition(topic, part) for part in self._parts(topic)}
-            return {part: consumer.get_watermark_offsets(place, 10)[1] for part, place in parts.items()}
+            partitions = {partition: TopicPartition(topic, partition) for partition in self._partitions(topic)}
+            return {partition: consumer.get_watermark_offsets(place, 10)[1] for partition, place in partitions.items()}
         finally:
             consumer.close()
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """Where the group goes on reading, by partition; partitions that it has not committed are left out."""
-        parts = [TopicPartition(topic, part) for part in self._parts(topic)]
-        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
+        partitions = [TopicPartition(topic, partition) for partition in self._partitions(topic)]
+        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, partitions)])
         answered = asked[group].result(START_S).topic_partitions
-        return {part.partition: part.offset for part in answered if part.offset >= 0}
+        return {place.partition: place.offset for place in answered if place.offset >= 0}
 
     def until_read(self, group: str, topic: str) -> None:
         """Wait until the group has gone past everything that the topic holds now."""
@@ -272,9 +273,9 @@ class Cluster:
 
         def past() -> bool:
             ends.update(ends or self.ends(topic))
-            committed = consumer.committed([TopicPartition(topic, part) for part in ends], 5)
-            read.update((part.partition, part.offset) for part in committed)
-            return all(part.offset >= ends[part.partition] for part in committed if ends[part.partition])
+            committed = consumer.committed([TopicPartition(topic, partition) for partition in ends], 5)
+            read.update((place.partition, place.offset) for place in committed)
+            return all(place.offset >= ends[place.partition] for place in committed if ends[place.partition])
 
         try:
             self._until(past, f"{group} does not read {topic} to its end")
@@ -286,11 +287,11 @@ class Cluster:
 
     def rewind(self, group: str, topic: str) -> None:
         """Have the group read the topic from its beginning again, once it has no members any more."""
-        parts = [TopicPartition(topic, part, 0) for part in self._parts(topic)]
+        partitions = [TopicPartition(topic, partition, 0) for partition in self._partitions(topic)]
 
         def back() -> bool:
-            asked = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, parts)])
-            return all(part.error is None for part in asked[group].result(START_S).topic_partitions)
+            asked = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, partitions)])
+            return all(partition.error is None for partition in asked[group].result(START_S).topic_partitions)
 
         self._until(back, f"{group} has members")
 
@@ -298,20 +299,20 @@ class Cluster:
         """How many members the group has."""
         return len(self.admin.describe_consumer_groups([group])[group].result(START_S).members)
 
-    def _parts(self, topic: str) -> list[int]:
-        parts: list[int] = []
+    def _partitions(self, topic: str) -> list[int]:
+        partitions: list[int] = []
 
         def known() -> bool:
-            parts.extend(self.admin.list_topics(topic, timeout=5).topics[topic].partitions)
-            return bool(parts)
+            partitions.extend(self.admin.list_topics(topic, timeout=5).topics[topic].partitions)
+            return bool(partitions)
 
         self._until(known, f"{topic} has no partitions")
-        return sorted(parts)
+        return sorted(partitions)
 
     def _leaders(self, topic: str) -> dict[int, int]:
-        parts = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
+        partitions = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
         alive = {broker.node for broker in self.brokers if not broker.ended()}
-        return {number: part.leader for number, part in parts.items() if part.leader in alive}
+        return {number: partition.leader for number, partition in partitions.items() if partition.leader in alive}
 
     def _until(self, reached: Callable[[], bool], trouble: str) -> None:
         until = time.monotonic() + START_S
