@@ -10,7 +10,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
-from tripline.language import phrases
+from tripline.language import catalogue, phrases
 from tripline.portal import views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
@@ -47,7 +47,10 @@ async def show(request: Call) -> Response[bytes]:
         title="portal.health.title",
         findings=[_line(visitor, each) for each in report.findings],
         wrong=sum(not each.well for each in report.findings),
-        rejected=sorted((report.rejected or {}).items(), key=lambda pair: -pair[1]),
+        rejected=[
+            (reason, count, _meaning(visitor, reason))
+            for reason, count in sorted((report.rejected or {}).items(), key=lambda pair: -pair[1])
+        ],
     )
 
 
@@ -59,6 +62,11 @@ def _line(visitor: Visitor, finding: Finding) -> Line:
         None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
         tuple(phrases.said(each, visitor.language) for each in finding.details),
     )
+
+
+def _meaning(visitor: Visitor, reason: str) -> str | None:
+    """What the reason of a rejected message means; None: an older version kept it."""
+    return catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason)
 
 
 def _sentence(text: str) -> str:

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import select
+from sqlalchemy import insert, select
+from tests.support import reference, stores
 from tests.support import rest as support
-from tests.support import stores
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Login, Rest
 
@@ -21,15 +21,19 @@ from tripline.domain import ids
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, UserId
 from tripline.domain.refusals import Forbidden
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
 from tripline.services import readiness, settings
 from tripline.services.doctor import health
+from tripline.services.ingest import drain
 from tripline.services.readiness import Check
 from tripline.store.accounts import mail_outbox as mail_outboxes
 from tripline.store.push import outbox
 from tripline.store.push.outbox import Waiting
-from tripline.store.tables import account, mail_outbox, service_application
+from tripline.store.tables import account, mail_outbox, rejected_message, service_application
 from tripline.store.transactions import WriteTx
+from tripline.wire.bus import reasons
 
 FORM = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "Night taxis")
 
@@ -284,3 +288,33 @@ def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authori
             await rest.store.read(lambda tx: health.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
 
     support.run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("language", "meaning"), [("en", "The message is no valid JSON."), ("ko", "올바른 JSON이 아닙니다.")]
+)
+def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(
+    tmp_path: Path, language: str, meaning: str
+) -> None:
+    async def scenario(rest: Rest) -> str:
+        def reject(tx: WriteTx) -> None:
+            for number, reason in enumerate(("not_json", "former_reason")):
+                row = {"no": ids.first_no(rest.now_ms) + number, "source": "s", "topic": "t", "reason": reason}
+                tx.run(insert(rejected_message).values(detail="", body=b"", messages=1, size=1, **row), {})
+
+        await rest.store.write(reject)
+        browser = Browser(rest, await root(rest))
+        return Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert [each for each in ("not_json", meaning, "former_reason") if each not in text] == []
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_reason_of_a_rejected_message_has_a_meaning(language: Language) -> None:
+    told = {
+        key.rpartition(".")[2] for key in catalogue.of_portal(language) if key.startswith("portal.health.rejection.")
+    }
+
+    assert told == {*reference.REASONS, *reasons.REASONS, drain.NOT_A_FRAME}
