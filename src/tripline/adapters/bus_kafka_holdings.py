@@ -1,4 +1,4 @@
-"""The partitions of a group member, the batches it has read, and how far they are stored.
+"""Tracks the partitions of a group member, the batches that it has read, and how far they are stored.
 
 Values only: no network, no thread, no clock. The member (`bus_kafka_reader.py`) guards it with a lock.
 """
@@ -14,7 +14,7 @@ from tripline.ports import BusBatch, BusMessage, BusPartition
 
 
 class _Open(msgspec.Struct):
-    """A batch that was read and perhaps not stored."""
+    """A batch that was read and may not be stored yet."""
 
     number: int
     marks: dict[BusPartition, tuple[int, int]]
@@ -23,24 +23,24 @@ class _Open(msgspec.Struct):
 
 
 class Holdings:
-    """What a member has. A partition that goes and comes back counts as another one."""
+    """What a group member holds. A partition that leaves and returns counts as a new one."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._since: dict[BusPartition, int] = {}
         self._open: deque[_Open] = deque()
         self._came: set[BusPartition] = set()
-        """Partitions of which no batch was given since they came."""
+        """Partitions that no batch has been given of since they were assigned."""
         self._leaving: set[BusPartition] = set()
-        """Partitions that go as soon as nothing of them is under way."""
+        """Partitions that leave as soon as none of their messages is under way."""
         self._skipped: dict[BusPartition, int] = {}
-        """Offsets before which nothing is given."""
+        """The first offset to give, of partitions whose earlier messages are skipped."""
         self.stored: dict[BusPartition, int] = {}
-        """Where each partition goes on, as far as batches of this member are done."""
+        """The next offset of each partition, counting only batches that are stored."""
 
     @property
     def partitions(self) -> Collection[BusPartition]:
-        """The partitions it has."""
+        """The partitions that the member has."""
         return self._since.keys()
 
     @property
@@ -49,25 +49,25 @@ class Holdings:
         return not self._open
 
     def gain(self, partitions: Iterable[BusPartition]) -> None:
-        """Partitions came."""
+        """Take over partitions that were assigned."""
         since = next(self._numbers)
         came = dict.fromkeys(partitions, since)
         self._since.update(came)
         self._came |= came.keys()
 
     def leave(self, partitions: Iterable[BusPartition]) -> None:
-        """Partitions are about to go: no further batch holds messages of them."""
+        """Give no further messages of partitions that are about to leave."""
         self._leaving.update(partitions)
 
     def skip(self, offsets: Mapping[BusPartition, int]) -> dict[BusPartition, int]:
-        """What lies before these offsets is stored: it is in no further batch. Where the group goes on now."""
+        """Give nothing before these offsets, which is stored already. Returns the offsets of partitions that it has."""
         ours = {partition: offset for partition, offset in offsets.items() if partition in self._since}
         self._skipped |= ours
         self.stored |= ours
         return ours
 
     def lose(self, partitions: Iterable[BusPartition]) -> None:
-        """Partitions went; nothing of them is stored from now on."""
+        """Drop partitions that left: none of their messages counts as stored from now on."""
         for partition in partitions:
             self._since.pop(partition, None)
             self.stored.pop(partition, None)
@@ -76,7 +76,7 @@ class Holdings:
             self._skipped.pop(partition, None)
 
     def lose_all(self) -> None:
-        """Every partition went, and whatever was read is forgotten."""
+        """Drop every partition and everything that was read."""
         self._since.clear()
         self.stored.clear()
         self._open.clear()
@@ -85,7 +85,7 @@ class Holdings:
         self._skipped.clear()
 
     def batch(self, messages: list[BusMessage]) -> BusBatch:
-        """These messages, without those of partitions that it has not."""
+        """A batch of these messages, without those of partitions that the member does not have."""
         marks = {}
         for message in messages:
             partition = (message.topic, message.partition)
@@ -97,16 +97,16 @@ class Holdings:
         return BusBatch(messages, next(self._numbers), marks)
 
     def kept(self, batch: BusBatch) -> BusBatch:
-        """The batch without what has gone since it was made."""
+        """The batch without messages of partitions that left since it was made."""
         marks = {partition: mark for partition, mark in batch.marks.items() if self._since.get(partition) == mark[0]}
         if len(marks) == len(batch.marks):
             return batch
         return _without(batch, batch.marks.keys() - marks.keys())
 
     def next(self, ahead: BusBatch, most: int) -> tuple[BusBatch, BusBatch | None]:
-        """The first of these messages, so many at most, as a batch that is under way from now on; and the rest.
+        """At most so many of the first messages, as a batch that is under way from now on; and the rest.
 
-        Neither holds what has gone since they were read, what is about to go, or what was skipped.
+        Neither holds messages of partitions that left or are about to leave, or messages that are skipped.
         """
         ahead = self.kept(ahead)
         if not self._leaving.isdisjoint(ahead.marks):
@@ -142,7 +142,7 @@ class Holdings:
         return any(not batch.done and not asked.isdisjoint(batch.marks) for batch in self._open)
 
     def done(self, batch: BusBatch) -> dict[BusPartition, int]:
-        """Where partitions go on now that the batch is stored: behind it, once all that were read before it are."""
+        """Mark the batch as stored. Returns the next offsets of partitions whose earlier batches are stored too."""
         for opened in self._open:
             if opened.number == batch.number:
                 opened.done = True

@@ -1,7 +1,7 @@
 """One HTTP connection: uvicorn's over httptools, with bounds on what its peer may send, hold and leave unread.
 
-Of what comes before and around a body, httptools keeps all and tells only whole headers; so bytes are counted as they
-are read, less those of bodies. A request that comes whole in one piece, as nearly all do, costs no timer.
+httptools keeps everything before and around a body in memory and reports only whole headers. So this counts bytes as
+they are read and takes off those of bodies. A request that comes in one piece, as nearly all do, needs no timer.
 
 Not here: the bounds (`http_bounds.py`), who may connect (`http_entrance.py`), what is unread (`http_outlet.py`), how
 a refusal reads (`http_refusals.py`).
@@ -26,7 +26,7 @@ from tripline.wire.rest.base import CAME_WHOLE, KEPT_ELSEWHERE
 CHUNK_BYTES: Final = 16
 """What a chunk may have around its bytes without being counted."""
 LOOKED_AT: Final = 64
-"""Most connections that we ask to give way."""
+"""How many connections are looked at for one that may be ended."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
 
@@ -52,7 +52,7 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 def longest_resting(resting: "dict[Connection, None]") -> "Connection | None":
-    """The one of them that was served nothing for longest and may be ended."""
+    """The connection that has gone unserved longest, of those that may be ended."""
     return next((each for each in itertools.islice(resting, LOOKED_AT) if each.gives_way), None)
 
 
@@ -67,22 +67,21 @@ class Connection(HttpToolsProtocol):
         super().__init__(*args, **more)
         self._shared = shared
         self._resting = resting
-        """Connections of the listener without a whole request under way, the one that was served nothing for longest
-        first."""
+        """Connections of the listener without a whole request under way, the longest unserved first."""
         self.since = 0.0
-        """When it was last served, or connected."""
+        """When the peer was last served; before that, when it connected."""
         self._bounds = shared.bounds
         self._peer = self._address = addresses.UNKNOWN
-        """Who is connected, and for whom the latest request is."""
+        """The peer's own address, and the one that the latest request was forwarded for."""
         self._refusal: _Refusal | None = None
         self._deaf = False
-        """Whether what still comes is thrown away."""
+        """Whether everything that still arrives is thrown away."""
         self._around = 0
-        """Bytes of the latest request that are not its body's, and not `CHUNK_BYTES` of each chunk."""
+        """Bytes of the latest request outside its body, less `CHUNK_BYTES` for each chunk."""
         self._trailers = 0
         self._thrown = 0
         self._behind = False
-        """Whether the latest request began behind another one in the same piece: what is around it is not all known."""
+        """Whether the latest request began in the piece of the one before: not all bytes around it are known."""
         self._body = 0
         """Bytes of bodies in memory."""
         self._came = 0
