@@ -93,10 +93,10 @@ def set_password(hand, server):
         time.sleep(0.05)
     link = mail.link_in(letters[-1])
     hand.page.goto(link.replace(link.partition("/account/")[0], server.api))
-    for name in ("password", "again"):
-        hand.write(hand.page.locator(f"input[name={name}]"), fleet.PASSWORD)
-    hand.use(hand.page.locator("main form button:not([type=button])").first)
-    hand.page.get_by_role("status").or_(hand.page.locator(".notice.good")).first.wait_for()
+    for place in range(2):
+        hand.write(hand.page.locator("#content input[type=password]").nth(place), fleet.PASSWORD)
+    hand.use(hand.page.locator("#content form button[type=submit]").first)
+    hand.page.wait_for_url("**/sign-in*")
     sign_in(hand, APPLICANT)
 
 
