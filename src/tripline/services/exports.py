@@ -9,9 +9,13 @@ Not here: which rows a list has and what stands in their cells: a `Book`, given 
 """
 
 import asyncio
+import io
+import re
+import string
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -276,37 +280,37 @@ class _Csv:
 
 
 class _Xlsx:
-    """A workbook of one sheet on its way, in a file of its own that has no name; text stays text."""
+    """A workbook of one sheet on its way, in a file of its own that has no name; text stays text.
+
+    XlsxWriter makes everything but the rows: its own take 65 µs for one of six texts, ours 18.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed at the end of the block around it
-        self._book: Any = xlsxwriter.Workbook(
-            self._file, {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        )
-        self._sheet: Any = self._book.add_worksheet()
-        self._sheet.freeze_panes(1, 0)
+        self._book = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
+        with zipfile.ZipFile(_empty_book()) as empty:
+            for name in empty.namelist():
+                if name != _SHEET:
+                    self._book.writestr(name, empty.read(name))
+            head, self._tail = empty.read(_SHEET).split(_ROWS)
+        self._sheet = self._book.open(_SHEET, "w", force_zip64=True)
+        self._sheet.write(head.replace(_SIZE, b"") + b"<sheetData>")
         self._at = 0
-        self._ended = False
 
     def __enter__(self) -> "_Xlsx":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._ended:
-            # What it wrote beside the file goes with it.
-            self._book.close()
+        self._sheet.close()
+        self._book.close()
         self._file.close()
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
-        """Write these rows."""
-        write_text, write_number = self._sheet.write_string, self._sheet.write_number
-        for at, cells in enumerate(sheet, self._at):
-            for column, cell in enumerate(cells):
-                if isinstance(cell, str):
-                    write_text(at, column, cell)
-                elif cell is not None:
-                    write_number(at, column, cell)
-        self._at += len(sheet)
+        """Write these rows, as far as a sheet has room."""
+        fitting = sheet[: _ROWS_MAX - self._at]
+        rows = [_row(number, cells) for number, cells in enumerate(fitting, self._at + 1)]
+        self._sheet.write("".join(rows).encode())
+        self._at += len(fitting)
 
     def ready(self) -> list[bytes]:
         """Nothing, before the end."""
@@ -314,7 +318,8 @@ class _Xlsx:
 
     def end(self) -> None:
         """There are no more rows: put the workbook together."""
-        self._ended = True
+        self._sheet.write(b"</sheetData>" + self._tail)
+        self._sheet.close()
         self._book.close()
         self._file.seek(0)
 
@@ -322,3 +327,49 @@ class _Xlsx:
         """The next piece of the file."""
         piece = self._file.read(PART)
         return [piece] if piece else []
+
+
+_SHEET: Final = "xl/worksheets/sheet1.xml"
+_ROWS: Final = b"<sheetData/>"
+_SIZE: Final = b'<dimension ref="A1"/>'
+"""How large XlsxWriter finds the sheet without rows; readers do without it."""
+_ROWS_MAX: Final = 1_048_576
+"""Of a sheet (ECMA-376, and Excel's own limit), as the number of characters of a text."""
+_TEXT_MAX: Final = 32_767
+_MARKED: Final = re.compile("[&<>\x00-\x08\x0b-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+"""What XML takes for its own or does not take, and what looks like our way around that (ECMA-376, ST_Xstring)."""
+_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_COLUMNS: Final = tuple(a + b for a in ("", *string.ascii_uppercase) for b in string.ascii_uppercase)
+"""Names of columns: A to Z, AA to ZZ."""
+
+
+def _empty_book() -> IO[bytes]:
+    """A workbook with one sheet, whose first row stays in sight."""
+    file = io.BytesIO()
+    book = xlsxwriter.Workbook(file, {"in_memory": True})
+    book.add_worksheet().freeze_panes(1, 0)
+    book.close()
+    return file
+
+
+def _row(number: int, cells: Sequence[Cell]) -> str:
+    """A row as XML (ECMA-376, 18.3.1.73)."""
+    written = [
+        f'<c r="{name}{number}" t="inlineStr"><is><t xml:space="preserve">{_text(cell)}</t></is></c>'
+        if isinstance(cell, str)
+        else f'<c r="{name}{number}"><v>{cell!r}</v></c>'
+        for name, cell in zip(_COLUMNS, cells, strict=False)
+        if cell is not None
+    ]
+    return f'<row r="{number}">{"".join(written)}</row>'
+
+
+def _text(text: str) -> str:
+    return _MARKED.sub(_unmarked, text[:_TEXT_MAX])
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    marked = found[0]
+    if len(marked) > 1:
+        return f"_x005F{marked}"
+    return _ENTITIES.get(marked) or f"_x{ord(marked):04X}_"

@@ -7,6 +7,7 @@ import zipfile
 from xml.etree import ElementTree
 
 import pytest
+import xlsxwriter
 from sqlalchemy import func, insert, select, update
 from tests.support import stores
 from tests.support.refused import refused
@@ -155,6 +156,57 @@ def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch)
     numbers = [each.text for each in sheet.findall(".//of:c/of:v", name)]
     assert texts == ["number", "text", "nothing", *CELLS]
     assert numbers == [str(n) for n in range(9)]
+
+
+def test_rows_are_those_that_the_library_of_the_workbook_writes():
+    texts = ["_x0041_", "a_x00e9_b", "_x41_", "\x01\x1f\r", "\ufffe\uffff", "<a> & 'b'", " two  \n", "𝒳 한글"]
+    sheet = [texts, [], [None, 0, -7, 2.5, 1e-7, 12_345_678_901], *[[None] * 30 + ["far"]] * 3]
+    theirs = io.BytesIO()
+    book = xlsxwriter.Workbook(theirs, {"strings_to_formulas": False})
+    at = book.add_worksheet()
+    for row, cells in enumerate(sheet):
+        for column, cell in enumerate(cells):
+            if cell is not None:
+                at.write(row, column, cell)
+    book.close()
+
+    with exports._Xlsx() as writer:
+        writer.add(sheet[:2])
+        writer.add(sheet[2:])
+        writer.end()
+        ours = io.BytesIO(b"".join(iter(lambda: b"".join(writer.rest()), b"")))
+
+    found = _cells(ours)
+    assert found == _cells(theirs)
+    assert len(found) == len(texts) + 5 + 3
+
+
+def test_workbook_shows_markup_as_text():
+    with exports._Xlsx() as writer:
+        writer.add([["<r>x</r>", "</t></is></c>"]])
+        writer.end()
+        content = b"".join(writer.rest())
+
+    assert _cells(io.BytesIO(content)) == {"A1": "<r>x</r>", "B1": "</t></is></c>"}
+
+
+def _cells(file):
+    """Texts, as a workbook spells them, and numbers, by the names of their cells."""
+    names = {"of": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+    with zipfile.ZipFile(file) as book:
+        root = ElementTree.fromstring(book.read("xl/worksheets/sheet1.xml"))
+        shared = []
+        if "xl/sharedStrings.xml" in book.namelist():
+            strings = ElementTree.fromstring(book.read("xl/sharedStrings.xml"))
+            shared = ["".join(each.itertext()) for each in strings.findall("of:si", names)]
+    found = {}
+    for cell in root.findall(".//of:c", names):
+        if cell.get("t") == "inlineStr":
+            found[cell.get("r")] = "".join(cell.itertext())
+        else:
+            number = cell.findtext("of:v", namespaces=names)
+            found[cell.get("r")] = shared[int(number)] if cell.get("t") == "s" else float(number)
+    return found
 
 
 def test_export_is_its_owners_alone(tmp_path):
