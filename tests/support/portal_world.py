@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from tests.support import fleet, servers
+from tests.support import faults, fleet, mail, servers
 from tests.support.fleet import Company
 
 COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
@@ -51,13 +51,22 @@ def serving(data: Path) -> Iterator[World]:
         assert made.returncode == 0, made.stderr
         for number in range(2):
             _apply(server.api, number)
-        guests = [Guest("nobody", starts=("/", "/sign-in", "/apply", "/offline", "/nowhere"))]
+        link = _mailed_link(server.api, data)
+        guests = [Guest("nobody", starts=("/", "/sign-in", "/apply", "/offline", "/nowhere", link))]
         for name, service_type, count in COMPANIES:
             with Company(server.api, data, service_type=service_type) as company:
                 _fill(company, service_type, count)
             guests.append(Guest(name, _token(server.api, f"admin@{service_type}.example")))
         guests.append(Guest("platform", _token(server.api, SYSTEM_EMAIL)))
         yield World(server.api, tuple(guests))
+
+
+def _mailed_link(api: str, data: Path) -> str:
+    """The path of a link that sets a password: no page leads to it."""
+    answer = httpx.post(f"{api}/api/noauth/resetPasswordByEmail", json={"email": SYSTEM_EMAIL})
+    assert answer.status_code == 200, answer.text
+    faults.until(lambda: bool(mail.in_folder(data / "mail")))
+    return mail.link_in(mail.in_folder(data / "mail")[0]).removeprefix(api)
 
 
 def _token(api: str, email: str) -> str:
