@@ -15,7 +15,7 @@ import secrets
 import signal
 import ssl
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -78,7 +78,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
             api_port=ways_in.api_port,
             api_url=ways_in.api_url,
             readiness=readiness,
-            settings=partial(settings.in_force, config, origins),
+            settings=cache(partial(settings.in_force, config, origins)),
         )
         make_topics = partial(wiring_adapters.topics_made, config)
         await _run(made, ways_in, bounds, certificates, signals, readiness, make_topics=make_topics, announce=announce)

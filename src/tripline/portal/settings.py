@@ -3,6 +3,7 @@
 Not here: what is shown of a value (`services/settings.py`), how settings are changed (docs/reference/settings.md).
 """
 
+import asyncio
 from typing import Any, Final
 
 from litestar.response import Response
@@ -20,7 +21,9 @@ async def show(request: Call) -> Response[bytes]:
     """The settings in force in the process that answers, those whose name, value or meaning holds a text."""
     visitor = await visitor_of(request)
     search = windows.text(request, "q")
-    found = [each for each in rim_of(request).settings() if _holds(each, search.casefold())]
+    # On a thread: the first time every setting's meaning and bounds are looked up.
+    known = await asyncio.to_thread(rim_of(request).settings)
+    found = [each for each in known if _holds(each, search.casefold())]
     return views.show(
         request,
         visitor,
