@@ -24,15 +24,19 @@ from tests.support.portal_world import Guest
 
 FOLDER = reference.ROOT / "build" / "screenshots"
 REFUSED = "refused"
+NOWHERE = Stop("/nowhere", "/nowhere")
+"""A path that is no page."""
 FORM = "#content form[method=post]:not(.selection, .one-button, .danger-zone, [data-quick])"
 """The form of a page that is about one."""
 
 
 def main(words: Sequence[str]) -> int:
     """Take the pictures whose names hold all words; how many pages had trouble."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
+    if not words:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     troubled = 0
+    found = set()
     with (
         tempfile.TemporaryDirectory() as folder,
         portal_world.serving(Path(folder) / "data") as world,
@@ -41,9 +45,13 @@ def main(words: Sequence[str]) -> int:
         for guest in world.guests:
             with portal_browser.watching(browser, world.origin, headers=guest.headers) as watched:
                 stops = portal_tour.walk(watched.page, world.origin, guest.starts)
+            found |= {stop.pattern for stop in stops}
+            stops.append(NOWHERE)
             for look in LOOKS:
                 wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
                 troubled += taken(browser, world.origin, guest, look, wanted)
+    for pattern in sorted(set(portal_tour.patterns()) - found):
+        print(f"{pattern}: no link leads to this page")
     print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}, {troubled} pages with trouble")
     return troubled
 
@@ -67,6 +75,8 @@ def taken(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequen
     with portal_browser.watching(browser, origin, look, headers=guest.headers) as watched:
         for stop in stops:
             watched.page.goto(f"{origin}{stop.address}")
+            if stop is NOWHERE:
+                watched.complaints.clear()  # the browser complains of the status
             troubled += told(watched, name_of(stop, guest.name, look))
             if guest.name in ("full", "nobody", "platform") and refuse(watched.page):
                 watched.complaints.clear()  # the browser complains of the refusal's status
