@@ -30,12 +30,12 @@ PERMITTED = {
     "companies.count_partners": {"SCAN company"},
     "companies.list_companies": {"SCAN company USING INDEX ix_company_name"},
     # Asks for one row, whichever it is: whether anything waits to be erased.
-    "driven.list_of_director": {LOOKS_FOR_ONE},
-    "driven.list_of_driver": {LOOKS_FOR_ONE},
-    "driven.read_latest_of_director": {LOOKS_FOR_ONE},
-    "driven.read_latest_of_driver": {LOOKS_FOR_ONE},
-    "analytics.driver_scores": {LOOKS_FOR_ONE},
-    "analytics.driver_events": {LOOKS_FOR_ONE},
+    "trips_of_people.list_of_director": {LOOKS_FOR_ONE},
+    "trips_of_people.list_of_driver": {LOOKS_FOR_ONE},
+    "trips_of_people.read_latest_of_director": {LOOKS_FOR_ONE},
+    "trips_of_people.read_latest_of_driver": {LOOKS_FOR_ONE},
+    "scores.driver_scores": {LOOKS_FOR_ONE},
+    "scores.driver_events": {LOOKS_FOR_ONE},
     # One company's relations, one vehicle's delegations, one person's rights.
     "candidates.list_companies": {SORTED},
     # Vehicles of one reader; and one row, the counter of changes.
