@@ -42,7 +42,7 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "12,000 tests, half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
+	@echo "15,000 tests, half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
 	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
