@@ -54,7 +54,7 @@ class FakeSource:
 
 
 class LocalSignals:
-    """Delivers at once."""
+    """Delivers on the event loop's next turn, as the program's own do, and at once where no loop runs."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
@@ -63,7 +63,10 @@ class LocalSignals:
     def notify(self, subject: str, detail: str = "") -> None:
         self.told.append((subject, detail))
         for listener in self._listeners.get(subject, []):
-            listener(detail)
+            try:
+                asyncio.get_running_loop().call_soon(listener, detail)
+            except RuntimeError:
+                listener(detail)
 
     def subscribe(self, subject: str, listener: Any) -> None:
         self._listeners.setdefault(subject, []).append(listener)

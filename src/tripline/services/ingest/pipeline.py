@@ -304,7 +304,7 @@ class Pipeline:
             await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
-        def write(tx: WriteTx) -> tuple[list[Hint], list[Refusal], Plan]:
+        def write(tx: WriteTx) -> tuple[list[Hint], rpc_answers.Taken, Plan]:
             self.steps.at(steps.LOCKS)
             begin(tx, batch.frames)
             self.tracks.check(tx, batch.concerned)
@@ -322,14 +322,16 @@ class Pipeline:
             uncalled.write(tx, self._ids)
             if writes.traces:
                 ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return told + taken.hints, taken.refused, uncalled
+            return told + taken.hints, taken, uncalled
 
         self.steps.at(steps.COMMIT)
         with observe.COMMIT_SECONDS.time():
-            told, unknown, uncalled = await self._store.write(write, locked=True)
+            told, taken, uncalled = await self._store.write(write, locked=True)
+        # The hint is heard a turn of the loop later; the next batch may begin before.
+        self.tracks.forget(taken.mounted)
         self._rejected.done(unusable)
         self._rejected.done(uncalled)
-        refusals += unknown
+        refusals += taken.refused
         hints.tell(self._signals, told)
 
     async def set_aside(self, portion: Portion, error: Exception) -> Taken:

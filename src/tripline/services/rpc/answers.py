@@ -38,6 +38,8 @@ class Taken(msgspec.Struct):
 
     hints: list[Hint] = msgspec.field(default_factory=list)
     """Hints for after the commit."""
+    mounted: list[SensorId] = msgspec.field(default_factory=list)
+    """Sensors that results put on a vehicle: what is remembered of them holds no more."""
     refused: list[Refusal] = msgspec.field(default_factory=list)
     """Answers that belong to no call."""
 
@@ -53,6 +55,7 @@ def take_in(tx: WriteTx, answers: Sequence[Answered], *, ids: TimeIds, now_ms: i
             )
             taken.refused.append(Refusal(answered.frame, unknown))
     taken.hints = batch.write()
+    taken.mounted = batch.mounted
     return taken
 
 
@@ -74,6 +77,7 @@ class _Batch:
         self._attributes: dict[SensorId, tuple[int, bytes]] = {}
         self._post = Post(tx)
         self._hints: list[Hint] = []
+        self.mounted: list[SensorId] = []
 
     def take(self, answered: Answered) -> bool:
         """Take one answer; whether a call of the sensor has its Request-ID (R1, R2)."""
@@ -127,6 +131,7 @@ class _Batch:
         self._concluded[call.id] = (after, body)
         if after.activation and activation.concluded(self._tx, after, ids=self._ids, now_ms=self._now_ms):
             self._mounted_on[after.sensor_id] = after.vehicle_id
+            self.mounted.append(after.sensor_id)
             self._hints += hints.sensors_changed([after.sensor_id])
         self._tell(after, body, said, at_ms)
         self._hints += hints.rpc_answered([call.id])
