@@ -62,6 +62,15 @@ class Fleet:
         if b"all connected" not in line:
             raise RuntimeError(f"not everybody is connected after {LONGEST_S} s. {line.decode()}")
 
+    def wait(self, seconds: float) -> None:
+        """Let them go on for so long. Raises what ended them, when something did."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return
+        if self._process.returncode:
+            self.over()
+
     def end(self) -> dict[str, Any]:
         """Disconnect; what the devices saw."""
         self._process.send_signal(signal.SIGTERM)
