@@ -14,6 +14,7 @@ from tripline.domain.refusals import Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_in, visitor_of
 from tripline.services.accounts import directory
@@ -78,7 +79,9 @@ async def disable(request: Call) -> Response[bytes]:
         if refusal.kind in forms.NOT_OF_FORM:
             raise
         return await _shown(request, error=refusal)
-    return views.moved(request, f"{LIST}/{user_id}", notice="portal.accounts.disabled", email=found.email)
+    path = f"{LIST}/{user_id}"
+    undo = Undo(f"{path}/enable")
+    return views.moved(request, path, notice="portal.accounts.disabled", undo=undo, email=found.email)
 
 
 @page("POST", f"{_ONE}/enable", access=Action.ACCOUNT_MANAGE)
@@ -88,7 +91,9 @@ async def enable(request: Call) -> Response[bytes]:
     rim, visitor = rim_of(request), await visitor_of(request)
     user_id = _account_id(request)
     found = await rim.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
-    return views.moved(request, f"{LIST}/{user_id}", notice="portal.accounts.enabled", email=found.email)
+    path = f"{LIST}/{user_id}"
+    undo = Undo(f"{path}/disable")
+    return views.moved(request, path, notice="portal.accounts.enabled", undo=undo, email=found.email)
 
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:

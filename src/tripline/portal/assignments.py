@@ -17,6 +17,7 @@ from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views, words
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
@@ -52,7 +53,7 @@ async def set_director(request: Call) -> Response[bytes]:
 @page("POST", "/fleet/vehicles/{vehicleId}/director/unset", access=Action.VEHICLE_ASSIGN_DIRECTOR, refuses=_REFUSES)
 async def unset_director(request: Call) -> Response[bytes]:
     """Leave a vehicle without its managing director."""
-    return await _directed(request, service.unset_director, "portal.assignments.director_unset")
+    return await _directed(request, service.unset_director, "portal.assignments.director_unset", undo="director")
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/driver", access=Action.VEHICLE_ASSIGN_DRIVER, refuses=_REFUSES)
@@ -64,11 +65,13 @@ async def set_driver(request: Call) -> Response[bytes]:
 @page("POST", "/fleet/vehicles/{vehicleId}/driver/unset", access=Action.VEHICLE_ASSIGN_DRIVER, refuses=_REFUSES)
 async def unset_driver(request: Call) -> Response[bytes]:
     """Say that nobody drives a vehicle any more."""
-    return await _driven(request, service.unset_driver, "portal.assignments.driver_unset")
+    return await _driven(request, service.unset_driver, "portal.assignments.driver_unset", undo="driver")
 
 
-async def _directed(request: Call, work: Callable[..., Vehicle], notice: str) -> Response[bytes]:
-    """The vehicle's page after its managing director changed."""
+async def _directed(
+    request: Call, work: Callable[..., Vehicle], notice: str, *, undo: str | None = None
+) -> Response[bytes]:
+    """The vehicle's page after its managing director changed. `undo`: as what the same person is set to undo it."""
     form, visitor = await forms.read(request), await visitor_of(request)
     rim, now_ms = rim_of(request), rim_of(request).clock()
     vehicle_id, director_id = _vehicle_id(request), _person_id(form)
@@ -80,11 +83,13 @@ async def _directed(request: Call, work: Callable[..., Vehicle], notice: str) ->
         )
     except vehicles.OtherDirector as refusal:
         return await _choose(request, service.to_direct, "director", Authority.DIRECTOR, error=refusal)
-    return _done(request, vehicle, notice)
+    return _done(request, vehicle, notice, undo, director_id)
 
 
-async def _driven(request: Call, work: Callable[..., tuple[Vehicle, list[SensorId]]], notice: str) -> Response[bytes]:
-    """The vehicle's page after its driver changed. Hints at the change, for the pipeline."""
+async def _driven(
+    request: Call, work: Callable[..., tuple[Vehicle, list[SensorId]]], notice: str, *, undo: str | None = None
+) -> Response[bytes]:
+    """The vehicle's page after its driver changed, as `_directed`. Hints at the change, for the pipeline."""
     form, visitor = await forms.read(request), await visitor_of(request)
     rim, now_ms = rim_of(request), rim_of(request).clock()
     vehicle_id, driver_id = _vehicle_id(request), _person_id(form)
@@ -97,7 +102,7 @@ async def _driven(request: Call, work: Callable[..., tuple[Vehicle, list[SensorI
     except (vehicles.NotActivated, vehicles.Occupied, vehicles.OtherDriver) as refusal:
         return await _choose(request, service.to_drive, "driver", Authority.DRIVER, error=refusal)
     hints.tell(rim.signals, hints.sensors_changed(sensors))
-    return _done(request, vehicle, notice)
+    return _done(request, vehicle, notice, undo, driver_id)
 
 
 async def _choose(
@@ -140,8 +145,10 @@ async def _choose(
     )
 
 
-def _done(request: Call, vehicle: Vehicle, notice: str) -> Response[bytes]:
-    return views.moved(request, f"/fleet/vehicles/{vehicle.id}", notice=notice, number=vehicle.vehicle_no)
+def _done(request: Call, vehicle: Vehicle, notice: str, undo: str | None, person_id: UserId) -> Response[bytes]:
+    path = f"/fleet/vehicles/{vehicle.id}"
+    back = None if undo is None else Undo(f"{path}/{undo}", {_PERSON: person_id})
+    return views.moved(request, path, notice=notice, undo=back, number=vehicle.vehicle_no)
 
 
 def _vehicle_id(request: Call) -> VehicleId:

@@ -21,6 +21,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.portal import forms, newcomers, views, windows
 from tripline.portal.forms import Form
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.windows import Part
@@ -131,7 +132,8 @@ async def remove(request: Call) -> Response[bytes]:
         candidates.remove(tx, actor=visitor.actor, company_id=own, to_company_id=other, ids=rim.ids, now_ms=now_ms)
 
     await rim.store.write(work)
-    return views.moved(request, "/delegation?tab=candidates", notice="portal.delegation.candidate.removed")
+    undo = Undo("/delegation/candidates", {_TO: other})
+    return views.moved(request, "/delegation?tab=candidates", notice="portal.delegation.candidate.removed", undo=undo)
 
 
 @page("GET", "/delegation/new", access=Action.VEHICLE_DELEGATE)

@@ -21,6 +21,7 @@ from tripline.domain.sensors import Sensor
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.portal import forms, views, windows
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
@@ -81,9 +82,11 @@ async def mount(request: Call) -> Response[bytes]:
             raise
         placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
         return _form(request, visitor, placed, number=number, error=refusal)
+    path = f"/fleet/sensors/{sensor_id}"
     if call is None:
-        return views.moved(request, f"/fleet/sensors/{sensor_id}", notice="portal.mounting.mounted", number=number)
-    return views.moved(request, f"/fleet/sensors/{sensor_id}/mount/{call.id}")
+        undo = Undo(f"{path}/unmount", {"vehicleId": vehicle_id})
+        return views.moved(request, path, notice="portal.mounting.mounted", undo=undo, number=number)
+    return views.moved(request, f"{path}/mount/{call.id}")
 
 
 @page("GET", "/fleet/sensors/{sensorId}/mount/{requestId}", access=Action.RPC_READ)
@@ -131,6 +134,7 @@ async def unmount(request: Call) -> Response[bytes]:
     sensor_id, now_ms = _sensor_id(request), rim.clock()
     shown = form.text("vehicleId")
     vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
+    before = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
     try:
         _, told = await rim.store.write(
             lambda tx: service.unmount(
@@ -141,7 +145,8 @@ async def unmount(request: Call) -> Response[bytes]:
         placed = await rim.store.read_short(lambda tx: _placed(tx, request, visitor))
         return _unmount_form(request, visitor, placed, error=refusal)
     hints.tell(rim.signals, told)
-    return views.moved(request, f"/fleet/sensors/{sensor_id}", notice="portal.mounting.unmounted")
+    path = f"/fleet/sensors/{sensor_id}"
+    return views.moved(request, path, notice="portal.mounting.unmounted", undo=_undone(path, before.sensor))
 
 
 @page("GET", "/fleet/sensors/{sensorId}/calls", access=Action.RPC_READ)
@@ -169,6 +174,13 @@ async def calls(request: Call) -> Response[bytes]:
         calls=[(each, ms_of_no(each.no)) for each in found[:CALLS]],
         after=found[CALLS - 1].id if len(found) > CALLS else None,
     )
+
+
+def _undone(path: str, before: Sensor) -> Undo | None:
+    """How the sensor is put where it was; None: its device would have to be asked first, or it was nowhere."""
+    if before.vehicle_no is None or before.activation_required:
+        return None
+    return Undo(f"{path}/mount", {"vehicleNo": before.vehicle_no})
 
 
 def _form(

@@ -20,6 +20,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.portal import deletions, forms, histories, record_forms, views, words
 from tripline.portal.digests import Clash
 from tripline.portal.histories import Lines
+from tripline.portal.notices import Undo
 from tripline.portal.page import page
 from tripline.portal.record_forms import Shown
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
@@ -190,13 +191,13 @@ async def whole_history(request: Call) -> Response[bytes]:
 @page("POST", "/fleet/vehicles/{vehicleId}/activate", access=Action.VEHICLE_ACTIVATE)
 async def activate(request: Call) -> Response[bytes]:
     """Let drivers drive a vehicle."""
-    return await _moved(request, VehicleEvent.ACTIVATE, "portal.vehicles.activated")
+    return await _moved(request, VehicleEvent.ACTIVATE, "portal.vehicles.activated", undo="deactivate")
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/deactivate", access=Action.VEHICLE_ACTIVATE)
 async def deactivate(request: Call) -> Response[bytes]:
     """Let no further driver take a vehicle."""
-    return await _moved(request, VehicleEvent.DEACTIVATE, "portal.vehicles.deactivated")
+    return await _moved(request, VehicleEvent.DEACTIVATE, "portal.vehicles.deactivated", undo="activate")
 
 
 def texts(vehicle: Vehicle) -> dict[str, str]:
@@ -211,14 +212,15 @@ def _published(vehicle: Vehicle) -> dict[str, Any]:
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
 
 
-async def _moved(request: Call, event: VehicleEvent, notice: str) -> Response[bytes]:
+async def _moved(request: Call, event: VehicleEvent, notice: str, *, undo: str) -> Response[bytes]:
     await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     vehicle_id, now_ms = _vehicle_id(request), rim.clock()
     vehicle = await rim.store.write(
         lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
     )
-    return views.moved(request, _path(vehicle_id), notice=notice, number=vehicle.vehicle_no)
+    path = _path(vehicle_id)
+    return views.moved(request, path, notice=notice, undo=Undo(f"{path}/{undo}"), number=vehicle.vehicle_no)
 
 
 def _form(

@@ -25,6 +25,7 @@ from tripline.language.catalogue import Language
 from tripline.portal import addresses, figures, frame, notices
 from tripline.portal.environment import FIGURES, NOW_MS, environment
 from tripline.portal.forms import Typed
+from tripline.portal.notices import Undo
 from tripline.portal.page import HTML
 from tripline.portal.static import STATIC
 from tripline.portal.visitors import SYSTEM, Visitor
@@ -108,16 +109,23 @@ def show(
 
 
 def moved(
-    request: Call, address: str, *, notice: str | None = None, notice_kind: str = notices.GOOD, **values: Value
+    request: Call,
+    address: str,
+    *,
+    notice: str | None = None,
+    notice_kind: str = notices.GOOD,
+    undo: Undo | None = None,
+    **values: Value,
 ) -> Response[bytes]:
-    """The way to another page of ours, which shows the notice, a text with these values."""
+    """The way to another page of ours, which shows the notice, a text with these values, and a button that undoes the
+    change, where it can be undone."""
     if is_partial(request):
         there = _JSON.encode({"path": address, "target": f"#{CONTENT}"}).decode()
         answer = Response(b"", media_type=HTML, headers={**HEADERS, "hx-location": there})
     else:
         answer = Response(b"", status_code=303, media_type=HTML, headers={**HEADERS, "location": address})
     if notice is not None:
-        answer.cookies.append(notices.kept(request, notice, notice_kind, values))
+        answer.cookies.append(notices.kept(request, notice, notice_kind, values, undo))
     return answer
 
 

@@ -1,0 +1,180 @@
+"""Undoing a change from the notice that tells of it: what comes back, where nothing is offered, and forged buttons."""
+
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import delegating
+from tests.support import rest as support
+from tests.support.portal import Browser
+from tests.support.rest import Login, Rest
+from tests.unit.portal.test_own_forms import browser, signed_in
+
+from tripline.domain.access import Authority
+from tripline.portal import notices
+
+
+class Form(HTMLParser):
+    """The form within the notices of a page, if there is one."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.action: str | None = None
+        self.values: dict[str, str] = {}
+        self.feed(text.partition('id="notices"')[2].partition("<h1")[0])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "form":
+            self.action = named["action"]
+        elif tag == "input":
+            self.values[named["name"] or ""] = named["value"] or ""
+
+
+class Desk:
+    """An administrator of a company with a vehicle and a sensor, at a browser."""
+
+    def __init__(self, app: Rest, of: delegating.Companies, vehicle: str, sensor: str) -> None:
+        self.app, self.of, self.vehicle, self.sensor = app, of, vehicle, sensor
+        self.browser: Browser
+        self.csrf = ""
+
+    async def sit(self, login: Login) -> None:
+        cookie = await signed_in(self.app, login)
+        self.browser, self.csrf = browser(self.app, cookie), cookie.csrf
+
+    async def change(self, address: str, **fields: str) -> Form:
+        """Change something; the form in the notice that tells of it."""
+        answer = await self.browser.post(address, {"csrf": self.csrf, **fields})
+        assert answer.status_code == 303, answer.text
+        return Form((await self.browser.get(answer.headers["location"])).text)
+
+    async def undo(self, form: Form) -> Form:
+        """Press the button; the form in the notice that tells of that."""
+        assert form.action is not None
+        return await self.change(form.action, **{**form.values, "csrf": self.csrf})
+
+    async def read(self, path: str) -> dict[str, Any]:
+        return await self.app.get(self.of.owner, path)
+
+
+def at_desk(tmp_path: Path, scenario: Callable[[Desk], Awaitable[Any]]) -> Any:
+    async def play(app: Rest) -> Any:
+        of = await delegating.companies(app)
+        vehicle = await delegating.new_vehicle(app, of.owner, "12가3456")
+        body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
+        desk = Desk(app, of, vehicle, (await app.post(of.owner, "/sensor", body))["id"]["id"])
+        await desk.sit(of.owner)
+        return await scenario(desk)
+
+    return support.run(tmp_path, play)
+
+
+def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> list[Any]:
+        path, where = f"/fleet/sensors/{desk.sensor}", []
+        form = await desk.change(f"{path}/mount", vehicleNo="12가3456")
+        for _ in range(3):
+            where.append((await desk.read(f"/sensor/{desk.sensor}"))["vehicleNo"])
+            form = await desk.undo(form)
+        return where
+
+    assert at_desk(tmp_path, scenario) == ["12가3456", None, "12가3456"]
+
+
+def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> Form:
+        path = f"/fleet/sensors/{desk.sensor}"
+        await desk.change(f"{path}/mount", vehicleNo="12가3456")
+        await desk.app.call(desk.of.owner, "PUT", f"/sensor/{desk.sensor}", {"activationRequired": True})
+        return await desk.change(f"{path}/unmount", vehicleId=desk.vehicle)
+
+    assert at_desk(tmp_path, scenario).action is None
+
+
+@pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
+def test_person_that_was_taken_off_a_vehicle_is_set_again(tmp_path: Path, what: str, field: str) -> None:
+    async def scenario(desk: Desk) -> tuple[bool, Any, Any, Login]:
+        person = await delegating.director(desk.app, desk.of.owner, "Director")
+        path = f"/fleet/vehicles/{desk.vehicle}"
+        was_set = await desk.change(f"{path}/{what}", userId=person.user_id)
+        form = await desk.change(f"{path}/{what}/unset", userId=person.user_id)
+        without = (await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"]
+        await desk.undo(form)
+        return was_set.action is None, without, (await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"], person
+
+    offers_nothing, without, after, person = at_desk(tmp_path, scenario)
+    assert offers_nothing, "whom the new one replaced is not known any more"
+    assert without != person.user_id
+    assert after == person.user_id
+
+
+def test_vehicle_is_deactivated_and_activated_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> list[str]:
+        form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate"), []
+        for _ in range(3):
+            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))["status"])
+            form = await desk.undo(form)
+        return seen
+
+    assert at_desk(tmp_path, scenario) == ["ACTIVATED", "DEACTIVATED", "ACTIVATED"]
+
+
+def test_company_that_was_removed_from_the_candidates_is_one_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[int, int]:
+        other = desk.of.borrower.company_id or ""
+        await desk.change("/delegation/candidates", toCompanyId=other)
+        form = await desk.change("/delegation/candidates/remove", toCompanyId=other)
+        path = f"/company/{desk.of.owner.company_id}/relation/companies"
+        without = (await desk.app.get(desk.of.owner, path, limit=5))["data"]
+        await desk.undo(form)
+        return len(without), len((await desk.app.get(desk.of.owner, path, limit=5))["data"])
+
+    assert at_desk(tmp_path, scenario) == (0, 1)
+
+
+def test_account_is_disabled_and_enabled_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> list[int]:
+        await desk.sit(await desk.app.account("root@x.example", Authority.SYS_ADMIN))
+        form = await desk.change(f"/admin/accounts/{desk.of.owner.user_id}/disable")
+        barred = await desk.app.call(desk.of.owner, "GET", f"/vehicle/{desk.vehicle}")
+        await desk.undo(form)
+        enabled = await desk.app.login(
+            desk.of.owner.user_id, "owner", Authority.COMPANY_ADMIN, desk.of.owner.company_id
+        )
+        return [barred.status_code, (await desk.app.call(enabled, "GET", f"/vehicle/{desk.vehicle}")).status_code]
+
+    assert at_desk(tmp_path, scenario) == [401, 200]
+
+
+@pytest.mark.parametrize("signature", ["", "0" * 64])
+def test_button_that_another_site_put_into_the_cookie_is_not_shown(tmp_path: Path, signature: str) -> None:
+    undo = {"action": "/delegation/candidates", "values": {"toCompanyId": "x"}}
+    forged = json.dumps(["portal.mounting.unmounted", "good", {}, undo, signature]).encode()
+
+    async def scenario(desk: Desk) -> tuple[str, Form]:
+        desk.browser.http.cookies.set(notices.COOKIE, base64.urlsafe_b64encode(forged).decode())
+        text = (await desk.browser.get("/fleet/vehicles")).text
+        return text, Form(text)
+
+    text, form = at_desk(tmp_path, scenario)
+    assert 'class="notice good"' in text
+    assert form.action is None
+
+
+def test_button_of_another_session_is_not_shown(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> tuple[Form, Form]:
+        form = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate")
+        await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/deactivate", {"csrf": desk.csrf})
+        kept = desk.browser.http.cookies[notices.COOKIE]
+        await desk.sit(desk.of.owner)
+        desk.browser.http.cookies.set(notices.COOKIE, kept)
+        return form, Form((await desk.browser.get("/fleet/vehicles")).text)
+
+    own, planted = at_desk(tmp_path, scenario)
+    assert own.action is not None
+    assert planted.action is None
