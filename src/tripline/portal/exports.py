@@ -155,7 +155,7 @@ async def file(request: Call) -> Stream:
     store = rim_of(request).store
 
     def at(no: int) -> Callable[[ReadTx], bytes | None]:
-        return lambda tx: service.part(tx, actor=visitor.actor, export_id=found.id, no=no)
+        return lambda tx: service.piece(tx, actor=visitor.actor, export_id=found.id, no=no)
 
     first = await store.read(at(0))
 

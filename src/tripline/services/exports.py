@@ -131,11 +131,11 @@ def cancel(tx: WriteTx, *, actor: Actor, export_id: RecordId) -> Export:
     return read(tx, actor=actor, export_id=export_id)
 
 
-def part(tx: ReadTx, *, actor: Actor, export_id: RecordId, no: int) -> bytes | None:
+def piece(tx: ReadTx, *, actor: Actor, export_id: RecordId, no: int) -> bytes | None:
     """A piece of the file; None behind the last. Raises `NotFound` and `NotReady`."""
     if read(tx, actor=actor, export_id=export_id).state is not exports.State.DONE:
         raise NotReady()
-    return rows.part(tx, export_id, no)
+    return rows.piece(tx, export_id, no)
 
 
 class _GivenUpError(Exception):
@@ -233,7 +233,7 @@ class Exporter:
         numbered = list(enumerate(pieces, no))
         now_ms = self._clock()
         held = await self._store.write(
-            lambda tx: rows.add(tx, taken.id, maker_id=self._maker_id, now_ms=now_ms, done=done, parts=numbered)
+            lambda tx: rows.add(tx, taken.id, maker_id=self._maker_id, now_ms=now_ms, done=done, pieces=numbered)
         )
         if not held:
             raise _GivenUpError

@@ -10,7 +10,7 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 
 from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, Form, State
 from tripline.domain.ids import RecordId, UserId
-from tripline.store.tables import export, export_part
+from tripline.store.tables import export, export_piece
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 SILENT_MS: Final = 60_000
@@ -20,8 +20,10 @@ _COLUMNS: Final = [export.c[name] for name in _FIELDS]
 _OF_ACCOUNT: Final = export.c.account_id == bindparam("of_account")
 _FIND: Final = Hot(select(*_COLUMNS).where(export.c.id == bindparam("id"), _OF_ACCOUNT), "id", "of_account")
 _LISTED: Final = Hot(select(*_COLUMNS).where(_OF_ACCOUNT).order_by(export.c.created_ms.desc()), "of_account")
-_PART: Final = Hot(
-    select(export_part.c.body).where(export_part.c.export_id == bindparam("id"), export_part.c.no == bindparam("no")),
+_PIECE: Final = Hot(
+    select(export_piece.c.body).where(
+        export_piece.c.export_id == bindparam("id"), export_piece.c.no == bindparam("no")
+    ),
     *("id", "no"),
 )
 _MINE: Final = and_(
@@ -66,22 +68,22 @@ def take(tx: WriteTx, *, maker_id: str, now_ms: int) -> Export | None:
     if not rows:
         return None
     found = _export(tuple(rows[0]))
-    tx.run(delete(export_part).where(export_part.c.export_id == found.id))
+    tx.run(delete(export_piece).where(export_piece.c.export_id == found.id))
     taken = {"state": NEXT[found.state, Event.TAKE].value, "maker_id": maker_id, "heard_ms": now_ms}
     tx.run(update(export).where(export.c.id == found.id).values(**taken, done=0, size=0))
     return found
 
 
 def add(
-    tx: WriteTx, export_id: RecordId, *, maker_id: str, now_ms: int, done: int, parts: list[tuple[int, bytes]]
+    tx: WriteTx, export_id: RecordId, *, maker_id: str, now_ms: int, done: int, pieces: list[tuple[int, bytes]]
 ) -> bool:
     """Keep pieces of the file and how many rows are in it by now; False: the export is not this maker's any more."""
-    more = sum(len(body) for _, body in parts)
+    more = sum(len(body) for _, body in pieces)
     heard = update(export).where(_MINE).values(done=done, heard_ms=now_ms, size=export.c.size + more)
     if not tx.run(heard, {"key": export_id, "maker": maker_id}):
         return False
-    if parts:
-        tx.run(insert(export_part), [{"export_id": export_id, "no": no, "body": body} for no, body in parts])
+    if pieces:
+        tx.run(insert(export_piece), [{"export_id": export_id, "no": no, "body": body} for no, body in pieces])
     return True
 
 
@@ -101,18 +103,18 @@ def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
     states = [state.value for state in UNFINISHED]
     mine = (export.c.id == export_id, export.c.account_id == account_id, export.c.state.in_(states))
     if tx.run(update(export).where(*mine).values(state=State.CANCELLED.value, size=0)):
-        tx.run(delete(export_part).where(export_part.c.export_id == export_id))
+        tx.run(delete(export_piece).where(export_piece.c.export_id == export_id))
 
 
-def part(tx: ReadTx, export_id: RecordId, no: int) -> bytes | None:
+def piece(tx: ReadTx, export_id: RecordId, no: int) -> bytes | None:
     """A piece of a file whose owner was let pass; None behind the last."""
-    rows: list[tuple[Any, ...]] = tx.hot(_PART, export_id, no)
+    rows: list[tuple[Any, ...]] = tx.hot(_PIECE, export_id, no)
     return bytes(rows[0][0]) if rows else None
 
 
 def forget(tx: WriteTx, export_ids: list[RecordId]) -> None:
     """Forget exports with their files."""
-    tx.run(delete(export_part).where(export_part.c.export_id.in_(export_ids)))
+    tx.run(delete(export_piece).where(export_piece.c.export_id.in_(export_ids)))
     tx.run(delete(export).where(export.c.id.in_(export_ids)))
 
 

@@ -21,7 +21,7 @@ from tripline.services import exports
 from tripline.services.exports import Exporter, Sheet
 from tripline.store import exports as rows
 from tripline.store.browsing.turns import Place
-from tripline.store.tables import account, company, export, export_part
+from tripline.store.tables import account, company, export, export_piece
 
 NOW = 1_760_000_000_000
 KIM = Actor(UserId("00000000-0000-11ef-8000-0000000000aa"), Authority.COMPANY_ADMIN, CompanyId("c"))
@@ -90,7 +90,7 @@ class Desk:
         whole, no = b"", 0
         while True:
             at = no
-            piece = await self.store.read(lambda tx: exports.part(tx, actor=actor, export_id=asked.id, no=at))  # noqa: B023
+            piece = await self.store.read(lambda tx: exports.piece(tx, actor=actor, export_id=asked.id, no=at))  # noqa: B023
             if piece is None:
                 return whole
             whole, no = whole + piece, no + 1
@@ -245,7 +245,7 @@ def test_cancelled_export_goes_on_no_longer_and_leaves_no_file(tmp_path, monkeyp
 
         monkeypatch.setattr(Exporter, "_add", cancelled_meanwhile)
         await exporter.make_next()
-        left = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_part))[0][0])
+        left = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
         return await desk.read(asked), left
 
     done, left = played(tmp_path, scenario)
@@ -256,13 +256,13 @@ def test_export_whose_maker_fell_silent_is_made_anew_by_another(tmp_path):
     async def scenario(desk):
         asked = await desk.ask(7)
         taken = await desk.store.write(lambda tx: rows.take(tx, maker_id="gone", now_ms=NOW))
-        parts = [(0, b"half")]
-        await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, parts=parts))
+        pieces = [(0, b"half")]
+        await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, pieces=pieces))
         assert await desk.exporter("two").make_next() == 0
         desk.now_ms += rows.SILENT_MS + 1
         assert await desk.exporter("two").make_next() == 1
         late = await desk.store.write(
-            lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=4, parts=[(1, b"late")])
+            lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=4, pieces=[(1, b"late")])
         )
         return late, await desk.read(asked), await desk.file(asked)
 
@@ -325,7 +325,7 @@ def test_file_is_forgotten_after_its_time(tmp_path):
         desk.now_ms += 2
         assert await desk.exporter().make_next() == 1
         return await desk.store.read(
-            lambda tx: [tx.all(select(func.count()).select_from(table))[0][0] for table in (export, export_part)]
+            lambda tx: [tx.all(select(func.count()).select_from(table))[0][0] for table in (export, export_piece)]
         )
 
     assert played(tmp_path, scenario) == [0, 0]

@@ -30,12 +30,12 @@ _ADVANCE: Final = Hot(
     update(bus_position)
     .where(
         bus_position.c.log == bindparam("of_log"),
-        bus_position.c.part == bindparam("of_part"),
+        bus_position.c.part == bindparam("of_partition"),
         bus_position.c.next_offset <= bindparam("first"),
     )
     .values(next_offset=bindparam("behind"))
     .returning(bus_position.c.part),
-    *("of_log", "of_part", "first", "behind"),
+    *("of_log", "of_partition", "first", "behind"),
 )
 
 

@@ -21,10 +21,10 @@ from tripline.store.bulk import TYPES
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition
 from tripline.store.database.postgres import PostgresTx
-from tripline.store.tables import device_send, export, export_part, metadata, node, push_claim, sensor
+from tripline.store.tables import device_send, export, export_piece, metadata, node, push_claim, sensor
 from tripline.store.transactions import WriteTx
 
-LEFT: Final = frozenset({node.name, push_claim.name, device_send.name, export.name, export_part.name})
+LEFT: Final = frozenset({node.name, push_claim.name, device_send.name, export.name, export_piece.name})
 """Tables of running processes, and of files that are kept for an hour."""
 TABLES: Final = tuple(table for table in metadata.sorted_tables if table.name not in LEFT)
 """What is copied; a row comes after those that it names."""

@@ -16,7 +16,7 @@ from tripline.store.tables.devices import (
     rpc_call,
     rpc_later_result,
 )
-from tripline.store.tables.exports import export, export_part
+from tripline.store.tables.exports import export, export_piece
 from tripline.store.tables.fleet import (
     carrier_action,
     carrier_line,
@@ -69,7 +69,7 @@ __all__ = [
     "driving_score",
     "erasure",
     "export",
-    "export_part",
+    "export_piece",
     "gps_event",
     "history",
     "import_block",

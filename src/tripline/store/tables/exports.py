@@ -28,8 +28,8 @@ Index("ix_export_state", export.c.state, export.c.created_ms)
 Index("ix_export_until", export.c.until_ms)
 
 
-export_part = Table(
-    "export_part",
+export_piece = Table(
+    "export_piece",
     metadata,
     Column("export_id", Uuid, ForeignKey("export.id"), primary_key=True),
     Column("no", Integer, primary_key=True, autoincrement=False),

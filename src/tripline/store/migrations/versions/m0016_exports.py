@@ -33,11 +33,11 @@ def upgrade() -> None:
     op.create_index("ix_export_state", "export", ["state", "created_ms"], unique=False)
     op.create_index("ix_export_until", "export", ["until_ms"], unique=False)
     op.create_table(
-        "export_part",
+        "export_piece",
         sa.Column("export_id", sa.String(length=36), nullable=False),
         sa.Column("no", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["export_id"], ["export.id"], name=op.f("fk_export_part_export_id")),
-        sa.PrimaryKeyConstraint("export_id", "no", name=op.f("pk_export_part")),
+        sa.ForeignKeyConstraint(["export_id"], ["export.id"], name=op.f("fk_export_piece_export_id")),
+        sa.PrimaryKeyConstraint("export_id", "no", name=op.f("pk_export_piece")),
         comment="files of exports, in pieces",
     )
