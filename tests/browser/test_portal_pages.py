@@ -31,11 +31,11 @@ def test_pages_have_no_trouble_and_those_of_the_navigation_are_found(browser, wo
     found = {}
     seen = set()
     for guest in (each for each in world.guests if each.name in VISITORS):
-        with portal_browser.watching(browser, world.origin, headers=guest.headers) as watched:
+        with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
             stops = portal_tour.walk(watched.page, world.origin, guest.starts)
         for stop in (each for each in stops if each.pattern not in seen):
             look = portal_browser.rotated(len(seen))
-            with portal_browser.watching(browser, world.origin, look, headers=guest.headers) as watched:
+            with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
                 watched.page.goto(f"{world.origin}{stop.address}")
                 if troubles := watched.troubles():
                     found[f"{stop.pattern} as {guest.name} in {look.name}"] = troubles
@@ -50,7 +50,7 @@ def test_pages_have_no_trouble_and_those_of_the_navigation_are_found(browser, wo
 def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_by_keyboard(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     look = portal_browser.rotated(1)
-    with portal_browser.watching(browser, world.origin, look, headers=guest.headers) as watched:
+    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
         page = watched.page
         page.goto(f"{world.origin}/fleet/drivers")
         page.keyboard.press("Control+k")

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -38,8 +37,8 @@ class Look(msgspec.Struct, frozen=True):
 
 
 PLAIN = Look()
-Headers: TypeAlias = dict[str, str]
-NONE: Headers = {}
+COOKIE = "tripline"
+"""Name of the cookie of a session."""
 LOOKS = tuple(
     Look(theme, language, width)
     for width, theme, language in itertools.product((360, 1024, 1440), ("light", "dark"), ("en", "ko"))
@@ -83,10 +82,12 @@ def browsing() -> Iterator[Browser]:
 
 @contextmanager
 def watching(
-    browser: Browser, origin: str, look: Look = PLAIN, *, scripts: bool = True, headers: dict[str, str] = NONE
+    browser: Browser, origin: str, look: Look = PLAIN, *, scripts: bool = True, session: str | None = None
 ) -> Iterator[Watched]:
-    """A page in a window of its own; nothing is open in it yet."""
-    with _window(browser, look, scripts=scripts, headers=headers) as window:
+    """A page in a window of its own, with the cookie of this session; nothing is open in it yet."""
+    with _window(browser, look, scripts=scripts) as window:
+        if session is not None:
+            window.add_cookies([{"name": COOKIE, "value": session, "url": origin}])
         page = window.new_page()
         watched = Watched(page, origin, [], [])
         page.on("console", lambda said: said.type in ("error", "warning") and watched.complaints.append(said.text))
@@ -98,13 +99,12 @@ def watching(
 
 
 @contextmanager
-def _window(browser: Browser, look: Look, *, scripts: bool, headers: Headers) -> Iterator[BrowserContext]:
+def _window(browser: Browser, look: Look, *, scripts: bool) -> Iterator[BrowserContext]:
     window = browser.new_context(
         viewport={"width": look.width, "height": HEIGHT},
         locale={"ko": "ko-KR"}.get(look.language, "en-GB"),
         color_scheme="dark" if look.theme == "dark" else "light",
         java_script_enabled=scripts,
-        extra_http_headers=headers,
         reduced_motion="reduce",
     )
     window.set_default_timeout(15_000)

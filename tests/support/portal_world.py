@@ -10,8 +10,10 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from tests.support import faults, fleet, mail, servers
+from tests.support import faults, fleet, mail, portal_life, servers
 from tests.support.fleet import Company
+from tests.support.portal_life import Visit
+from tests.support.portal_tour import Stop
 
 COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
 """Name, service type, vehicles."""
@@ -26,13 +28,11 @@ class Guest(msgspec.Struct, frozen=True):
     """Somebody who looks at pages, beginning at these addresses."""
 
     name: str
-    token: str | None = None
+    session: str | None = None
+    """The cookie that proves who asks."""
     starts: tuple[str, ...] = ("/", "/search?q=1")
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """What proves who asks."""
-        return {} if self.token is None else {"X-Authorization": f"Bearer {self.token}"}
+    states: tuple[Stop, ...] = ()
+    """States of pages that no walk tells from one another."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -53,12 +53,18 @@ def serving(data: Path) -> Iterator[World]:
             _apply(server.api, number)
         link = _mailed_link(server.api, data)
         guests = [Guest("nobody", starts=("/", "/sign-in", "/apply", "/offline", "/nowhere", link))]
-        for name, service_type, count in COMPANIES:
-            with Company(server.api, data, service_type=service_type) as company:
+        with contextlib.ExitStack() as life:
+            for name, service_type, count in COMPANIES:
+                company = life.enter_context(Company(server.api, data, service_type=service_type))
                 _fill(company, service_type, count)
-            guests.append(Guest(name, _token(server.api, f"admin@{service_type}.example")))
-        guests.append(Guest("platform", _token(server.api, SYSTEM_EMAIL)))
-        yield World(server.api, tuple(guests))
+                visit = Visit(server.api, f"admin@{service_type}.example")
+                states = life.enter_context(portal_life.going_on(server, company, visit)) if name == "full" else ()
+                guests.append(Guest(name, visit.session, states=tuple(states)))
+            platform = Visit(server.api, SYSTEM_EMAIL)
+            portal_life.rejected(platform)
+            someone = company.get("/api/tre/v1/drivers", limit=1)["data"][0]["id"]["id"]
+            guests.append(Guest("platform", platform.session, states=(portal_life.barred(platform, someone),)))
+            yield World(server.api, tuple(guests))
 
 
 def _mailed_link(api: str, data: Path) -> str:
@@ -67,12 +73,6 @@ def _mailed_link(api: str, data: Path) -> str:
     assert answer.status_code == 200, answer.text
     faults.until(lambda: bool(mail.in_folder(data / "mail")))
     return mail.link_in(mail.in_folder(data / "mail")[0]).removeprefix(api)
-
-
-def _token(api: str, email: str) -> str:
-    answer = httpx.post(f"{api}/api/auth/login", json={"username": email, "password": fleet.PASSWORD})
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["token"])
 
 
 def _fill(company: Company, service_type: str, count: int) -> None:

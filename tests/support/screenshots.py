@@ -43,10 +43,10 @@ def main(words: Sequence[str]) -> int:
         portal_browser.browsing() as browser,
     ):
         for guest in world.guests:
-            with portal_browser.watching(browser, world.origin, headers=guest.headers) as watched:
+            with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
                 stops = portal_tour.walk(watched.page, world.origin, guest.starts)
             found |= {stop.pattern for stop in stops}
-            stops.append(NOWHERE)
+            stops += [*guest.states, NOWHERE]
             for look in LOOKS:
                 wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
                 troubled += taken(browser, world.origin, guest, look, wanted)
@@ -72,7 +72,7 @@ def taken(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequen
     troubled = 0
     if not stops:
         return troubled
-    with portal_browser.watching(browser, origin, look, headers=guest.headers) as watched:
+    with portal_browser.watching(browser, origin, look, session=guest.session) as watched:
         for stop in stops:
             watched.page.goto(f"{origin}{stop.address}")
             if stop is NOWHERE:
