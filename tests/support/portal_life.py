@@ -1,4 +1,4 @@
-"""What goes on in a company whose portal is looked at: devices that drive and are asked, a carrier, pushes, drafts,
+"""The life of a company whose portal is looked at: devices that drive and are asked, a carrier, pushes, drafts,
 accounts that may not sign in. Every state is reached as people and devices reach it: over MQTTS, REST and forms.
 """
 

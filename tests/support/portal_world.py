@@ -30,7 +30,7 @@ class Guest(msgspec.Struct, frozen=True):
     name: str
     session: str | None = None
     """The cookie that proves who asks."""
-    starts: tuple[str, ...] = ("/", "/search?q=1")
+    starts: tuple[str, ...] = ("/", "/search?q=10")
     states: tuple[Stop, ...] = ()
     """States of pages that no walk tells from one another."""
 

@@ -24,6 +24,8 @@ from tests.support.portal_world import Guest
 
 FOLDER = reference.ROOT / "build" / "screenshots"
 REFUSED = "refused"
+REFUSED_OF = ("full", "nobody", "platform")
+"""Whose forms are sent."""
 NOWHERE = Stop("/nowhere", "/nowhere")
 """A path that is no page."""
 FORM = "#content form[method=post]:not(.selection, .one-button, .danger-zone, [data-quick])"
@@ -47,9 +49,12 @@ def main(words: Sequence[str]) -> int:
                 stops = portal_tour.walk(watched.page, world.origin, guest.starts)
             found |= {stop.pattern for stop in stops}
             stops += [*guest.states, NOWHERE]
-            for look in LOOKS:
-                wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
-                troubled += taken(browser, world.origin, guest, look, wanted)
+            # Refused forms come last: one that takes the values after all changes what other pages show.
+            for take in (taken, refused):
+                for look in LOOKS:
+                    wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
+                    if wanted:
+                        troubled += take(browser, world.origin, guest, look, wanted)
     for pattern in sorted(set(portal_tour.patterns()) - found):
         print(f"{pattern}: no link leads to this page")
     print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}, {troubled} pages with trouble")
@@ -68,17 +73,26 @@ def name_of(stop: Stop, who: str, look: Look) -> str:
 
 
 def taken(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
-    """Take the pages' pictures, and those of their forms when nothing in them is right; how many had trouble."""
+    """Take the pages' pictures; how many had trouble."""
     troubled = 0
-    if not stops:
-        return troubled
     with portal_browser.watching(browser, origin, look, session=guest.session) as watched:
         for stop in stops:
             watched.page.goto(f"{origin}{stop.address}")
             if stop is NOWHERE:
                 watched.complaints.clear()  # the browser complains of the status
             troubled += told(watched, name_of(stop, guest.name, look))
-            if guest.name in ("full", "nobody", "platform") and refuse(watched.page):
+    return troubled
+
+
+def refused(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
+    """Take pictures of the pages' forms when nothing in them is right; how many had trouble."""
+    troubled = 0
+    if guest.name not in REFUSED_OF:
+        return troubled
+    with portal_browser.watching(browser, origin, look, session=guest.session) as watched:
+        for stop in stops:
+            watched.page.goto(f"{origin}{stop.address}")
+            if refuse(watched.page):
                 watched.complaints.clear()  # the browser complains of the refusal's status
                 troubled += told(watched, name_of(stop, f"{guest.name}-{REFUSED}", look))
     return troubled

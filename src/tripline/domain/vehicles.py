@@ -187,9 +187,9 @@ def number_taken(vehicle_no: str) -> NumberTaken:
 
 
 def _mileage(value: float | None) -> float:
-    """Rule 4: missing and 0 are one and the same mistake."""
+    """Rule 4: to REST, missing and 0 are one and the same mistake."""
     if not value:
-        raise BadParameter.missing("mileage")
+        raise BadParameter.missing("mileage") if value is None else BadParameter("zero", field="mileage")
     if value < 0:
         raise fields.OutOfRange("positive", field="mileage")
     return fields.amount("mileage", value)

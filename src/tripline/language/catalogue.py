@@ -30,6 +30,7 @@ class Language(StrEnum):
 DEFAULT: Final = Language.ENGLISH
 PORTAL: Final = "portal."
 """How keys of the portal's texts begin."""
+_OWN_WORDS: Final = "portal.refusal."
 COUNT: Final = "n"
 """The value of a text that decides between its forms."""
 FORMS: Final = {Language.ENGLISH: ("one", "other"), Language.KOREAN: ("other",)}
@@ -67,12 +68,15 @@ def key(refusal: Refusal) -> str:
 
 
 def sentence(refusal: Refusal, language: Language = DEFAULT, *, label: str | None = None) -> str:
-    """What to tell the caller; `label` names the field at fault as the caller knows it, if not by its parameter."""
+    """What to tell the caller; `label` names the field at fault as a form of the portal calls it, if it is of one. The
+    portal has words of its own where those of REST are published ones."""
     known = of(language)
     values = {name: _written(known, value) for name, value in refusal.values.items()}
     if refusal.field is not None:
         values["parameter"] = label or known["texts"]["parameter"].format(name=refusal.field)
-    return known["refusals"][key(refusal)].format_map(values)
+    name = key(refusal)
+    own = None if label is None else of_portal(language).get(_OWN_WORDS + name)
+    return (own or known["refusals"][name]).format_map(values)
 
 
 def text(name: str, language: Language, /, **values: Value) -> str:

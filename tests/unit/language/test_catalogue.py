@@ -41,8 +41,15 @@ def test_refusal_is_told_in_both_languages(refusal, english, korean):
 def test_label_of_a_form_stands_for_the_parameter():
     missing = BadParameter.missing("password")
 
-    assert catalogue.sentence(missing, label="The password") == "The password can't be empty!"
+    assert catalogue.sentence(missing, label="The password") == "The password can't be empty."
     assert catalogue.sentence(missing, Language.KOREAN, label="비밀번호") == "비밀번호: 값을 입력해야 합니다."
+
+
+def test_form_says_of_nought_what_is_wrong_and_rest_what_is_published():
+    nought = BadParameter("zero", field="mileage")
+
+    assert catalogue.sentence(nought) == "Parameter 'mileage' can't be empty!"
+    assert catalogue.sentence(nought, label="Mileage") == "Mileage must be more than 0."
 
 
 def test_values_from_outside_are_told_as_they_are():
