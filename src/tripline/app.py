@@ -67,7 +67,12 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         ground = wiring.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
         shown = certificates if ways_in.shows_certificate else None
         readiness = wiring.readiness_of(
-            config, ground, others, folder=folder, certificate_end_ms=lambda: shown.ends_ms if shown else None
+            config,
+            ground,
+            others,
+            folder=folder,
+            certificate_end_ms=lambda: shown.ends_ms if shown else None,
+            authority_end_ms=lambda: shown.authority_ends_ms if shown else None,
         )
         made = wiring.wired(
             config,

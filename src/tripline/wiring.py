@@ -192,8 +192,10 @@ def readiness_of(
     *,
     folder: Path,
     certificate_end_ms: Callable[[], int | None],
+    authority_end_ms: Callable[[], int | None],
 ) -> Readiness:
-    """What says whether this process can do its work. `certificate_end_ms`: of the one that its listeners show."""
+    """What says whether this process can do its work. `certificate_end_ms`: of the one that its listeners show;
+    `authority_end_ms`: of our own authority, where that made it."""
     on_our_disk = not config.store.url
     bus = others.buffer or others.letters
     topic = config.bus.buffer_topic if others.buffer else config.bus.dead_letters or config.bus.microtrips
@@ -202,6 +204,7 @@ def readiness_of(
         clock=ground["clock"],
         measure=lambda: Machine(machine.free_bytes(folder), machine.open_files(), machine.open_files_limit()),
         certificate_end_ms=certificate_end_ms,
+        authority_end_ms=authority_end_ms,
         reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,
         place=str(folder),
         reach_bus=None if bus is None else partial(bus.reach, topic),

@@ -57,6 +57,8 @@ class ServedCertificates:
         """How many looks in a row failed for this reason."""
         self.ends_ms = _ends_ms(self.material)
         """When the first of the certificates in use ends, epoch ms."""
+        self.authority_ends_ms = _authority_ends_ms(self.material)
+        """When our own authority ends, epoch ms; None: the certificate is not of our own."""
         self._warned_ms = -WARNED_EVERY_MS
 
     async def run(self, clock: Clock) -> None:
@@ -76,6 +78,7 @@ class ServedCertificates:
             self._tell(str(error))
             return False
         self._failed = 0
+        self.authority_ends_ms = _authority_ends_ms(self.material)
         self._warn(now_ms)
         return changed
 
@@ -94,9 +97,9 @@ class ServedCertificates:
 
     def _warn(self, now_ms: int) -> None:
         """Say that our own authority ends; the operator's is not known here."""
-        if self.material.ca == self.material.certificate or abs(now_ms - self._warned_ms) < WARNED_EVERY_MS:
+        if self.authority_ends_ms is None or abs(now_ms - self._warned_ms) < WARNED_EVERY_MS:
             return
-        left_ms = tls_local.ends_ms(self.material.ca) - now_ms
+        left_ms = self.authority_ends_ms - now_ms
         if left_ms < SUCCESSOR_WITHIN / _MS:
             self._warned_ms = now_ms
             _log.warning("tls.authority_ends", days=left_ms // _DAY_MS, ca=str(self.material.ca))
@@ -119,3 +122,7 @@ def _content(material: Material) -> list[bytes]:
 
 def _ends_ms(material: Material) -> int:
     return min(tls_local.ends_ms(certificate) for certificate, _ in material.pairs)
+
+
+def _authority_ends_ms(material: Material) -> int | None:
+    return None if material.ca == material.certificate else tls_local.ends_ms(material.ca)

@@ -188,7 +188,7 @@ async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
     moved = await rim.store.write(
         lambda tx: service.move(tx, actor=actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
     )
-    return answers.ok(rest_vehicles.vehicle_record(moved))
+    return answers.ok(rest_vehicles.vehicle_record(moved.vehicle))
 
 
 handlers: Final[list[Any]] = [register, find, read, modify, delete, activate, deactivate, count]

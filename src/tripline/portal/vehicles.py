@@ -216,7 +216,7 @@ async def _moved(request: Call, event: VehicleEvent, notice: str, *, undo: str) 
     await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     vehicle_id, now_ms = _vehicle_id(request), rim.clock()
-    vehicle = await rim.store.write(
+    vehicle, _ = await rim.store.write(
         lambda tx: service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
     )
     path = _path(vehicle_id)

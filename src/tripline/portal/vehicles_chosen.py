@@ -77,20 +77,24 @@ async def _moved(request: Call, event: VehicleEvent, done: str) -> Response[byte
     rim, visitor = rim_of(request), await visitor_of(request)
     chosen, now_ms = _chosen(form), rim.clock()
 
-    def work(tx: WriteTx) -> list[Left]:
-        left = []
+    def work(tx: WriteTx) -> tuple[int, list[Left]]:
+        changed, left = 0, []
         for vehicle_id in chosen:
             try:
-                service.move(tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms)
+                moved = service.move(
+                    tx, actor=visitor.actor, vehicle_id=vehicle_id, event=event, ids=rim.ids, now_ms=now_ms
+                )
+                changed += moved.changed
             except Refusal as refusal:  # of one vehicle, before anything of it was written
                 left.append(_left(visitor, vehicle_id, refusal))
-        return left
+        return changed, left
 
-    left = await rim.store.write(work)
+    changed, left = await rim.store.write(work)
     if not left:
-        return views.moved(request, _LIST, notice=_TEXTS + done, n=len(chosen))
+        notice = _TEXTS + (done if changed else f"{done}_before")
+        return views.moved(request, _LIST, notice=notice, n=changed or len(chosen))
     title = f"{_TEXTS}{done}_title"
-    done_text = visitor.say(_TEXTS + done, n=len(chosen) - len(left)) if len(chosen) > len(left) else None
+    done_text = visitor.say(_TEXTS + done, n=changed) if changed else None
     return views.show(request, visitor, "vehicles/left.html", title=title, done_text=done_text, left=left)
 
 

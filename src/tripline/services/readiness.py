@@ -65,6 +65,8 @@ class Report(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     certificate_end_ms: int | None = None
     """When the certificate in use ends; None: nobody is shown one."""
+    authority_end_ms: int | None = None
+    """When our own authority ends; None: the certificate is not of our own."""
 
     @property
     def ready(self) -> bool:
@@ -84,14 +86,17 @@ class Readiness:
         certificate_end_ms: Callable[[], int | None],
         reserve_bytes: int | None,
         place: str,
+        authority_end_ms: Callable[[], int | None] = lambda: None,
         reach_bus: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`measure` may take its time: it is called on a thread. `certificate_end_ms`: of the one in use; None: nobody
-        is shown one. `reserve_bytes`: None where the disk here is not the store's; `place`: the folder to name."""
+        is shown one. `authority_end_ms`: of our own authority, where that made it. `reserve_bytes`: None where the disk
+        here is not the store's; `place`: the folder to name."""
         self._store = store
         self._clock = clock
         self._measure = measure
         self._certificate_end_ms = certificate_end_ms
+        self._authority_end_ms = authority_end_ms
         self._reserve_bytes = reserve_bytes
         self._place = place
         self._listeners: Status = "starting"
@@ -134,7 +139,7 @@ class Readiness:
         status = self._listeners
         if status == "ready" and not all(check.well for check in checks):
             status = "failing"
-        return Report(status, checks, self._certificate_end_ms())
+        return Report(status, checks, self._certificate_end_ms(), self._authority_end_ms())
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
         """Look once; what takes too long goes on in `tasks`."""

@@ -280,6 +280,18 @@ def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_a
     assert [well for _, well in found] == sorted(well for _, well in found)
 
 
+@pytest.mark.parametrize(("days", "told"), [(30, True), (5_000, False)])
+def test_health_says_when_our_own_authority_ends(tmp_path: Path, days: int, told: bool) -> None:
+    async def scenario(rest: Rest) -> str:
+        ends_ms = rest.now_ms + days * 86_400_000
+        rest.rim = replace(rest.rim, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
+        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert ("Own certificate authority" in text, f"nds in {days} days" in text) == (told, told)
+
+
 @pytest.mark.parametrize("authority", [each for each in Authority if each is not Authority.SYS_ADMIN])
 def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authority: Authority) -> None:
     async def scenario(rest: Rest) -> None:

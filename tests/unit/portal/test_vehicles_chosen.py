@@ -43,6 +43,24 @@ def test_chosen_vehicles_are_activated_and_deactivated_again(tmp_path):
     assert after == ["DEACTIVATED", "ACTIVATED"]
 
 
+def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
+    async def scenario(app, of, vehicles):
+        browser = Browser(app, of.owner)
+        told = []
+        for address, chosen in ((ACTIVATE, vehicles[:1]), (ACTIVATE, vehicles), (ACTIVATE, vehicles)):
+            await browser.post(address, {"vehicleId": chosen})
+            told.append((await browser.get("/fleet/vehicles")).text)
+        both = {"vehicleId": [vehicles[0], delegating.UNKNOWN]}
+        return told, (await browser.post(ACTIVATE, both, **{"Accept-Language": "en"})).text
+
+    told, beside_unknown = play(tmp_path, scenario)
+
+    assert ["1 vehicle is activated." in each for each in told] == [True, True, False]
+    assert "Nothing changed: all 2 vehicles were activated already." in told[2]
+    assert "activated." not in beside_unknown
+    assert "1 vehicle stays as it is" in beside_unknown
+
+
 def test_foreign_vehicle_stays_as_it_is_and_the_page_says_why(tmp_path):
     async def scenario(app, of, vehicles):
         foreign = await delegating.new_vehicle(app, of.other, "99하9")

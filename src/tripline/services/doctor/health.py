@@ -27,6 +27,7 @@ def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock)
     ]
     if ready.certificate_end_ms is not None:
         findings.append(doctor.certificate(ready.certificate_end_ms, now_ms=clock()))
+    findings += doctor.authority(ready.authority_end_ms, now_ms=clock())
     if tx.shared:
         findings += shared_store.about(inspection.look(tx, clock=clock))
     report = doctor.reported(tx, findings, now_ms=clock())

@@ -4,7 +4,7 @@ Not here: who manages and who drives one (`assignments.py`), what a deleted one 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +27,13 @@ from tripline.store.fleet import delegations, rights, sensors, vehicle_counts
 from tripline.store.fleet import vehicles as rows
 from tripline.store.fleet.vehicle_counts import Which
 from tripline.store.transactions import ReadTx, WriteTx
+
+
+class Moved(NamedTuple):
+    """A vehicle after an event, and whether that changed it."""
+
+    vehicle: Vehicle
+    changed: bool
 
 
 def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: TimeIds, now_ms: int) -> Vehicle:
@@ -143,15 +150,16 @@ def move(
     event: vehicles.VehicleEvent,
     ids: TimeIds,
     now_ms: int,
-) -> Vehicle:
+) -> Moved:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
     vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
     after = vehicles.NEXT[vehicle.status, event]
-    if after is not vehicle.status:
+    changed = after is not vehicle.status
+    if changed:
         rows.change(tx, scope, vehicle_id, status=after.value)
         _note(tx, actor, _MOVED[event], vehicle, ids=ids, now_ms=now_ms)
-    return replace(vehicle, status=after)
+    return Moved(replace(vehicle, status=after), changed)
 
 
 def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
