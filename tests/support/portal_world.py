@@ -82,6 +82,8 @@ def _fill(company: Company, service_type: str, count: int) -> None:
         sensor = company.post("/api/tre/v1/sensor", _sensor(service_type, number))
         if number % 7 != 3:
             company.post(f"/api/tre/v1/sensor/{sensor['id']['id']}/vehicle/{vehicle['id']['id']}")
+        if number % 5 != 4:
+            company.post(f"/api/tre/v1/vehicle/{vehicle['id']['id']}/activate")
     few = (count + 9) // 10
     directors = [company.post("/api/tre/v1/director", _person(service_type, "director", each)) for each in range(few)]
     drivers = [company.post("/api/tre/v1/driver", _person(service_type, "driver", each)) for each in range(few * 2)]
@@ -89,6 +91,8 @@ def _fill(company: Company, service_type: str, count: int) -> None:
         company.post(f"/api/tre/v1/vehicle/{vehicle['id']['id']}/director/{director['id']['id']}")
     for vehicle, driver in zip(vehicles, drivers, strict=False):
         company.post(f"/api/tre/v1/driver/{driver['id']['id']}/relation/vehicle", {"vehicleId": vehicle["id"]})
+    for vehicle, driver in zip(vehicles, drivers[:few], strict=False):
+        company.post(f"/api/tre/v1/vehicle/{vehicle['id']['id']}/driver/{driver['id']['id']}")
     for each in range(few):
         _partner(company, service_type, each, vehicles)
 
