@@ -35,6 +35,12 @@ class Visit:
         assert answer.status_code == 303, answer.text
         self._csrf = re.search(r'name="csrf" value="([^"]+)"', self.http.get("/account").text).group(1)
 
+    def __enter__(self) -> "Visit":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
     @property
     def session(self) -> str:
         """The value of its cookie."""

@@ -57,10 +57,10 @@ def serving(data: Path) -> Iterator[World]:
             for name, service_type, count in COMPANIES:
                 company = life.enter_context(Company(server.api, data, service_type=service_type))
                 _fill(company, service_type, count)
-                visit = Visit(server.api, f"admin@{service_type}.example")
+                visit = life.enter_context(Visit(server.api, f"admin@{service_type}.example"))
                 states = life.enter_context(portal_life.going_on(server, company, visit)) if name == "full" else ()
                 guests.append(Guest(name, visit.session, states=tuple(states)))
-            platform = Visit(server.api, SYSTEM_EMAIL)
+            platform = life.enter_context(Visit(server.api, SYSTEM_EMAIL))
             portal_life.rejected(platform)
             someone = company.get("/api/tre/v1/drivers", limit=1)["data"][0]["id"]["id"]
             guests.append(Guest("platform", platform.session, states=(portal_life.barred(platform, someone),)))
