@@ -1,7 +1,7 @@
 """Lists of entities by a name-like column, then id: a page starts by key, never by offset (spec/rest 5.2).
 
-A search finds its rows by the index that orders the list: in a few ranges of names, one after the other, which
-`prefixes.py` makes of its first letters.
+A search finds its rows by the index that orders the list: in a few ranges of names, which `prefixes.py` makes of its
+first letters.
 
 `Span` asks for a part of a list ordered by time; such a list stands with its rows (`store/trips/trips.py`).
 """
@@ -108,7 +108,7 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
         ranges = prefixes.ranges(window.search) if window.search else _EVERY_NAME
         if self.sorts(*which):
             ranges = ((ranges[0][0], ranges[-1][1]),)
-        found = [row for bounds in ranges for row in tx.hot(page.statement, *values, *wanted, *bounds)]
+        found = tx.hot_in(ranges, page.statement, *values, *wanted)
         return found if len(ranges) == 1 else sorted(found, key=page.place)[: window.limit]
 
 

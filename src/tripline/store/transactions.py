@@ -9,11 +9,25 @@ The SQLite adapter is `store/database/sqlite.py`.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from sqlalchemy import Connection, Dialect, Row
-from sqlalchemy.sql import ClauseElement, Executable
+from sqlalchemy import (
+    ARRAY,
+    BindParameter,
+    Connection,
+    Dialect,
+    Row,
+    Text,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.sql import ClauseElement, Executable, visitors
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from tripline.store.database.faults import Troubles
@@ -28,6 +42,23 @@ class Hot:
         self._statement = statement
         self._names = names
         self._sql: dict[str, tuple[str, tuple[int, ...], tuple[Any, ...]]] = {}
+
+    @functools.cached_property
+    def in_every_range(self) -> "Hot":
+        """The statement once for each of many ranges: its last two names are the bounds of one, in place of which it
+        takes a list of lower and one of upper bounds. For databases that know LATERAL."""
+        *names, low, high = self._names
+        lists = (cast(bindparam(name, type_=ARRAY(Text)), ARRAY(Text)) for name in (low, high))
+        bounds = func.unnest(*lists).table_valued(low, high).render_derived(name="bounds")
+
+        def bound(element: Any, **_: Any) -> Any:
+            inside = isinstance(element, BindParameter) and element.key in {low, high}
+            # By its text, so that no SELECT within takes it for a table of its own.
+            return literal_column(f"bounds.{element.key}", element.type) if inside else None
+
+        each: Any = visitors.replacement_traverse(self._statement, {}, bound)
+        found = each.lateral("found")
+        return Hot(select(found).select_from(bounds.join(found, true())), *names, low, high)
 
     def compiled(self, dialect: Dialect) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
         """The SQL text; for each placeholder in it, the position of its value among `names` and what follows them;
@@ -75,6 +106,15 @@ class ReadTx:
         values += constants
         rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple([values[i] for i in order])).fetchall()
         return rows
+
+    def hot_in(self, ranges: Sequence[tuple[str, str]], statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
+        """Every row of a hot statement in each of the ranges, whose bounds are its last two values.
+
+        A shared database gets one statement: each way there and back takes longer than looking for a few rows.
+        """
+        if self.shared and len(ranges) > 1:
+            return self.hot(statement.in_every_range, *values, *(list(bounds) for bounds in zip(*ranges, strict=True)))
+        return [row for bounds in ranges for row in self.hot(statement, *values, *bounds)]
 
 
 class WriteTx(ReadTx):

@@ -47,8 +47,7 @@ def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[Found
     """Sensors inside the scope whose line's telephone or card number begins so."""
     found: dict[str, FoundLine] = {}
     for name in ("mdn", "iccid"):
-        bounds = (beginning, beginning + prefixes.LAST)
-        for row in tx.hot(_lines(scope.reaches, name), *_of(scope), *bounds, limit):
+        for row in tx.hot_in([_range(beginning)], _lines(scope.reaches, name), *_of(scope), limit):
             found[row[0]] = FoundLine(**dict(zip(_LINE, row, strict=True)))
     return list(found.values())[:limit]
 
@@ -56,8 +55,8 @@ def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[Found
 def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[FoundPerson]:
     """Directors and drivers of companies inside the scope whose name, e-mail address or telephone number begins so."""
     found: dict[str, FoundPerson] = {}
-    for statement, *values in _asked_of_people(scope, text):
-        for row in tx.hot(statement, *_of(scope), *values, limit):
+    for ranges, statement, *values in _asked_of_people(scope, text):
+        for row in tx.hot_in(ranges, statement, *_of(scope), *values, limit):
             person = dict(zip(_PERSON, row, strict=True))
             found[row[0]] = FoundPerson(**{**person, "role": Authority(person["role"])})
         if len(found) >= limit:
@@ -70,14 +69,17 @@ def _of(scope: Scope) -> tuple[str | None, str | None]:
 
 
 def _asked_of_people(scope: Scope, text: str) -> Iterator[tuple[Any, ...]]:
-    """Statements with their values, the likeliest first."""
+    """Ranges, and statements with their values for them, the likeliest first."""
     for role in ROLES:
-        for bounds in prefixes.ranges(text):
-            yield _by_name(scope.reaches), *bounds, role.value, text
-    address = fields.compared(text)
-    yield _by_column(scope.reaches, "login"), address, address + prefixes.LAST
-    for number in phone_forms(text):
-        yield _by_column(scope.reaches, "phone"), number, number + prefixes.LAST
+        yield prefixes.ranges(text), _by_name(scope.reaches), role.value, text
+    yield [_range(fields.compared(text))], _by_column(scope.reaches, "login")
+    numbers = [_range(number) for number in phone_forms(text)]
+    if numbers:
+        yield numbers, _by_column(scope.reaches, "phone")
+
+
+def _range(beginning: str) -> tuple[str, str]:
+    return beginning, beginning + prefixes.LAST
 
 
 def phone_forms(text: str) -> list[str]:
@@ -103,7 +105,8 @@ _GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
 """Lengths of the groups before the last one: 010-1234-5678, 031-123-4567, 02-1234-5678, 02-123-4567."""
 _LINE: Final = FoundLine.__struct_fields__
 _PERSON: Final = FoundPerson.__struct_fields__
-_BOUNDS: Final = (scopes.USER, scopes.COMPANY, "range_from", "range_to")
+_WHO: Final = (scopes.USER, scopes.COMPANY)
+_BOUNDS: Final = ("most", "range_from", "range_to")
 
 
 @cache
@@ -120,7 +123,7 @@ def _lines(reaches: scopes.Reaches, name: str) -> Hot:
         .order_by(number)
         .limit(bindparam("most"))
     )
-    return Hot(statement, *_BOUNDS, "most")
+    return Hot(statement, *_WHO, *_BOUNDS)
 
 
 @cache
@@ -131,14 +134,14 @@ def _by_name(reaches: scopes.Reaches) -> Hot:
         account.c.authority == bindparam("of_role"),
         func.substr(lowered(name), 1, func.length(beginning)) == beginning,
     )
-    return Hot(statement, *_BOUNDS, "of_role", "text", "most")
+    return Hot(statement, *_WHO, "of_role", "text", *_BOUNDS)
 
 
 @cache
 def _by_column(reaches: scopes.Reaches, name: str) -> Hot:
     # Spelled out: a hot statement knows no lists.
     roles = or_(*(reached.beside_index(account.c.authority) == literal(role.value) for role in ROLES))
-    return Hot(_people(reaches, account.c[name]).where(roles), *_BOUNDS, "most")
+    return Hot(_people(reaches, account.c[name]).where(roles), *_WHO, *_BOUNDS)
 
 
 def _people(reaches: scopes.Reaches, column: Column[str]) -> Any:

@@ -111,19 +111,15 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         counted = 0
         for source in sources:
             statement = _count(self, source, _reading(source, search))
-            for bounds in _ranges(source, search):
-                counted += tx.hot(statement, *values, search or "", None, None, None, *bounds)[0][0]
+            counts = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None, None)
+            counted += sum(number for (number,) in counts)
         return counted
 
     def few(self, tx: ReadTx, source: Source, values: Sequence[Any], *, search: str | None = None) -> bool:
-        """Whether a source has up to `MANY` rows; looks at no more than these."""
-        left = MANY + 1
+        """Whether a source has up to `MANY` rows; looks at no more than these in each range."""
         statement = _keys(self, source, _reading(source, search))
-        for bounds in _ranges(source, search):
-            left -= len(tx.hot(statement, *values, search or "", None, None, left, *bounds))
-            if left <= 0:
-                return False
-        return True
+        found = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None, MANY + 1)
+        return len(found) <= MANY
 
     def _rows(
         self, tx: ReadTx, turn: Turn, source: Source, values: Sequence[Any], search: str | None
@@ -138,7 +134,7 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         wanted = (search or "", place.value, place.key, turn.limit + 1)
         statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None))
         ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
-        return [row for bounds in ranges for row in tx.hot(statement, *values, *wanted, *bounds)]
+        return tx.hot_in(ranges, statement, *values, *wanted)
 
 
 class Reading(Enum):
