@@ -241,8 +241,9 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     rows: Sequence[R]
     keys: tuple[str, ...]
     """Of the columns shown, in their order."""
+    cells: tuple[tuple[str, str], ...]
+    """Of the columns shown: key, and classes of its cells."""
     headings: tuple[dict[str, Any], ...]
-    looks: Mapping[str, str]
     menus: tuple[Menu, ...]
     chips: tuple[Link, ...]
     """Filters in force, each with the address without it."""
@@ -276,8 +277,8 @@ def _shown(
         asked=wanted,
         rows=found.rows,
         keys=keys,
+        cells=tuple((each.key, each.look) for each in table.columns if each.key in keys),
         headings=tuple(_heading(each, table, visitor, wanted, here) for each in table.columns if each.key in keys),
-        looks={each.key: each.look for each in table.columns},
         menus=tuple(_menu(each, visitor, wanted, here) for each in table.filters),
         chips=tuple(_chips(table, visitor, wanted, named, here)),
         kept=_kept_values(request),
