@@ -51,9 +51,10 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute(f"PRAGMA cache_size={-(READ_CACHE_KIB if read_only else WRITE_CACHE_KIB)}")
-    connection.execute("PRAGMA mmap_size=268435456")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
+        # Pages of lists are read where they lie. The writer gains nothing by it, and what it maps counts as its memory.
+        connection.execute("PRAGMA mmap_size=268435456")
     # SQLite's own knows the letters of ASCII only.
     connection.create_function("lower", 1, _lower, deterministic=True)
     known = _dialect()
