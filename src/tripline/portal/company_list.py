@@ -1,16 +1,19 @@
 """The list of companies: an operator's with its partners, or every one. Not here: one company (`companies.py`)."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.http.rim import Call
-from tripline.portal import tables
+from tripline.http.rim import Call, rim_of
+from tripline.portal import tables, views
 from tripline.portal.page import page
 from tripline.portal.tables import Asked, Column, Filter, Table
+from tripline.portal.visitors import Visitor, visitor_in
 from tripline.services.fleet import lists
-from tripline.store.browsing.companies import Filters
+from tripline.store.browsing.companies import Filters, ListedCompany
+from tripline.store.transactions import ReadTx
 
 
 @page("GET", "/fleet/companies", access=Action.COMPANY_LIST)
@@ -23,6 +26,27 @@ async def companies(request: Call) -> Response[bytes]:
 async def count(request: Call) -> Response[bytes]:
     """How many they are."""
     return await tables.counted(request, COMPANIES)
+
+
+@page("GET", "/fleet/companies/sizes", access=Action.COMPANY_LIST)
+async def sizes(request: Call) -> Response[bytes]:
+    """How much each company of a page holds."""
+    wanted = tables.asked(request, COMPANIES)
+
+    def work(tx: ReadTx) -> tuple[Visitor, Sequence[ListedCompany]]:
+        visitor = visitor_in(tx, request)
+        return visitor, COMPANIES.page(tx, visitor.actor, wanted, wanted.turn()).rows
+
+    visitor, rows = await rim_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "lists/companies_sizes.html",
+        title="portal.lists.companies.title",
+        fragment="sizes",
+        keys=[key for key in wanted.columns if key in COMPANIES.sizes],
+        rows=rows,
+    )
 
 
 def _filters(wanted: Asked) -> Filters:
@@ -49,6 +73,10 @@ COMPANIES: Final = Table(
         Column(key="created", value=lambda row, words: words.time(row.created_ms), order="created", look="wide"),
     ),
     filters=(Filter(key="kind", values=tuple(_KINDS)),),
+    bare=lambda tx, actor, wanted, turn: lists.companies_of(
+        tx, actor=actor, filters=_filters(wanted), turn=turn, counted=False
+    ),
+    sizes=("vehicles", "sensors", "people"),
     icon="building-2",
 )
-handlers: Final[list[Any]] = [companies, count]
+handlers: Final[list[Any]] = [companies, count, sizes]

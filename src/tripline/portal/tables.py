@@ -106,6 +106,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
     """Names of ids that its address may hold, filters too."""
     bulk: tuple[Bulk, ...] = ()
+    bare: Callable[[ReadTx, Actor, "Asked", Turn], Slice[Any]] | None = None
+    """The page without the sizes, which load afterwards."""
+    sizes: tuple[str, ...] = ()
+    """Keys of columns that say how much a row holds, which has to be counted."""
     icon: str = "inbox"
 
     @property
@@ -172,7 +176,7 @@ async def listed(
 
     def work(tx: ReadTx) -> tuple[Visitor, Slice[Any], Mapping[str, str]]:
         visitor = visitor_in(tx, request)
-        found = table.page(tx, visitor.actor, wanted, wanted.turn())
+        found = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
         return visitor, found, names(tx, visitor.actor, wanted)
 
     visitor, found, named = await rim_of(request).store.read(work)
@@ -255,6 +259,8 @@ class Shown(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     next: str | None
     count: str | None
     """Where the number of rows is said; None: they are all here."""
+    sizes: str | None
+    """Where it is said how much each row holds; None: that is not asked for, or here."""
     cleared: str
     """The address without search and filters."""
     bulk: tuple[Bulk, ...]
@@ -270,7 +276,7 @@ def _shown(
     def here(**values: object) -> str:
         return addresses.changed(request, **{AFTER: None, BEFORE: None, **values})
 
-    keys = wanted.columns
+    keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
     more = found.more_before or found.more_behind
     return Shown(
         table=table,
@@ -286,9 +292,10 @@ def _shown(
         previous=here(**{BEFORE: _token(found.first)}) if found.more_before and found.first else None,
         next=here(**{AFTER: _token(found.last)}) if found.more_behind and found.last else None,
         count=here().replace(table.path, f"{table.path}/count", 1) if more else None,
+        sizes=f"{table.path}/sizes?{query}" if set(keys).intersection(table.sizes) else None,
         cleared=here(**{SEARCH: None, **dict.fromkeys(wanted.chosen)}),
         bulk=tuple(each for each in table.bulk if visitor.may(each.action)),
-        query=request.scope["query_string"].decode("latin-1"),
+        query=query,
         opens=any(path.startswith(f"{table.path}/{{") for path in request.app.state[PAGES]),
     )
 

@@ -7,11 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from sqlalchemy import Dialect
 from tests.support import access_world
 from tests.support import rest as support
 from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Rest
+
+from tripline.store.transactions import Hot
 
 T = TypeVar("T")
 LISTS = ("vehicles", "sensors", "directors", "drivers", "companies")
@@ -159,6 +162,36 @@ def test_quick_search_finds_what_begins_so(tmp_path: Path, text: str, found: int
     assert "<html" not in part.text
     assert "<script>" not in part.text
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
+
+
+def test_companies_come_first_and_what_they_hold_afterwards(tmp_path: Path) -> None:
+    async def ask(world: World, browser: Browser) -> tuple[list[str], Page, Page, str]:
+        statements: list[str] = []
+        compiled = Hot.compiled
+
+        def noted(statement: Hot, dialect: Dialect) -> tuple[str, tuple[int, ...], tuple[object, ...]]:
+            statements.append(compiled(statement, dialect)[0])
+            return compiled(statement, dialect)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Hot, "compiled", noted)
+            page = Page((await browser.get("/fleet/companies?sort=-name")).text)
+            first, statements[:] = list(statements), []
+            (there,) = [each["hx-get"] for each in page.all("div") if "/sizes" in (each.get("hx-get") or "")]
+            sizes = Page((await browser.get(str(there), **HTMX)).text)
+        narrow = (await browser.get("/fleet/companies?columns=name")).text
+        return [*first, "--", *statements], page, sizes, narrow
+
+    statements, page, sizes, narrow = seen(tmp_path, ask, "operator")
+
+    first, then = "\n".join(statements).lower().split("\n--\n")
+    assert "count(" not in first
+    assert "count(" in then
+    cells = [each["id"] for each in page.all("span") if (each.get("id") or "").startswith(("vehicles-", "people-"))]
+    assert cells
+    assert set(cells) <= {each["id"] for each in sizes.all("span") if each.get("hx-swap-oob") == "true"}
+    assert any(each.startswith("/fleet/vehicles?company=") for each in sizes.hrefs)
+    assert "/sizes" not in narrow
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -50,9 +50,11 @@ def count_people(tx: ReadTx, *, actor: Actor, filters: people.Filters) -> int:
     return people.count(tx, _of_people(tx, actor, filters), filters)
 
 
-def companies_of(tx: ReadTx, *, actor: Actor, filters: companies.Filters, turn: Turn) -> Slice[ListedCompany]:
-    """The companies of the turn that the actor may see. Raises `Forbidden`."""
-    return companies.page(tx, *_of_companies(tx, actor, filters), turn)
+def companies_of(
+    tx: ReadTx, *, actor: Actor, filters: companies.Filters, turn: Turn, counted: bool = True
+) -> Slice[ListedCompany]:
+    """The companies of the turn that the actor may see; `counted`: with how much each holds. Raises `Forbidden`."""
+    return companies.page(tx, *_of_companies(tx, actor, filters), turn, counted=counted)
 
 
 def count_companies(tx: ReadTx, *, actor: Actor, filters: companies.Filters) -> int:

@@ -1,9 +1,10 @@
 """Companies within somebody's reach, as a list: by name or registration, and how many they are."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, select
+from sqlalchemy import ColumnElement, FromClause, Select, Subquery, bindparam, func, null, select
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
@@ -35,14 +36,17 @@ class ListedCompany(msgspec.Struct, frozen=True, kw_only=True):
     pic_name: str | None
     pic_email: str | None
     pic_phone: str | None
-    vehicles: int
-    sensors: int
-    people: int
+    vehicles: int | None
+    """None, like the next two: not counted."""
+    sensors: int | None
+    people: int | None
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedCompany]:
-    """The companies of the turn that are inside the scope."""
-    found = _BROWSED.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
+def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn, *, counted: bool = True) -> Slice[ListedCompany]:
+    """The companies of the turn that are inside the scope. `counted`: with how much each holds, for which everything
+    that they hold is walked through."""
+    browsed = _BROWSED if counted else _UNCOUNTED
+    found = browsed.page(tx, turn, _sources(scope, filters), _values(scope, filters), search=filters.search)
     return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
 
 
@@ -79,11 +83,23 @@ def _conditions(which: _Which) -> list[ColumnElement[bool]]:
 
 def _shown(page: Subquery) -> Select[Any]:
     row = company.alias("shown")
-    looked_up: dict[str, ColumnElement[Any]] = {
+    return _looked_up(page, row, _counts(row))
+
+
+def _uncounted(page: Subquery) -> Select[Any]:
+    row = company.alias("shown")
+    return _looked_up(page, row, dict.fromkeys(_counts(row), null()))
+
+
+def _counts(row: FromClause) -> dict[str, ColumnElement[Any]]:
+    return {
         "vehicles": select(func.count()).where(vehicle.c.company_id == row.c.id).scalar_subquery(),
         "sensors": select(func.count()).where(sensor.c.company_id == row.c.id).scalar_subquery(),
         "people": select(func.count()).where(account.c.company_id == row.c.id).scalar_subquery(),
     }
+
+
+def _looked_up(page: Subquery, row: FromClause, looked_up: Mapping[str, ColumnElement[Any]]) -> Select[Any]:
     columns = [looked_up[name].label(name) if name in looked_up else row.c[name] for name in _FIELDS]
     return select(page.c.place, page.c.key, *columns).select_from(page.join(row, row.c.id == page.c.key))
 
@@ -96,6 +112,7 @@ _BROWSED: Final = Browsed(
     _shown,
     (scopes.USER, scopes.COMPANY, "service_type"),
 )
+_UNCOUNTED: Final = msgspec.structs.replace(_BROWSED, shown=_uncounted)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedCompany:
