@@ -1,13 +1,17 @@
-"""Static files of the portal: every one is served, kept for good under its version, and packed."""
+"""Static files of the portal: every one is served, kept for good under its version, and packed; what a page weighs."""
 
+import re
 from pathlib import Path
+from urllib.parse import urljoin
 
 import httpx
+from tests.support import delegating
 from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Rest
 
 from tripline.portal.static import FOLDER, STATIC
+from tripline.portal.tables import ROWS
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 
@@ -33,3 +37,36 @@ def test_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
         return [(await Browser(rest).get(f"/static/{STATIC.version}/{name}")).status_code for name in names]
 
     assert set(support.run(tmp_path, scenario)) == {404}
+
+
+def test_first_page_with_everything_that_it_loads_weighs_less_than_100_kb(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> dict[str, int]:
+        _, admin = await rest.operator("hanbit")
+        for number in range(ROWS):
+            await delegating.new_vehicle(rest, admin, f"{10 + number}가{3456 + number}")
+        browser, waiting, weights = Browser(rest, admin), ["/fleet/vehicles"], {}
+        while waiting:
+            path = waiting.pop()
+            if path in weights:
+                continue
+            answer = await browser.get(path)
+            weights[path] = answer.num_bytes_downloaded
+            waiting += loaded_by(path, answer)
+        return weights
+
+    weights = support.run(tmp_path, scenario)
+
+    assert {Path(path).suffix for path in weights} >= {"", ".css", ".js", ".svg"}
+    assert weights["/fleet/vehicles"] > 10_000, "a page of rows"
+    assert sum(weights.values()) < 100_000, weights
+
+
+def loaded_by(path: str, answer: httpx.Response) -> list[str]:
+    """What a browser asks for next."""
+    if "html" in answer.headers["content-type"]:
+        named = re.findall(r'(?:src|href)="(/static/[^"#]+)', answer.text)
+    elif path.endswith((".js", ".css")):
+        named = re.findall(r"""(?:import|from|url\()\s*["']?(\.{1,2}/[^"')#]+)""", answer.text)
+    else:
+        named = []
+    return [urljoin(path, each) for each in named]
