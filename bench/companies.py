@@ -20,7 +20,7 @@ from tripline.domain.delegations import UserRole
 from tripline.store import tables
 
 FIRST_MS: Final = 1_700_000_000_000
-LENT: Final = 2_000
+RECEIVED: Final = 2_000
 """Vehicles that `big` delegates to another partner, and on which its first driver has a right, at most."""
 MAKER: Final = ids.TimeIds(node=0xF1EE7)
 Row = dict[str, Any]
@@ -55,7 +55,7 @@ class Made:
     director: str = ""
     """Manages a tenth of `big`'s vehicles."""
     driver: str = ""
-    """May drive `LENT` of them."""
+    """May drive `RECEIVED` of them."""
     vehicle: str = ""
     """Has the long lists."""
     trip: str = ""
@@ -182,7 +182,7 @@ def _sensors(connection: Connection, fleet: Fleet, vehicles: list[Row]) -> None:
 def _relations(connection: Connection, fleet: Fleet, company_ids: Any, vehicles: list[Row], made: Made) -> None:
     own = [row["id"] for row in vehicles if row["company_id"] == made.big]
     pairs = [(row["id"], row["company_id"], made.operator, True) for row in vehicles]
-    pairs += [(vehicle_id, made.big, made.borrower, False) for vehicle_id in own[:LENT]]
+    pairs += [(vehicle_id, made.big, made.borrower, False) for vehicle_id in own[:RECEIVED]]
     delegations = [
         {
             "id": MAKER.next(now_ms=FIRST_MS),
@@ -220,7 +220,7 @@ def _relations(connection: Connection, fleet: Fleet, company_ids: Any, vehicles:
                 "user_id": user_id,
                 "user_role": role.value,
             }
-            for vehicle_id in own[:LENT]
+            for vehicle_id in own[:RECEIVED]
             for user_id, role in ((made.driver, UserRole.DRIVER), (made.director, UserRole.DELEGATED_DIRECTOR))
         ],
     )

@@ -226,7 +226,7 @@ def asked(fleet: Fleet) -> dict[str, dict[str, tuple[str, str]]]:
     }
     records = {
         "vehicle": ("operator_admin", f"{vehicles}/{last}"),
-        "vehicle lent, to its owner": ("big_admin", f"{vehicles}/{fleet.made.vehicle}"),
+        "vehicle delegated, to its owner": ("big_admin", f"{vehicles}/{fleet.made.vehicle}"),
         "sensor": ("operator_admin", f"{sensors}/{sensor_id}"),
         "driver": ("big_admin", f"/fleet/drivers/{fleet.made.driver}"),
         "director": ("big_admin", f"/fleet/directors/{fleet.made.director}"),

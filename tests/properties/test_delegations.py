@@ -119,13 +119,13 @@ class Model:
 
 
 PAIRS = list(product(SERVICES, SERVICES))
-LOANS = list(product(OWNERS, SERVICES))
+DELEGATIONS = list(product(OWNERS, SERVICES))
 RIGHTS = list(product([*ADMINS, *DIRECTORS], [*DIRECTORS, *DRIVERS], OWNERS, UserRole))
 ARGUMENTS = {
     "register": PAIRS,
     "remove": PAIRS,
-    "delegate": LOANS,
-    "take_back": LOANS,
+    "delegate": DELEGATIONS,
+    "take_back": DELEGATIONS,
     "give": RIGHTS,
     "end": RIGHTS,
     "drive": list(product(OWNERS, [*DIRECTORS, *DRIVERS])),

@@ -48,7 +48,7 @@ def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(tmp_path):
     assert rest.run(tmp_path, scenario) == {(0, 403)}
 
 
-def test_candidate_removed_while_a_vehicle_is_lent_to_it_is_either_of_the_two(tmp_path):
+def test_candidate_removed_while_a_vehicle_is_delegated_to_it_is_either_of_the_two(tmp_path):
     async def scenario(app):
         of = await delegating.companies(app)
         vehicle_id = await delegating.new_vehicle(app, of.owner)

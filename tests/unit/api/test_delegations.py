@@ -14,7 +14,7 @@ async def _lendable(app):
     return of, await delegating.new_vehicle(app, of.owner)
 
 
-def test_loan_is_answered_and_listed_with_every_field(tmp_path):
+def test_delegation_is_answered_and_listed_with_every_field(tmp_path):
     async def scenario(app):
         of, vehicle_id = await _lendable(app)
         new = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
@@ -100,7 +100,7 @@ def test_g13_header_and_path_of_the_director_path_are_checked_for_their_form(tmp
     ]
 
 
-def test_rule_1_vehicle_is_lent_to_candidates_and_delegated_companies_only(tmp_path):
+def test_rule_1_vehicle_is_delegated_to_candidates_and_delegated_companies_only(tmp_path):
     async def scenario(app):
         of, first = await _lendable(app)
         second = await delegating.new_vehicle(app, of.owner, "second")
@@ -176,7 +176,7 @@ def test_only_an_administrator_of_the_vehicles_company_delegates_and_takes_back(
     assert rest.run(tmp_path, scenario) == {(403, 20)}
 
 
-def test_h3_automatic_loan_to_the_operator_is_a_record_that_nobody_takes_back(tmp_path):
+def test_h3_automatic_delegation_to_the_operator_is_a_record_that_nobody_takes_back(tmp_path):
     async def scenario(app):
         of, vehicle_id = await _lendable(app)
         refused = [
@@ -189,7 +189,7 @@ def test_h3_automatic_loan_to_the_operator_is_a_record_that_nobody_takes_back(tm
     assert rest.run(tmp_path, scenario) == ([(403, 20), (403, 20)], ["Ace"])
 
 
-def test_loan_checks_come_in_the_published_order(tmp_path):
+def test_delegation_checks_come_in_the_published_order(tmp_path):
     async def scenario(app):
         of, vehicle_id = await _lendable(app)
         to = of.borrower.company_id
@@ -235,7 +235,7 @@ def test_loan_checks_come_in_the_published_order(tmp_path):
     ]
 
 
-def test_loan_ended_and_made_again_is_a_new_one(tmp_path):
+def test_delegation_ended_and_made_again_is_a_new_one(tmp_path):
     async def scenario(app):
         of, vehicle_id = await _lendable(app)
         first = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
@@ -268,7 +268,7 @@ def test_taking_back_tells_the_pipeline_of_every_sensor_on_the_vehicle_and_of_no
     assert sorted(told) == sorted((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors[:2])
 
 
-def test_lent_vehicles_are_listed_by_number_for_both_sides(tmp_path):
+def test_delegated_vehicles_are_listed_by_number_for_both_sides(tmp_path):
     async def scenario(app):
         of = await delegating.companies(app)
         await delegating.register(app, of.operator, of.borrower)
@@ -300,7 +300,7 @@ def test_lent_vehicles_are_listed_by_number_for_both_sides(tmp_path):
     assert rest.run(tmp_path, scenario) == [["1", "3", "5"], ["6"], ["1", "3", "5"], ["6"], [], ["1", "3", "5"]]
 
 
-def test_lists_of_lent_vehicles_show_a_director_what_it_may_see(tmp_path):
+def test_lists_of_delegated_vehicles_show_a_director_what_it_may_see(tmp_path):
     async def scenario(app):
         of, hidden = await _lendable(app)
         shown = await delegating.new_vehicle(app, of.owner, "shown")

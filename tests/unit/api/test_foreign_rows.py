@@ -175,7 +175,7 @@ def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(tmp_pa
     assert settled(tmp_path, scenario) == (400, 31)
 
 
-def test_what_was_lent_is_neither_lent_on_nor_deleted_nor_moved(tmp_path):
+def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(tmp_path):
     async def scenario(app, world):
         r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
         lent_on = {"vehicleId": {"id": v}}

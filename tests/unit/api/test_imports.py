@@ -76,7 +76,7 @@ def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(tmp_p
     assert directors == {director}
 
 
-def test_rule_3_vehicles_in_a_partner_s_file_are_lent_to_the_operator_for_good(tmp_path):
+def test_rule_3_vehicles_in_a_partner_s_file_are_delegated_to_the_operator_for_good(tmp_path):
     async def scenario(app):
         operator, admin = await app.operator("ace")
         _, partner = await app.partner(admin, "p@p.example")

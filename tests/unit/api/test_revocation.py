@@ -208,7 +208,7 @@ def test_vehicle_taken_back_keeps_a_driver_of_another_company(tmp_path):
     assert rest.run(tmp_path, scenario)
 
 
-def test_right_on_one_vehicle_outlives_the_loan_of_another(tmp_path):
+def test_right_on_one_vehicle_outlives_the_delegation_of_another(tmp_path):
     async def scenario(app):
         story = await _told(app)
         second = await delegating.new_vehicle(app, story.of.owner, "second")
@@ -221,7 +221,7 @@ def test_right_on_one_vehicle_outlives_the_loan_of_another(tmp_path):
     assert rest.run(tmp_path, scenario) == [403, 200]
 
 
-def test_lent_again_brings_no_right_back(tmp_path):
+def test_delegating_again_brings_no_right_back(tmp_path):
     async def scenario(app):
         story = await _told(app)
         await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)

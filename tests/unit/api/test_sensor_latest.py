@@ -114,7 +114,7 @@ def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_t
     assert rest.run(tmp_path, scenario) == [AT + 5, AT + 9, AT + 10]
 
 
-def test_whoever_sees_a_sensor_on_a_lent_vehicle_does_not_see_where_it_was_before(tmp_path):
+def test_whoever_sees_a_sensor_on_a_delegated_vehicle_does_not_see_where_it_was_before(tmp_path):
     async def scenario(app):
         c = await delegating.companies(app)
         sensor_id, before = await mounted(app, c.owner)

@@ -458,7 +458,7 @@ def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(tmp_path):
     assert told[-1] == ("erasure.due", "")
 
 
-def test_deletion_ends_loans_and_rights_and_is_done_once(tmp_path):
+def test_deletion_ends_delegations_and_rights_and_is_done_once(tmp_path):
     async def scenario(app):
         _, operator = await app.operator("ace")
         _, owner = await app.partner(operator, "p@p.example")

@@ -132,7 +132,7 @@ def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
     assert rest.run(tmp_path, scenario) == (PLACEHOLDER, {})
 
 
-def test_deleted_borrower_gives_back_what_was_lent_and_goes_with_its_people(tmp_path):
+def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people(tmp_path):
     async def scenario(app):
         world = await made(app)
         borrower = world.of.borrower

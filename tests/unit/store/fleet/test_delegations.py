@@ -39,7 +39,7 @@ def fill(tx, count):
 @pytest.mark.parametrize(
     ("count", "many"), [(delegations.MANY - 1, False), (delegations.MANY, False), (delegations.MANY + 1, True)]
 )
-def test_more_than_many_loans_are_walked_along_the_numbers(count, many):
+def test_more_than_many_delegations_are_walked_along_the_numbers(count, many):
     with rows.memory() as tx:
         fill(tx, count)
 
@@ -50,7 +50,7 @@ def test_more_than_many_loans_are_walked_along_the_numbers(count, many):
 
 @pytest.mark.parametrize("count", [0, 1, 3, delegations.MANY + 3])
 @pytest.mark.parametrize(("who", "received", "every"), [(RECEIVER, True, 1), (ANOTHER, True, 3), (OWNER, False, 1)])
-def test_page_holds_each_lent_vehicle_once_in_the_order_of_numbers(count, who, received, every):
+def test_page_holds_each_delegated_vehicle_once_in_the_order_of_numbers(count, who, received, every):
     with rows.memory() as tx:
         fill(tx, count)
 
