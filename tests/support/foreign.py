@@ -91,7 +91,11 @@ class _Process:
         )
         self._said: list[bytes] = []
         # Read all along, so that a talkative program never waits for its reader.
-        self._readers = [_reading(self._process.stdout, self._said.append), _reading(self._process.stderr, _ignored)]
+        self._complained: list[bytes] = []
+        self._readers = [
+            _reading(self._process.stdout, self._said.append),
+            _reading(self._process.stderr, self._complained.append),
+        ]
 
     def feed(self, body: bytes) -> None:
         """Publish this next."""
@@ -160,7 +164,8 @@ class MqttJsPublishing(_Process):
 
     def finish(self) -> list[bytes]:
         """The acknowledged bodies."""
-        self._ended()
+        status = self._ended()
+        assert status == 0, b"".join(self._complained).decode()
         return [self._fed[int(number)] for number in self._said]
 
 
@@ -201,7 +206,3 @@ def _reading(stream: IO[bytes] | None, take: Callable[[bytes], None]) -> threadi
     thread = threading.Thread(target=read)
     thread.start()
     return thread
-
-
-def _ignored(_line: bytes) -> None:
-    pass

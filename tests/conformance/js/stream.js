@@ -14,11 +14,23 @@ client.on("error", (error) => {
     process.exit(0);
   }
 });
+// A connection that ends while the library sends its store again hands back, unsent, what was published meanwhile.
+async function publish(line) {
+  for (;;) {
+    try {
+      return await client.publishAsync(topic, line, { qos: Number(qos) });
+    } catch (error) {
+      if (error.message !== "Connection closed") throw error;
+      await new Promise((next) => setTimeout(next, 100));
+    }
+  }
+}
+
 client.once("connect", async () => {
   const acknowledged = [];
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const number = acknowledged.length;
-    acknowledged.push(client.publishAsync(topic, line, { qos: Number(qos) }).then(() => console.log(String(number))));
+    acknowledged.push(publish(line).then(() => console.log(String(number))));
   }
   await Promise.all(acknowledged);
   await client.endAsync();
