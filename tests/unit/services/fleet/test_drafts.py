@@ -306,7 +306,7 @@ def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_
 
     lines, again = rest.run(tmp_path, scenario)
 
-    assert lines == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,3,missing", "A,2,'@y,4,repeated"]
+    assert lines == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,3,zero", "A,2,'@y,4,repeated"]
     assert again == [["=1+1", "0", "-x"], ["A", "2", "@y"]]
 
 
