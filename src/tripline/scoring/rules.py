@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 Tolerance = Literal["factor", "kotsa", "plus15"]
 Accumulation = Literal["pooled", "trip_mean"]
@@ -121,7 +122,17 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """All rules of one run."""
+    """All rules of one policy."""
 
     scoring: Scoring = Scoring()
     harsh: Harsh = Harsh()
+
+    def written(self) -> bytes:
+        """JSON of every number that a score depends on; when a trip is scored (`grace_s`) is none of them."""
+        return msgspec.json.encode(replace(self, scoring=replace(self.scoring, grace_s=0.0)))
+
+
+def read(body: bytes) -> Rules:
+    """The rules that were written. A field that is younger than they are has its default, so the default of a new field
+    has to mean what was done before it. Raises `msgspec.DecodeError`."""
+    return msgspec.json.decode(body, type=Rules)

@@ -3,17 +3,18 @@
 Not here: reading the jobs and writing the results (`scorer.py`, `results.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
-from tripline.scoring import kernel, policy
-from tripline.scoring.rules import Rules
+from tripline.scoring import kernel
+from tripline.scoring import policy as verdicts
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
+from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import GpsEvent, Job, Task
 
 SAMPLE_BYTES: Final = arrays.PACKED.itemsize
@@ -24,29 +25,38 @@ class Result(msgspec.Struct, frozen=True):
     """What is to be kept of one trip: a score with its events, or the reason why there is none."""
 
     job: Job
+    policy: Policy
+    """By which it was judged."""
     score: TripScore | None
     events: list[GpsEvent]
     not_scored: str | None
 
 
-def judged(tasks: Sequence[Task], rules: Rules) -> list[Result]:
-    """The result of each task. Raises ValueError when samples are cut."""
+def judged(tasks: Sequence[Task], policy_of: Mapping[int | None, Policy]) -> list[Result]:
+    """The result of each task, each by the policy that is its job's. Raises ValueError when samples are cut."""
+    results: list[Result] = []
+    for no in dict.fromkeys(task.job.policy for task in tasks):
+        results += _judged([task for task in tasks if task.job.policy == no], policy_of[no])
+    return results
+
+
+def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
     loaded = arrays.loaded(
         [arrays.Track(packed, job.category, job.device_type, job.distance_m) for job, packed in tasks]
     )
-    found = kernel.findings(loaded.drives, rules)
+    found = kernel.findings(loaded.drives, policy.rules)
     events = _events(found.events, len(tasks))
     results = []
-    for trip, verdict in enumerate(policy.judged(found, rules)):
+    for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
         job = tasks[trip].job
         reason = _row_reason(job)
         if reason is None and isinstance(verdict, NotScored):
-            moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= rules.scoring.instant_ms
+            moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
             reason = _sample_reason(verdict, moments=moments)
         if reason is None and isinstance(verdict, TripScore):
-            results.append(Result(job, verdict, events[trip], None))
+            results.append(Result(job, policy, verdict, events[trip], None))
         else:
-            results.append(Result(job, None, [], reason))
+            results.append(Result(job, policy, None, [], reason))
     return results
 
 

@@ -16,9 +16,7 @@ from tripline.store.scores import scores
 from tripline.store.transactions import WriteTx
 
 
-def keep(
-    tx: WriteTx, results: Sequence[Result], *, accumulate: Accumulation, ids: TimeIds, now_ms: int
-) -> list[Result]:
+def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -> list[Result]:
     """Write what the results change and end their jobs; those whose jobs were still the same."""
     if tx.shared:
         scores.hold(tx, {each.job.trip_no for each in results})
@@ -31,16 +29,20 @@ def keep(
             # Ends the lease; a job with another time is somebody else's: a new request, or another process.
             scores.put_off(tx, result.job, due_ms=now_ms)
     changed: dict[str, int] = {}
+    how: dict[str, Accumulation] = {}
     for result in kept:
-        if not _is_kept(tx, result):
+        if _is_kept(tx, result):
+            scores.name_policy(tx, result.job.trip_no, result.policy.no)
+        else:
             done_ms = _replace(tx, result, ids=ids, now_ms=now_ms)
             if result.job.vehicle_id is not None:
                 changed[result.job.vehicle_id] = max(done_ms, changed.get(result.job.vehicle_id, 0))
+                how[result.job.vehicle_id] = result.policy.rules.scoring.accumulate
         if result.not_scored != result.job.not_scored:
             scores.note(tx, result.job.trip_no, result.not_scored)
         scores.finish(tx, result.job.trip_no)
     for vehicle_id, done_ms in changed.items():
-        _accumulate(tx, vehicle_id, how=accumulate, at_ms=done_ms + 1)
+        _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)
     return kept
 
 
@@ -59,7 +61,7 @@ def _replace(tx: WriteTx, result: Result, *, ids: TimeIds, now_ms: int) -> int:
     if result.events:
         at_ms = 1 + _keep_events(tx, result, ids=ids, now_ms=now_ms)
     if result.score is not None:
-        scores.keep_score(tx, result.job, result.score, at_ms=at_ms)
+        scores.keep_score(tx, result.job, result.score, policy=result.policy.no, at_ms=at_ms)
     return at_ms
 
 

@@ -19,7 +19,8 @@ from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
 from tripline.scoring.rules import Harsh, Rules, Scoring
 from tripline.services.rounds import Rounds
-from tripline.store.scores import scores
+from tripline.store.scores import policies, scores
+from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
@@ -70,7 +71,8 @@ class Scorer:
     ) -> None:
         self._store = store
         self._rules = Rules(scoring=scoring, harsh=harsh)
-        self._accumulate = scoring.accumulate
+        self._policies: dict[int | None, Policy] = {}
+        """Those seen so far; None: that of the settings."""
         self._ids = ids
         self._clock = clock
         self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
@@ -81,6 +83,7 @@ class Scorer:
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
+        await self._know_policies(set())
         tasks = await self._take()
         if not tasks:
             return 0
@@ -90,6 +93,20 @@ class Scorer:
             await self._give_back(tasks)
             raise
         return len(tasks)
+
+    async def _know_policies(self, numbers: set[int | None]) -> None:
+        """Look up those that were not seen before; none ever changes."""
+        if None not in self._policies:
+            self._policies[None] = await self._own_policy()
+        if not numbers <= self._policies.keys():
+            self._policies |= {policy.no: policy for policy in await self._store.read(policies.every)}
+
+    async def _own_policy(self) -> Policy:
+        """The policy of the settings; settings that no process had before become one."""
+        known = await self._store.read(lambda tx: policies.of_rules(tx, self._rules))
+        if known is not None:
+            return known
+        return await self._store.write(lambda tx: policies.keep(tx, self._rules, now_ms=self._clock()))
 
     async def _score_all(self, tasks: Sequence[Task]) -> None:
         try:
@@ -133,14 +150,15 @@ class Scorer:
         results = await self._judged(tasks)
 
         def keep(tx: WriteTx) -> "list[Result]":
-            return scores_results.keep(tx, results, accumulate=self._accumulate, ids=self._ids, now_ms=self._clock())
+            return scores_results.keep(tx, results, ids=self._ids, now_ms=self._clock())
 
         _report(await self._store.write(keep, locked=True))
 
     async def _judged(self, tasks: Sequence[Task]) -> "list[Result]":
+        await self._know_policies({task.job.policy for task in tasks})
         if sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
-            return judgement.judged(tasks, self._rules)
-        return await asyncio.to_thread(judgement.judged, tasks, self._rules)
+            return judgement.judged(tasks, self._policies)
+        return await asyncio.to_thread(judgement.judged, tasks, self._policies)
 
     async def _score_alone(self, task: Task) -> None:
         """Score a job by itself; put it off when it fails."""

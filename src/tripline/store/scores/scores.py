@@ -8,12 +8,35 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ARRAY, BigInteger, Integer, Select, any_, bindparam, delete, func, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Integer,
+    ScalarSelect,
+    Select,
+    and_,
+    any_,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
 
 from tripline.scoring.score import TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
-from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
+from tripline.store.tables import (
+    driving_score,
+    gps_event,
+    microtrip,
+    policy_choice,
+    scoring_job,
+    trip,
+    vehicle,
+    vehicle_score,
+)
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
@@ -37,6 +60,8 @@ class Job(NamedTuple):
     """Row number of the newest microtrip: a later one makes it another job."""
     microtrips: int
     """How many there are: of several processes, one may commit the microtrip with the smaller number later."""
+    policy: int | None
+    """Chosen for the company, else for the service type; None: that of the settings."""
 
 
 class Backlog(msgspec.Struct, frozen=True):
@@ -143,9 +168,14 @@ def keep_events(
     _GPS_EVENTS.insert(tx, values)
 
 
-def keep_score(tx: WriteTx, job: Job, found: TripScore, *, at_ms: int) -> None:
-    """Write the score of a trip that has none."""
-    _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found])
+def keep_score(tx: WriteTx, job: Job, found: TripScore, *, policy: int, at_ms: int) -> None:
+    """Write the score of a trip that has none; `policy`: the number of the one that it comes from."""
+    _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found, policy])
+
+
+def name_policy(tx: WriteTx, trip_no: int, policy: int) -> None:
+    """Let the score of a trip, if it has one, name this policy: it is the same by both."""
+    tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy})
 
 
 def note(tx: WriteTx, trip_no: int, reason: str | None) -> None:
@@ -226,10 +256,17 @@ def _jobs() -> Select[Any]:
             vehicle.c.category,
             newest,
             count,
+            func.coalesce(_chosen("company", trip.c.company_id), _chosen("service_type", trip.c.service_type)),
         )
         .select_from(joined)
         .where(erasures.kept(trip.c.vehicle_id))
     )
+
+
+def _chosen(kind: str, subject: ColumnElement[str]) -> ScalarSelect[Any]:
+    """The policy chosen for a subject."""
+    of_subject = and_(policy_choice.c.kind == kind, policy_choice.c.subject == subject)
+    return select(policy_choice.c.policy).where(of_subject).scalar_subquery()
 
 
 _DUE: Final = Hot(
@@ -299,6 +336,11 @@ _FORGET_EVENTS: Final = delete(gps_event).where(gps_event.c.trip_no == bindparam
 _FORGET_SCORE: Final = delete(driving_score).where(driving_score.c.trip_no == bindparam("of_trip"))
 _FORGET_TOTAL: Final = delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_vehicle"))
 _NOTE: Final = update(trip).where(trip.c.no == bindparam("of_trip")).values(not_scored=bindparam("reason"))
+_NAME_POLICY: Final = (
+    update(driving_score)
+    .where(driving_score.c.trip_no == bindparam("of_trip"), driving_score.c.policy != bindparam("now"))
+    .values(policy=bindparam("now"))
+)
 _FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _PUT_OFF: Final = (
     update(scoring_job)
@@ -310,7 +352,9 @@ _POSTPONE: Final = (
     .where(scoring_job.c.trip_no == bindparam("of_trip"), scoring_job.c.due_ms == bindparam("was_due"))
     .values(attempts=bindparam("count"), last_error=bindparam("error"), due_ms=bindparam("then"))
 )
-_SCORES: Final = Bulk(driving_score, "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", *TripScore._fields)
+_SCORES: Final = Bulk(
+    driving_score, "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", *TripScore._fields, "policy"
+)
 _GPS_EVENTS: Final = Bulk(
     gps_event,
     *("no", "id", "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "device_type"),

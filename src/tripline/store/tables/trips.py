@@ -210,6 +210,7 @@ driving_score = Table(
     Column("over_speed", Integer, nullable=False),
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
+    Column("policy", Integer, nullable=False, server_default="0", comment="scoring_policy.no; 0: from before policies"),
 )
 Index(
     "ix_driving_score_vehicle",
@@ -265,6 +266,27 @@ partial_index(
     where="user_id IS NOT NULL",
 )
 Index("ix_gps_event_trip", gps_event.c.trip_no)
+
+
+scoring_policy = Table(
+    "scoring_policy",
+    metadata,
+    Column("no", Integer, primary_key=True, autoincrement=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False, comment="JSON of every number that a score depends on"),
+    comment="never changed and never deleted: scores name the one that they come from",
+)
+
+
+policy_choice = Table(
+    "policy_choice",
+    metadata,
+    Column("kind", String(16), primary_key=True, comment="company or service_type"),
+    Column("subject", String(255), primary_key=True, comment="id of the company, or the service type"),
+    Column("policy", Integer, ForeignKey("scoring_policy.no"), nullable=False),
+    comment="who is scored by another policy than that of the settings",
+    sqlite_with_rowid=False,
+)
 
 
 vehicle_score = Table(

@@ -1,0 +1,82 @@
+"""Scoring policies: every number that a score depends on, kept under a number that the score names.
+
+A policy is never changed and never deleted. Policy 1 is the program's own; settings that differ become the next number
+when a program starts with them. Scores from before there were policies carry 0, which no row has, so nobody can choose
+it.
+
+Not here: what the numbers mean (`scoring/rules.py`, `docs/scoring.md`).
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from sqlalchemy import delete, insert, select
+
+from tripline.scoring import rules as scoring_rules
+from tripline.scoring.rules import Rules
+from tripline.store.tables import policy_choice, scoring_policy
+from tripline.store.transactions import ReadTx, WriteTx
+
+FIRST: Final = (
+    b'{"scoring":{"min_distance_m":3000.0,"max_median_s":5.0,"default_limit_kmh":110.0,"instant_ms":500,'
+    b'"overspeed_cap_ms":5000,"tolerance":"factor","harsh_weight":0.45,"overspeed_weight":0.04,'
+    b'"accumulate":"pooled","grace_s":0.0},"harsh":{"start":[10.0,8.0,6.0],"acceleration_to_10":[12.0,8.0,7.0],'
+    b'"acceleration_to_20":[10.0,7.0,6.0],"acceleration_above_20":[8.0,6.0,5.0],'
+    b'"deceleration_to_30":[14.0,9.0,8.0],"deceleration_to_50":[15.0,10.0,8.0],'
+    b'"deceleration_above_50":[15.0,12.0,8.0],"stop":[14.0,9.0,8.0],"standing_kmh":5.0,"ignored_fixes":3,'
+    b'"rate_min_ms":500,"rate_max_ms":5500,"rate_limit_kmh_s":36.0,"full_threshold_ms":1500,'
+    b'"phase_edge_kmh_s":8.0,"speed_window":5}}'
+)
+"""Policy 1, whatever defaults a later version has."""
+
+
+class Policy(NamedTuple):
+    """A policy as it is kept."""
+
+    no: int
+    rules: Rules
+
+
+class Kind(StrEnum):
+    """For whom a policy can be chosen; a company's own choice comes before that of its service."""
+
+    COMPANY = "company"
+    SERVICE_TYPE = "service_type"
+
+
+def every(tx: ReadTx) -> list[Policy]:
+    """All policies, the oldest first."""
+    return [Policy(row.no, scoring_rules.read(row.body)) for row in tx.all(_ALL)]
+
+
+def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
+    """The policy with these rules; None: there is none yet."""
+    same = scoring_rules.read(wanted.written())
+    return next((policy for policy in every(tx) if policy.rules == same), None)
+
+
+def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
+    """The policy with these rules, which becomes the next one when there is none."""
+    if not every(tx):
+        tx.run(insert(scoring_policy).values(no=1, created_ms=now_ms, body=FIRST))
+    found = of_rules(tx, wanted)
+    if found is not None:
+        return found
+    no = 1 + every(tx)[-1].no
+    tx.run(insert(scoring_policy).values(no=no, created_ms=now_ms, body=wanted.written()))
+    return Policy(no, scoring_rules.read(wanted.written()))
+
+
+def choose(tx: WriteTx, kind: Kind, subject: str, no: int | None) -> None:
+    """Have trips of a company (its id) or of a service type scored by this policy from now on; None: by the settings'.
+
+    Raises ValueError when there is no such policy.
+    """
+    if no is not None and no not in {policy.no for policy in every(tx)}:
+        raise ValueError(f"there is no policy {no}")
+    tx.run(delete(policy_choice).where(policy_choice.c.kind == kind.value, policy_choice.c.subject == subject))
+    if no is not None:
+        tx.run(insert(policy_choice).values(kind=kind.value, subject=subject, policy=no))
+
+
+_ALL: Final = select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no)

@@ -1,0 +1,142 @@
+"""Policies: settings become one, scores name theirs, a company or a service may have another."""
+
+import pytest
+from sqlalchemy import select, update
+from tests.support.scoring_rows import COMPANY, NOW_MS, drive, played
+
+from tripline.scoring.rules import Harsh, Rules, Scoring, read
+from tripline.store import tables
+from tripline.store.scores import policies
+from tripline.store.scores.policies import Kind
+
+START = drive(0, 0, 0, 0, 12, 24, 30, 30)
+MILD = Rules(scoring=Scoring(harsh_weight=0.1))
+OTHER = Rules(scoring=Scoring(harsh_weight=0.2))
+
+
+async def scored(rig):
+    await rig.add_trip(START, distance_m=10_000)
+    await rig.drain()
+    return await rig.rows(tables.driving_score, "policy", "score", "created_ms")
+
+
+def test_policy_1_is_what_the_defaults_say():
+    assert read(policies.FIRST) == Rules()
+
+
+def test_score_names_the_policy_of_the_settings(tmp_path):
+    [(policy, _, _)] = played(tmp_path, scored)
+
+    assert policy == 1
+
+
+def test_changed_settings_become_the_next_policy_once(tmp_path):
+    async def play(rig):
+        found = await scored(rig)
+        rig.scorer._policies.clear()
+        await rig.drain()
+        return found, await rig.rows(tables.scoring_policy, "no", "created_ms", "body")
+
+    [(policy, *_)], kept = played(tmp_path, play, harsh_weight=0.1)
+
+    assert policy == 2
+    assert kept == [(1, NOW_MS, policies.FIRST), (2, NOW_MS, MILD.written())]
+
+
+def test_when_a_trip_is_scored_is_no_matter_of_its_policy(tmp_path):
+    [(policy, _, _)] = played(tmp_path, scored, grace_s=0.0, max_median_s=5.0)
+
+    assert policy == 1
+    assert Rules(scoring=Scoring(grace_s=9)).written() == Rules().written()
+
+
+def test_policy_that_a_company_chose_comes_before_that_of_its_service(tmp_path):
+    async def play(rig):
+        def keep(tx):
+            policies.keep(tx, MILD, now_ms=1)
+            policies.keep(tx, OTHER, now_ms=2)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 2)
+
+        await rig.write(keep)
+        by_service = await scored(rig)
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
+        by_company = await scored(rig)
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, None))
+        return by_service, by_company, await scored(rig)
+
+    by_service, by_company, again = played(tmp_path, play)
+
+    assert [row[0] for row in by_service] == [2]
+    assert [row[0] for row in by_company] == [2, 3]
+    assert [row[0] for row in again] == [2, 3, 2]
+    assert by_company[0][1] > by_company[1][1]
+
+
+def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
+    async def play(rig):
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+        judged = rig.scorer._judged
+
+        async def overtaken(tasks):
+            results = await judged(tasks)
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2))
+            rig.scorer._judged = judged
+            return results
+
+        rig.scorer._judged = overtaken
+        await rig.drain()
+        return await rig.rows(tables.driving_score, "policy")
+
+    assert played(tmp_path, play) == [(2,)]
+
+
+def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(drive(*[50] * 9), distance_m=10_000)
+        await rig.drain()
+        before = await rig.rows(tables.driving_score, "policy", "score", "created_ms")
+        rig.now_ms += 5_000
+        await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2))
+        await rig.ask_again(no)
+        await rig.drain()
+        return before, await rig.rows(tables.driving_score, "policy", "score", "created_ms")
+
+    [(first, *before)], [(second, *after)] = played(tmp_path, play)
+
+    assert (first, second, after) == (1, 2, before)
+
+
+@pytest.mark.parametrize("no", [0, 2, -1])
+def test_policy_that_does_not_exist_cannot_be_chosen(tmp_path, no):
+    async def play(rig):
+        await rig.drain()
+        with pytest.raises(ValueError, match=f"no policy {no}"):
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, no))
+        return await rig.rows(tables.policy_choice, "policy")
+
+    assert played(tmp_path, play) == []
+
+
+def test_score_from_before_policies_carries_0_until_it_is_scored_again(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        await rig.write(lambda tx: tx.run(update(tables.driving_score).values(policy=0)))
+        await rig.ask_again(no)
+        await rig.drain()
+        return await rig.rows(tables.driving_score, "policy")
+
+    assert played(tmp_path, play) == [(1,)]
+
+
+def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):
+    async def play(rig):
+        def keep(tx):
+            numbers = [policies.keep(tx, Rules(harsh=Harsh(standing_kmh=kmh)), now_ms=1).no for kmh in (5, 6, 6, 7)]
+            return numbers, [row.no for row in tx.all(select(tables.scoring_policy.c.no))]
+
+        return await rig.write(keep)
+
+    assert played(tmp_path, play) == ([1, 2, 2, 3], [1, 2, 3])
