@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from tripline.scoring.rules import Harsh, Scoring
+from tripline.scoring.rules import Guards, Harsh, Scoring
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 SECRET: Final = {"secret": True}
@@ -347,4 +347,5 @@ class Config(Section, frozen=True):
     ingest: Ingest = msgspec.field(default_factory=Ingest)
     scoring: Scoring = msgspec.field(default_factory=Scoring)
     harsh: Harsh = msgspec.field(default_factory=Harsh)
+    guards: Guards = msgspec.field(default_factory=Guards)
     log: Log = msgspec.field(default_factory=Log)

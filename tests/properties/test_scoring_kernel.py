@@ -95,20 +95,23 @@ def plain(drives, rules):
         if not kept or kept[-1][0] - row[0] >= 500:
             kept.append(row)
     kept.reverse()
+    kept = without_lone(kept)
     column = int(drives.column[0]) if len(drives) else 0
     intervals = []  # None: no rate
     for i, ((t0, v0), (t1, v1)) in enumerate(itertools.pairwise(kept)):
         dt, change = (t1 - t0) / 1_000, round(v1 - v0, 6)
-        if not 0.5 <= dt <= 5.5 or abs(change) / dt > 36:
+        if np.isnan(change) or not 0.5 <= dt <= 5.5 or abs(change) / dt > 36:
             intervals.append(None)
             continue
-        limit = least(v0, v1, column, rules.harsh) * min(dt, 1.5)
+        span = dt if dt <= 1 else dt**0.7
+        limit = least(v0, v1, column, rules.harsh) * span
+        edge = 3 * least(v0, v1, column, rules.harsh) / least(v0, v1, Column.CAR, rules.harsh) * span
         intervals.append(
             {
                 "up": change > 0,
                 "moves": change != 0,
                 "exceeds": i >= 3 and change != 0 and abs(change) >= limit,
-                "brisk": i >= 3 and abs(change) >= 8 * min(dt, 1.5),
+                "brisk": i >= 3 and abs(change) >= edge,
                 "rate": abs(change) / dt,
             }
         )
@@ -142,6 +145,18 @@ def plain(drives, rules):
         i = last + 1
     over_s = sum(min(t1 - t0, 5_000) / 1_000 for (t0, v0), (t1, _) in itertools.pairwise(kept) if v0 > 121)
     return sorted(events, key=lambda event: (event[1], event[0])), over_s
+
+
+def without_lone(kept):
+    """Without the speeds that jump away and back between steady ones."""
+    found = list(kept)
+    for i in range(2, len(kept) - 2):
+        (_, a), (t1, b), (t2, c), (t3, d), (_, e) = kept[i - 2 : i + 3]
+        away, back = (c - b) * 1_000 / (t2 - t1), (d - c) * 1_000 / (t3 - t2)
+        jumps = min(abs(away), abs(back)) > 12 and (away > 0) != (back > 0)
+        if jumps and abs(b - a) <= 6 and abs(e - d) <= 6:
+            found[i] = (t2, np.nan)
+    return found
 
 
 def least(v0, v1, column, table):

@@ -84,19 +84,32 @@ def instants(drives: Drives, *, instant_ms: int) -> Drives:
     """
     order = np.lexsort((drives.time_ms, drives.at(np.arange(drives.time_ms.size))))
     keep = _spaced(drives.time_ms[order], drives.starts, instant_ms)
-    counts = np.add.reduceat(np.append(keep, False), drives.starts[:-1], dtype=np.int64)
-    counts[np.diff(drives.starts) == 0] = 0  # reduceat gives an empty slice the element it begins at
-    chosen = order[keep]
+    return picked(drives, order[keep])
+
+
+def picked(drives: Drives, samples: Ints) -> Drives:
+    """The same trips with these samples alone, which are in the order of the trips."""
+    counts = np.bincount(drives.at(samples), minlength=len(drives))
     return replace(
         drives,
         starts=np.concatenate(([0], np.cumsum(counts))),
-        time_ms=drives.time_ms[chosen],
-        lat=drives.lat[chosen],
-        lon=drives.lon[chosen],
-        speed_kmh=drives.speed_kmh[chosen],
-        em=None if drives.em is None else drives.em[chosen],
-        limit_kmh=None if drives.limit_kmh is None else drives.limit_kmh[chosen],
+        time_ms=drives.time_ms[samples],
+        lat=drives.lat[samples],
+        lon=drives.lon[samples],
+        speed_kmh=drives.speed_kmh[samples],
+        em=None if drives.em is None else drives.em[samples],
+        limit_kmh=None if drives.limit_kmh is None else drives.limit_kmh[samples],
     )
+
+
+def cut(drives: Drives, starts: Ints) -> tuple[Drives, Ints]:
+    """The trips cut into stretches that begin there (`Drives.starts` and more), and the trip of each stretch."""
+    fresh = ~np.isin(starts[:-1], drives.starts)  # each start of a trip is there as often as before
+    own = np.cumsum(~fresh) - 1
+    stretches = replace(
+        drives, starts=starts, column=drives.column[own], obd=drives.obd[own], stated_m=drives.stated_m[own]
+    )
+    return stretches, own
 
 
 def _spaced(time_ms: Ints, starts: Ints, instant_ms: int) -> Flags:

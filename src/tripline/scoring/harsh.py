@@ -1,8 +1,8 @@
 """Harsh manoeuvres: changes of speed beyond the thresholds, joined into episodes, each one event; or the bits of `em`.
 
-r >= threshold x min(1, 1.5 s / dt) is computed as change >= threshold x min(dt, 1.5 s): no division, and exact where a
-change is exactly a threshold. A first pass over all intervals uses the least threshold of all; only the few that pass
-are judged by their own.
+r >= threshold is computed as change >= threshold x dt: no division, and exact where a change is exactly a threshold.
+Over more than a second (dt in s) a threshold is multiplied by dt^-0.3: in proportion, slow sampling would invent
+events. A first pass over all intervals uses the least threshold of all; only the few that pass are judged by their own.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
-from tripline.scoring.rules import EventType, Rules
+from tripline.scoring.rules import Column, EventType, Rules
 
 Types = NDArray[np.int8]
 
@@ -23,6 +23,8 @@ EM_BITS: Final = (
     (0x40, EventType.STOP),
 )
 """Bits of `em` that are harsh events (spec/device-messages 4.6)."""
+
+HARSH_BITS: Final = sum(bit for bit, _ in EM_BITS)
 
 _SLACK: Final = 0.999
 """The first pass works in single precision, so it asks a little less."""
@@ -46,9 +48,12 @@ class _Exceedances(msgspec.Struct, frozen=True):
     """|km/h per second|."""
 
 
-def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Found:
-    """The episodes of all trips: the strongest sample of each (where its greatest rate ends) and its type."""
-    found = _exceedances(drives, speed_kmh, intervals_ms, rules)
+def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Found:
+    """The episodes of all trips: the strongest sample of each (where its greatest rate ends) and its type.
+
+    `jumps`: the intervals to look at (`jumps`).
+    """
+    found = _exceedances(drives, speed_kmh, intervals_ms, jumps, rules)
     if not found.at.size:
         return Found(found.at, np.empty(0, np.int8))
     first = np.flatnonzero(_begins(found, speed_kmh, intervals_ms, rules))
@@ -67,6 +72,16 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rul
     return Found(found.at[_strongest(found.rate, first)] + 1, types)
 
 
+def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
+    """Intervals whose change might exceed some threshold, or is that of a lone bad speed (`speeds.lone`): the only pass
+    over every interval."""
+    change = speed_kmh[1:] - speed_kmh[:-1]
+    np.abs(change, out=change)
+    span = np.minimum(seconds, np.float32(1))  # over more than a second no threshold falls below that of one
+    span *= np.float32(_SLACK * min(rules.harsh.least, rules.guards.lone_kmh_s))
+    return np.flatnonzero(change >= span)
+
+
 def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
     """One event for each sample and harsh bit, of the samples chosen."""
     samples = np.flatnonzero(chosen & (em > 0))
@@ -78,28 +93,22 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
     )
 
 
-def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> _Exceedances:
-    at = _candidates(speed_kmh, intervals_ms, rules)
+def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, rules: Rules) -> _Exceedances:
     trips = drives.at(at)
     kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     at, trips = at[kept], trips[kept]
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = _rates(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
-    span_s = np.minimum(intervals_ms[at], rules.harsh.full_threshold_ms) / 1_000
-    kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least * span_s)
+    kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least * _spans_s(intervals_ms[at], rules))
     return _Exceedances(at[kept], trips[kept], change[kept], rate[kept])
 
 
-def _candidates(speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Ints:
-    """Intervals whose change might exceed some threshold: the only pass over every interval."""
-    speed = speed_kmh.astype(np.float32)
-    change = speed[1:] - speed[:-1]
-    np.abs(change, out=change)
-    span = intervals_ms.astype(np.float32)
-    np.minimum(span, np.float32(rules.harsh.full_threshold_ms), out=span)
-    span *= np.float32(_SLACK * rules.harsh.least / 1_000)
-    return np.flatnonzero(change >= span)
+def _spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
+    """What to multiply a threshold with to have the least change of each interval, seconds."""
+    seconds = intervals_ms / 1_000
+    spans: Floats = np.where(seconds > 1, np.maximum(seconds, 1) ** (1 - rules.harsh.sampling_exponent), seconds)
+    return spans
 
 
 def _rates(before: Floats, after: Floats, intervals_ms: Ints) -> tuple[Floats, Floats]:
@@ -116,8 +125,14 @@ def _is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
 
 def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: Rules) -> Floats:
     """The threshold (km/h per second) of each change."""
+    chosen: Floats = _table(rules)[_rows(before, after, rules), column]
+    return chosen
+
+
+def _table(rules: Rules) -> Floats:
+    """Thresholds by row and column."""
     table = rules.harsh
-    rows = np.array(
+    return np.array(
         [
             table.start,
             table.acceleration_to_10,
@@ -129,10 +144,13 @@ def _thresholds(before: Floats, after: Floats, column: NDArray[np.int8], rules: 
             table.deceleration_above_50,
         ]
     )
+
+
+def _rows(before: Floats, after: Floats, rules: Rules) -> Ints:
+    """The row of the table that each change is judged by."""
     speeding_up = np.searchsorted(np.array([rules.harsh.standing_kmh, 10.0, 20.0]), before)
     slowing = np.where(after <= rules.harsh.standing_kmh, 4, 5 + np.searchsorted(np.array([30.0, 50.0]), before))
-    chosen: Floats = rows[np.where(after > before, speeding_up, slowing), column]
-    return chosen
+    return np.where(after > before, speeding_up, slowing)
 
 
 def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Flags:
@@ -166,9 +184,11 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     at = np.where(known, beside, 0)
     first = drives.starts[drives.at(at)]
     known &= (at >= first + rules.harsh.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
-    change, rate = _rates(speed_kmh[at], speed_kmh[at + 1], intervals_ms[at])
-    span_s = np.minimum(intervals_ms[at], rules.harsh.full_threshold_ms) / 1_000
-    brisk = np.abs(change) >= rules.harsh.phase_edge_kmh_s * span_s
+    before, after = speed_kmh[at], speed_kmh[at + 1]
+    change, rate = _rates(before, after, intervals_ms[at])
+    rows, table = _rows(before, after, rules), _table(rules)
+    edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
+    brisk = np.abs(change) >= edge * _spans_s(intervals_ms[at], rules)
     belongs: Flags = known & brisk & ((change > 0) == faster) & _is_rate(intervals_ms[at], rate, rules)
     return belongs
 

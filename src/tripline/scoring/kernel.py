@@ -3,23 +3,39 @@
 Trips are worked through in blocks of about `BLOCK` samples, so that what is computed on the way stays in the
 processor's cache and the memory above the input stays small however much is scored at once.
 
-Here is the order of the steps; each has its module: `drives` (one instant, one sample), `speeds`, `harsh`,
-`overspeed`, `geometry`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
+Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `speeds`,
+`units`, `distances`, `overspeed`, `harsh`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tripline.scoring import geometry, harsh, overspeed, speeds
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, instants, intervals_ms, seams
+from tripline.scoring import clocks, distances, harsh, overspeed, speeds, units
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
+from tripline.scoring.quality import Quality
 from tripline.scoring.rules import EventType, Rules
 
-BLOCK: Final = 65_536
-"""Samples in one block: a column of them is 512 KiB; smaller blocks spend their time on the calls between arrays."""
+BLOCK: Final = 131_072
+"""Samples in one block: a column of them is 1 MiB; smaller blocks spend their time on the calls between arrays."""
+
+
+REPAIRS: Final = (
+    "clock_steps",
+    "merged",
+    "bad_speeds",
+    "filled_speeds",
+    "lone_speeds",
+    "bad_positions",
+    "replaced_steps",
+    "left_out_steps",
+    "constant_em",
+)
+"""What is counted of each trip: how often something in it was mended or not believed."""
 
 
 class Events(msgspec.Struct, frozen=True):
@@ -40,14 +56,36 @@ class Findings(msgspec.Struct, frozen=True):
     """What was found in each trip (shape n), and the events of all."""
 
     distance_m: Floats
-    """Whole metres where summed from steps; as stated where stated."""
+    """As stated where that is believed; else whole metres, summed from steps."""
     instants: Ints
     """Samples after the first rule of time: at most one in half a second."""
     dense: Flags
     """Whether the median interval is under the limit."""
     over_s: Floats
     """Seconds over the limit."""
+    ratio: Floats
+    """Distance by speed for each metre by positions (`units.ratios`); NaN where the trip is too short to tell."""
+    source: NDArray[np.int8]
+    """`distances.Source`."""
+    gaps: Ints
+    """Intervals longer than `guards.gap_ms`."""
+    period_ms: Ints
+    """Mean interval but for gaps; 0 with fewer than two samples."""
+    repairs: Ints
+    """Shape n x `REPAIRS`."""
     events: Events
+
+    def quality(self, trip: int) -> Quality:
+        """How good the samples of a trip were."""
+        ratio = float(self.ratio[trip])
+        return Quality(
+            samples=int(self.instants[trip]),
+            period_ms=int(self.period_ms[trip]),
+            gaps=int(self.gaps[trip]),
+            speed_ratio=None if np.isnan(ratio) else round(ratio, 4),
+            distance=distances.Source(int(self.source[trip])).name.lower(),
+            repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
+        )
 
     def counts(self, *kinds: EventType) -> Ints:
         """Events of these kinds in each trip."""
@@ -65,15 +103,13 @@ def findings(drives: Drives, rules: Rules) -> Findings:
         parts.append(found)
     if not parts:
         return _block(drives, rules)
-    return Findings(
-        distance_m=np.concatenate([part.distance_m for part in parts]),
-        instants=np.concatenate([part.instants for part in parts]),
-        dense=np.concatenate([part.dense for part in parts]),
-        over_s=np.concatenate([part.over_s for part in parts]),
-        events=Events(
-            *(np.concatenate([getattr(part.events, column) for part in parts]) for column in Events.__struct_fields__)
-        ),
-    )
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Findings.__struct_fields__
+        if name != "events"
+    }
+    events = (np.concatenate([getattr(part.events, column) for part in parts]) for column in Events.__struct_fields__)
+    return Findings(**columns, events=Events(*events))
 
 
 def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
@@ -86,86 +122,259 @@ def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
+class Work(msgspec.Struct, kw_only=True):
+    """A few trips on their way through the steps; each step reads what those before it left here."""
+
+    drives: Drives
+    """Cut into stretches where a clock steps; as far as its samples are still believed."""
+    own: Ints
+    """The trip of each stretch."""
+    repairs: Ints
+    """Shape of trips x `REPAIRS`."""
+    spacing: Ints = np.empty(0, np.int64)
+    """Time from each sample to the next, ms."""
+    seconds: distances.Singles = np.empty(0, np.float32)
+    """The same in seconds."""
+    long: Ints = np.empty(0, np.int64)
+    """The few intervals that might be gaps, or too long for the median."""
+    speed: Floats = np.empty(0)
+    """km/h; NaN where there is none to go by."""
+    quick: distances.Singles = np.empty(0, np.float32)
+    """The same in single precision."""
+    without: Flags = np.empty(0, np.bool_)
+    """The stretches most of whose samples have no speed."""
+    ratio: Floats = np.empty(0)
+    """Of each trip."""
+    own_m: Floats = np.empty(0)
+    """Of each trip: the sum of its guarded steps."""
+    jumps: Ints = np.empty(0, np.int64)
+    over: Ints = np.empty(0, np.int64)
+    rough: harsh.Found = harsh.Found(np.empty(0, np.int64), np.empty(0, np.int8))
+
+    def at(self, samples: Ints) -> Ints:
+        """The trip of each of these samples."""
+        trips: Ints = self.own[self.drives.at(samples)]
+        return trips
+
+    def summed(self, of_stretches: Floats | Ints) -> Floats:
+        """The sums over the stretches of each trip."""
+        sums: Floats = np.bincount(self.own, weights=of_stretches, minlength=len(self.repairs)).astype(np.float64)
+        return sums
+
+    def mended(self, name: str, of_stretches: Ints) -> None:
+        """Count what was mended."""
+        if of_stretches.any():
+            self.repairs[:, REPAIRS.index(name)] += self.summed(of_stretches).astype(np.int64)
+
+    def keep(self, drives: Drives, rules: Rules) -> None:
+        """Go on with these samples."""
+        self.drives = drives
+        self.spacing = intervals_ms(self.drives, between=rules.scoring.instant_ms)
+        self.seconds = self.spacing.astype(np.float32)
+        self.seconds *= np.float32(0.001)
+        self.long = np.flatnonzero(self.seconds >= min(rules.scoring.max_median_s, rules.guards.gap_ms / 1_000) * 0.999)
+
+
 def _block(drives: Drives, rules: Rules) -> Findings:
     """The findings of a few trips."""
-    spacing = intervals_ms(drives, between=rules.scoring.instant_ms)
-    if spacing.size and spacing.min() < rules.scoring.instant_ms:
-        drives = instants(drives, instant_ms=rules.scoring.instant_ms)
-        spacing = intervals_ms(drives, between=rules.scoring.instant_ms)
-    speed = speeds.filled(drives, rules)
-    over = overspeed.samples_over(drives, speed, rules)
+    work = Work(
+        drives=drives,
+        own=np.arange(len(drives)),
+        repairs=np.zeros((len(drives), len(REPAIRS)), np.int64),
+    )
+    work.keep(drives, rules)
+    for step in STEPS.values():
+        step(work, rules)
+    instants_in = work.summed(np.diff(work.drives.starts)).astype(np.int64)
+    distance_m, source = distances.chosen(drives.stated_m, np.round(work.own_m), instants_in, rules)
+    gaps, period_ms = _sampling(work, rules)
     return Findings(
-        distance_m=_distances(drives),
-        instants=np.diff(drives.starts),
-        dense=_dense(drives, spacing, rules),
-        over_s=overspeed.seconds_over(drives, over, spacing, rules),
-        events=_events(drives, speed, _harsh(drives, speed, spacing, rules), over, rules),
+        distance_m=distance_m,
+        instants=instants_in,
+        dense=_dense(work, rules),
+        over_s=work.summed(overspeed.seconds_over(work.drives, work.over, work.spacing, rules)),
+        ratio=work.ratio,
+        source=source,
+        gaps=gaps,
+        period_ms=period_ms,
+        repairs=work.repairs,
+        events=_events(work, rules),
     )
 
 
-def _distances(drives: Drives) -> Floats:
-    """Metres of each trip: stated, else the sum of steps, rounded once at the end."""
-    unstated = np.isnan(drives.stated_m)
-    if not unstated.any():
-        return drives.stated_m
-    steps = np.append(geometry.steps_m(drives.lat, drives.lon), np.float32(0))
-    steps[seams(drives.starts)] = 0
-    return np.where(unstated, np.round(_sums(steps, drives.starts)), drives.stated_m)
+def _impossible_speeds(work: Work, rules: Rules) -> None:
+    """Forget speeds that nothing drives."""
+    given = work.drives.speed_kmh
+    usable = speeds.usable(work.drives, rules)
+    if usable is not given:
+        bad = np.flatnonzero(np.isnan(usable) & ~np.isnan(given))
+        work.mended("bad_speeds", np.bincount(work.drives.at(bad), minlength=len(work.drives)))
+        work.drives = replace(work.drives, speed_kmh=usable)
 
 
-def _sums(steps: NDArray[np.float32], starts: Ints) -> Floats:
-    """The sum of each trip's elements, in double precision."""
-    begins = starts[:-1]
-    filled = begins < starts[1:]
-    totals = np.zeros(begins.size)
-    if filled.any():
-        totals[filled] = np.add.reduceat(steps, begins[filled], dtype=np.float64)
-    return totals
+def _clocks(work: Work, rules: Rules) -> None:
+    """Cut trips where the device's clock steps."""
+    if not work.spacing.size or work.spacing.min() >= 0:
+        return
+    starts = clocks.stretches(work.drives, rules)
+    if starts is None:
+        return
+    drives, work.own = cut(work.drives, starts)
+    stretches = np.bincount(work.own, minlength=len(work.repairs))
+    work.repairs[:, REPAIRS.index("clock_steps")] = np.maximum(stretches - 1, 0)
+    work.keep(drives, rules)
 
 
-def _dense(drives: Drives, spacing: Ints, rules: Rules) -> Flags:
+def _instants(work: Work, rules: Rules) -> None:
+    """Put samples in order of time, and make those of one instant one."""
+    if not work.spacing.size or work.spacing.min() >= rules.scoring.instant_ms:
+        return
+    before = np.diff(work.drives.starts)
+    work.keep(instants(work.drives, instant_ms=rules.scoring.instant_ms), rules)
+    work.mended("merged", before - np.diff(work.drives.starts))
+
+
+def _units(work: Work, rules: Rules) -> None:
+    """Compare speeds with the path, before anything is mended."""
+    drives = work.drives
+    work.without = speeds.lacking(drives, drives.speed_kmh)
+    of_stretches = units.ratios(drives, drives.speed_kmh, work.spacing, work.long, rules)
+    of_stretches[work.without] = np.nan
+    work.ratio = np.full(len(work.repairs), np.nan)
+    told = np.flatnonzero(~np.isnan(of_stretches))
+    longest_last = told[np.argsort(np.diff(drives.starts)[told], kind="stable")]
+    work.ratio[work.own[longest_last]] = of_stretches[longest_last]
+
+
+def _positions(work: Work, rules: Rules) -> None:
+    """Drop positions that cannot be reached, where no speed tells."""
+    dropped = distances.impossible(work.drives, work.without, rules)
+    if not dropped.size:
+        return
+    work.mended("bad_positions", np.bincount(work.drives.at(dropped), minlength=len(work.drives)))
+    kept = np.delete(np.arange(work.drives.time_ms.size), dropped)
+    work.keep(picked(work.drives, kept), rules)
+
+
+def _missing_speeds(work: Work, rules: Rules) -> None:
+    """Fill short holes in the device's speeds; take all of a trip from positions where most are missing."""
+    work.speed = work.drives.speed_kmh
+    if not np.isnan(work.speed.sum()):
+        return
+    missing = np.isnan(work.speed)
+    work.speed = speeds.interpolated(work.drives, work.speed, rules)
+    if work.without.any():
+        work.speed = speeds.from_positions(work.drives, work.speed, work.without, rules)
+    filled = np.flatnonzero(missing & ~np.isnan(work.speed))
+    work.mended("filled_speeds", np.bincount(work.drives.at(filled), minlength=len(work.drives)))
+
+
+def _lone_speeds(work: Work, rules: Rules) -> None:
+    """Forget single speeds that jump away and back."""
+    work.quick = work.speed.astype(np.float32)
+    work.jumps = harsh.jumps(work.quick, work.seconds, rules)
+    lone = speeds.lone(work.drives, work.speed, work.spacing, work.jumps, rules)
+    if lone.size:
+        work.speed = work.speed.copy()
+        work.speed[lone] = np.nan
+        work.quick[lone] = np.nan
+        work.mended("lone_speeds", np.bincount(work.drives.at(lone), minlength=len(work.drives)))
+
+
+def _distances(work: Work, rules: Rules) -> None:
+    """Sum the steps between positions, as far as they can have been driven."""
+    steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, rules)
+    work.own_m = work.summed(steps.metres)
+    work.mended("replaced_steps", steps.replaced)
+    work.mended("left_out_steps", steps.left_out)
+
+
+def _overspeed(work: Work, rules: Rules) -> None:
+    """Find the samples above their limit."""
+    work.over = overspeed.samples_over(work.drives, work.speed, rules)
+
+
+def _harsh(work: Work, rules: Rules) -> None:
+    """Find harsh events by speed; of OBD trips with harsh bits in `em`, by `em`."""
+    work.rough = harsh.from_speed(work.drives, work.speed, work.spacing, work.jumps, rules)
+    em = work.drives.em
+    if em is None:
+        return
+    obd = np.zeros(len(work.repairs), np.bool_)
+    obd[work.own[work.drives.obd]] = True
+    given, telling = np.zeros_like(obd), np.zeros_like(obd)
+    given[work.at(np.flatnonzero(em >= 0))] = True
+    telling[work.at(np.flatnonzero((em > 0) & (em & harsh.HARSH_BITS != 0)))] = True
+    work.repairs[:, REPAIRS.index("constant_em")] += obd & given & ~telling
+    telling &= obd
+    if not telling.any():
+        return
+    by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))
+    kept = ~telling[work.at(work.rough.samples)]
+    work.rough = harsh.Found(
+        np.concatenate([work.rough.samples[kept], by_em.samples]),
+        np.concatenate([work.rough.types[kept], by_em.types]),
+    )
+
+
+STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
+    "impossible_speeds": _impossible_speeds,
+    "clocks": _clocks,
+    "instants": _instants,
+    "units": _units,
+    "positions": _positions,
+    "missing_speeds": _missing_speeds,
+    "lone_speeds": _lone_speeds,
+    "distances": _distances,
+    "overspeed": _overspeed,
+    "harsh": _harsh,
+}
+"""What is done with a block, in this order."""
+
+
+def _sampling(work: Work, rules: Rules) -> tuple[Ints, Ints]:
+    """How many gaps each trip has, and its mean interval but for them, ms."""
+    drives = work.drives
+    long = work.long[work.spacing[work.long] > rules.guards.gap_ms]
+    gaps = np.bincount(work.at(long), minlength=len(work.repairs))
+    filled = np.diff(drives.starts) > 0
+    lasting = np.zeros(len(drives))
+    lasting[filled] = drives.time_ms[drives.starts[1:][filled] - 1] - drives.time_ms[drives.starts[:-1][filled]]
+    in_gaps = np.bincount(work.at(long), weights=work.spacing[long], minlength=len(work.repairs))
+    counts = work.summed(np.maximum(np.diff(drives.starts) - 1, 0)) - gaps
+    period = np.round((work.summed(lasting) - in_gaps) / np.maximum(counts, 1)).astype(np.int64)
+    return gaps, period
+
+
+def _dense(work: Work, rules: Rules) -> Flags:
     """Whether each trip's median interval is under the limit, told by counting; only a draw needs the median itself."""
-    long = np.flatnonzero(spacing >= rules.scoring.max_median_ms)
-    counts = np.diff(drives.starts) - 1
-    long_counts = np.bincount(drives.at(long), minlength=len(drives))
-    dense = (counts > 0) & (2 * long_counts < counts)
+    long = work.long[work.spacing[work.long] >= rules.scoring.max_median_ms]
+    counts = work.summed(np.maximum(np.diff(work.drives.starts) - 1, 0))
+    long_counts = np.bincount(work.at(long), minlength=len(work.repairs))
+    dense: Flags = (counts > 0) & (2 * long_counts < counts)
     for trip in np.flatnonzero((counts > 0) & (2 * long_counts == counts)):
-        own = spacing[drives.starts[trip] : drives.starts[trip + 1] - 1]
-        dense[trip] = np.median(own) < rules.scoring.max_median_ms
+        parts = [
+            work.spacing[work.drives.starts[each] : max(work.drives.starts[each + 1] - 1, work.drives.starts[each])]
+            for each in np.flatnonzero(work.own == trip)
+        ]
+        dense[trip] = np.median(np.concatenate(parts)) < rules.scoring.max_median_ms
     return dense
 
 
-def _harsh(drives: Drives, speed: Floats, spacing: Ints, rules: Rules) -> harsh.Found:
-    """Harsh events by speed; of OBD trips whose samples carry `em`, by `em`."""
-    by_speed = harsh.from_speed(drives, speed, spacing, rules)
-    if drives.em is None:
-        return by_speed
-    carrying = np.zeros(len(drives), np.bool_)
-    carrying[drives.at(np.flatnonzero(drives.em >= 0))] = True
-    carrying &= drives.obd
-    if not carrying.any():
-        return by_speed
-    by_em = harsh.from_em(drives.em, np.repeat(carrying, np.diff(drives.starts)))
-    kept = ~carrying[drives.at(by_speed.samples)]
-    return harsh.Found(
-        np.concatenate([by_speed.samples[kept], by_em.samples]),
-        np.concatenate([by_speed.types[kept], by_em.types]),
-    )
-
-
-def _events(drives: Drives, speed: Floats, rough: harsh.Found, over: Ints, rules: Rules) -> Events:
-    """Harsh and overspeed events together; the index of a sample orders by trip and time."""
-    samples = np.concatenate([rough.samples, over])
-    types = np.concatenate([rough.types, np.full(over.size, EventType.OVERSPEED, np.int8)])
-    limits = np.concatenate([np.zeros(rough.samples.size), overspeed.limits_kmh(drives, over, rules)])
+def _events(work: Work, rules: Rules) -> Events:
+    """Harsh and overspeed events together; the index of a sample orders by trip and time, but for stepping clocks."""
+    drives, over = work.drives, work.over
+    samples = np.concatenate([work.rough.samples, over])
+    types = np.concatenate([work.rough.types, np.full(over.size, EventType.OVERSPEED, np.int8)])
+    limits = np.concatenate([np.zeros(work.rough.samples.size), overspeed.limits_kmh(drives, over, rules)])
     order = np.lexsort((types, samples))
     samples = samples[order]
     return Events(
-        trip=drives.at(samples),
+        trip=work.at(samples),
         type=types[order],
         time_ms=drives.time_ms[samples],
         lat=drives.lat[samples],
         lon=drives.lon[samples],
-        speed_kmh=np.nan_to_num(speed[samples]),
+        speed_kmh=np.nan_to_num(work.speed[samples]),
         limit_kmh=limits[order],
     )

@@ -18,17 +18,20 @@ def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
     counts = {name: found.counts(*kinds).tolist() for name, kinds in COUNTED.items()}
     verdicts: list[TripScore | NotScored] = []
     for trip, metres in enumerate(found.distance_m.tolist()):
-        reason = _reason(int(found.instants[trip]), bool(found.dense[trip]), metres, rules)
+        ratio = float(found.ratio[trip])
+        reason = _reason(int(found.instants[trip]), bool(found.dense[trip]), ratio, metres, rules)
         own = {name: of_trips[trip] for name, of_trips in counts.items()}
         verdicts.append(reason or scored(own, over_s=float(found.over_s[trip]), distance_m=metres, rules=rules))
     return verdicts
 
 
-def _reason(instants: int, dense: bool, distance_m: float, rules: Rules) -> NotScored | None:
+def _reason(instants: int, dense: bool, ratio: float, distance_m: float, rules: Rules) -> NotScored | None:
     if instants < 2:
         return NotScored.NO_SAMPLES
     if not dense:
         return NotScored.SPARSE
+    if ratio < rules.guards.implied_least or ratio > rules.guards.implied_most:
+        return NotScored.SPEED_IMPLAUSIBLE
     if distance_m < rules.scoring.min_distance_m or distance_m <= 0:
         return NotScored.TOO_SHORT
     return None

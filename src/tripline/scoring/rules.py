@@ -96,12 +96,18 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
     rate_limit_kmh_s: Annotated[float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per s")] = 36.0
     """About 1 g."""
-    full_threshold_ms: Annotated[
-        int, Meta(ge=1, description="over longer intervals the threshold shrinks in proportion, ms")
-    ] = 1_500
+    sampling_exponent: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="over intervals above 1 s a threshold is multiplied by seconds to the power of -this",
+        ),
+    ] = 0.3
+    """Fitted on real drives: thinned to 2, 3 and 4 s they keep their events."""
     phase_edge_kmh_s: Annotated[
         float, Meta(gt=0, description="rate from which the interval beside an episode counts to its phase, km/h per s")
-    ] = 8.0
+    ] = 3.0
     speed_window: Annotated[
         int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
     ] = 5
@@ -121,11 +127,54 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         )
 
 
+class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is not believed of a device's samples, so that wrong ones leave the score as it is."""
+
+    fastest_kmh: Annotated[float, Meta(gt=0, description="a greater speed of a sample is none, km/h")] = 300.0
+    hole_ms: Annotated[
+        int, Meta(ge=0, description="longest hole in the speeds that is filled from both its ends, ms")
+    ] = 5_000
+    lone_kmh_s: Annotated[
+        float, Meta(gt=0, description="a speed that jumps away and back faster than this is a fault, km/h per second")
+    ] = 12.0
+    steady_kmh: Annotated[
+        float, Meta(ge=0, description="... if speeds before and after it differ by no more than this, km/h")
+    ] = 6.0
+    implied_least: Annotated[
+        float, Meta(ge=0, description="distance by speed must be at least this part of that by positions")
+    ] = 0.85
+    implied_most: Annotated[
+        float, Meta(gt=0, description="distance by speed must be at most this part of that by positions")
+    ] = 1.15
+    still_kmh: Annotated[float, Meta(ge=0, description="at this speed or below a vehicle stands, km/h")] = 1.0
+    step_factor: Annotated[
+        float, Meta(ge=1, description="a step between positions may be this much longer than its speed says")
+    ] = 1.3
+    step_margin_mps: Annotated[float, Meta(ge=0, description="... and longer by this much, metres per second")] = 3.0
+    step_slack_m: Annotated[float, Meta(ge=0, description="... and by this much, metres")] = 25.0
+    fastest_mps: Annotated[
+        float, Meta(gt=0, description="no step is faster, where no speed is known, metres per second")
+    ] = 70.0
+    gap_ms: Annotated[int, Meta(ge=1, description="a step that lasts longer is a straight line, ms")] = 30_000
+    still_m: Annotated[
+        float, Meta(ge=0, description="without speeds: a vehicle that gets less far in `still_ms` stands, metres")
+    ] = 30.0
+    still_ms: Annotated[int, Meta(ge=1, description="without speeds: how long `still_m` is meant for, ms")] = 60_000
+    stated_least: Annotated[
+        float, Meta(ge=0, description="the stated distance must be at least this part of our own")
+    ] = 0.8
+    stated_most: Annotated[
+        float, Meta(gt=0, description="the stated distance must be at most this part of our own")
+    ] = 1.25
+    few_samples: Annotated[int, Meta(ge=0, description="with fewer samples the stated distance is taken as it is")] = 30
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """All rules of one policy."""
 
     scoring: Scoring = Scoring()
     harsh: Harsh = Harsh()
+    guards: Guards = Guards()
 
     def written(self) -> bytes:
         """JSON of every number that a score depends on; when a trip is scored (`grace_s`) is none of them."""

@@ -24,6 +24,7 @@ class NotScored(StrEnum):
     NO_SAMPLES = "no_samples"
     NO_POSITION = "no_position"
     SPARSE = "sparse"
+    SPEED_IMPLAUSIBLE = "speed_implausible"
     TOO_SHORT = "too_short"
 
 

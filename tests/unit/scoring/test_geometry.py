@@ -54,13 +54,13 @@ def test_distance_is_rounded_once_at_the_end():
 
 
 def test_distance_stated_wins_over_steps():
-    trip = {"t": [0, 1], "lat": [36.0, 36.01]}
+    trip = {"t": [0, 20], "lat": [36.0, 36.01]}
 
     assert findings(trip, {**trip, "stated_m": 4_321.5}, trip).distance_m.tolist() == [1_112, 4_321.5, 1_112]
 
 
 def test_distance_over_a_gap_is_a_straight_line():
-    assert findings({"t": [0, 1, 77], "lat": [36.0, 36.01, 36.02]}).distance_m.tolist() == [2_224]
+    assert findings({"t": [0, 20, 97], "lat": [36.0, 36.01, 36.02]}).distance_m.tolist() == [2_224]
 
 
 def test_distance_from_one_trip_to_the_next_is_none():

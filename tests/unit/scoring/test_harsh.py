@@ -3,7 +3,8 @@
 import pytest
 from tests.support.made_drives import NAN, events, findings, types
 
-from tripline.scoring.rules import Column, EventType, Rules, Scoring
+from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.rules import Column, EventType, Harsh, Rules, Scoring
 
 APART = Rules(scoring=Scoring(instant_ms=1))
 """No two samples are one instant."""
@@ -75,15 +76,26 @@ def test_rate_window_five_and_a_half_seconds_at_and_above():
     assert types([40, 80], t=[0, 5.501]) == []
 
 
-def test_interval_up_to_one_and_a_half_seconds_keeps_threshold():
-    assert types([40, 51.9], t=[0, 1.5]) == []
-    assert types([40, 52], t=[0, 1.5]) == [ACCELERATION]
+def test_interval_up_to_a_second_keeps_its_threshold():
+    assert types([40, 45.5], t=[0, 0.7]) == []
+    assert types([40, 45.6], t=[0, 0.7]) == [ACCELERATION]
+    assert types([40, 47.9], t=[0, 1]) == []
+    assert types([40, 48], t=[0, 1]) == [ACCELERATION]
 
 
-def test_longer_interval_scales_threshold_by_one_and_a_half_over_dt():
-    # 8 x 1.5 / 4 = 3 km/h/s over 4 s: a change of 12.
-    assert types([40, 51.9], t=[0, 4]) == []
-    assert types([40, 52], t=[0, 4]) == [ACCELERATION]
+@pytest.mark.parametrize("seconds", [1.5, 2, 3, 4, 5])
+def test_threshold_of_a_longer_interval_falls_by_its_own_power(seconds):
+    least = 8 * seconds**-0.3 * seconds
+
+    assert types([40, 40 + least - 0.01], t=[0, seconds]) == []
+    assert types([40, 40 + least + 0.01], t=[0, seconds]) == [ACCELERATION]
+
+
+def test_power_of_slow_sampling_is_a_setting():
+    flat = Rules(harsh=Harsh(sampling_exponent=0))
+
+    assert types([40, 55.9], t=[0, 2], rules=flat) == []
+    assert types([40, 56], t=[0, 2], rules=flat) == [ACCELERATION]
 
 
 def test_first_three_fixes_give_no_rate():
@@ -141,16 +153,30 @@ def test_type_comes_from_where_the_episode_begins_not_from_each_interval():
     assert types([60, 44, 29, 15, 0]) == [STOP]
 
 
-def test_phase_takes_in_the_interval_before_from_8_kmh_s_on():
-    assert types([0, 7.9, 20]) == [ACCELERATION]
-    assert types([0, 8, 20]) == [START]
-    assert types([0, 8.1, 20.2]) == [START]
+def test_phase_takes_in_the_interval_before_from_3_kmh_s_on():
+    assert types([2.1, 5, 18]) == [START]
+    assert types([2.6, 5.5, 18]) == [ACCELERATION]
+    assert types([2.5, 5.5, 18]) == [START]
 
 
-def test_phase_takes_in_the_interval_after_from_8_kmh_s_on():
-    assert types([45, 28, 12.8, 4.9]) == [DECELERATION]
-    assert types([45, 28, 12.9, 4.9]) == [STOP]
-    assert types([45, 28, 13, 4.9]) == [STOP]
+def test_phase_takes_in_the_interval_after_from_3_kmh_s_on():
+    assert types([45, 28, 7.8, 4.9]) == [DECELERATION]
+    assert types([45, 28, 7.9, 4.9]) == [STOP]
+
+
+def test_edge_of_a_phase_shrinks_with_the_column_like_its_threshold():
+    # 6 / 10 of 3 km/h/s for a truck that starts, 8 / 10 for a bus.
+    assert types([3.9, 5.8, 18], column=Column.TRUCK) == [START]
+    assert types([3.9, 5.8, 18], column=Column.BUS) == [ACCELERATION]
+    assert types([3.3, 5.8, 18], column=Column.BUS) == [START]
+    assert types([3.3, 5.8, 18], column=Column.CAR) == [ACCELERATION]
+
+
+def test_edge_of_a_phase_shrinks_with_slow_sampling():
+    edge = 3 * 2**0.7
+
+    assert types([1, 1 + edge - 0.1, 28], t=[0, 2, 4]) == [ACCELERATION]
+    assert types([1, 1 + edge + 0.1, 28], t=[0, 2, 4]) == [START]
 
 
 def test_phase_takes_in_no_second_interval():
@@ -177,8 +203,8 @@ def test_first_of_equal_rates_is_the_event():
     assert events({"speed": [20] * 4 + [20, 31, 42, 53]}) == [(0, ACCELERATION, 5)]
 
 
-def test_missing_speed_gives_no_rate():
-    assert types([40, NAN, 60, 60]) == []
+def test_missing_speed_of_a_long_hole_gives_no_rate():
+    assert types([40, *[NAN] * 5, 100, 100]) == []
 
 
 def test_car_is_not_judged_with_truck_thresholds_in_one_run():
@@ -203,8 +229,12 @@ def test_obd_trip_with_em_takes_events_from_its_bits():
     ]
 
 
-def test_em_of_nothing_but_zeros_means_no_harsh_event():
-    assert events({"speed": [0, 0, 0, 0, 30], "em": [0] * 5, "obd": True}) == []
+@pytest.mark.parametrize("em", [[0] * 5, [-1, 0, 0, 0, 0], [0x0E, 0, 0x80, 0, 0]])
+def test_em_without_any_harsh_bit_leaves_the_trip_to_its_speeds(em):
+    found = findings({"speed": [0, 0, 0, 0, 30], "em": em, "obd": True})
+
+    assert found.events.type.tolist() == [START]
+    assert found.repairs[0, REPAIRS.index("constant_em")] == 1
 
 
 def test_obd_trip_without_em_is_judged_by_speed():

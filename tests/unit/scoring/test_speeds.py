@@ -1,25 +1,137 @@
-"""Missing speeds (spec/scoring 2): the speed of a sample the device gave none for."""
+"""Speeds (spec/scoring 2): what is no speed, short holes, lone bad ones, and those from positions."""
 
 import numpy as np
 import pytest
-from tests.support.made_drives import NAN, drives
+from tests.support.made_drives import NAN, drives, events, findings
 
 from tripline.scoring import speeds
-from tripline.scoring.rules import Rules
+from tripline.scoring.drives import intervals_ms
+from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.rules import EventType, Guards, Rules
 
 METRE = 1 / 111_195.08
 
 
-def test_device_speed_is_kept_as_it_is():
-    trip = drives({"speed": [50, 51, 52, 53, 54]})
-
-    assert speeds.filled(trip, Rules()) is trip.speed_kmh
+def repaired(found, name):
+    return found.repairs[:, REPAIRS.index(name)].tolist()
 
 
-def test_missing_speed_is_distance_over_five_samples():
+def from_positions(trip):
+    return speeds.from_positions(trip, trip.speed_kmh, np.ones(len(trip), np.bool_), Rules())
+
+
+@pytest.mark.parametrize(
+    ("said", "used"),
+    [(v, v) for v in (0, 254.9, 255.1, 300)]
+    + [(v, NAN) for v in (255, 300.1, 65_535, 1e308, -0.1, -1e308, np.inf, NAN)],
+)
+def test_speed_that_nothing_drives_is_none(said, used):
+    usable = speeds.usable(drives({"speed": [50, said, 50]}), Rules())
+
+    assert np.array_equal(usable, [50, used, 50], equal_nan=True)
+
+
+def test_impossible_speeds_are_counted_and_missing_ones_are_not():
+    found = findings({"speed": [50, 255, 50, 65_535, 50]}, {"speed": [50, NAN, 50, 50, 50]})
+
+    assert repaired(found, "bad_speeds") == [2, 0]
+    assert repaired(found, "filled_speeds") == [2, 1]
+
+
+def test_hole_of_five_seconds_is_filled_from_both_its_ends():
+    trip = drives({"t": [0, 1, 2, 4, 6, 7], "speed": [50, 50, NAN, NAN, 60, 60]})
+
+    assert speeds.interpolated(trip, trip.speed_kmh, Rules()).tolist() == [50, 50, 52, 56, 60, 60]
+
+
+def test_longer_hole_stays_as_do_those_at_the_ends():
+    trip = drives({"t": [0, 1, 2, 3, 6.001, 7], "speed": [NAN, 50, NAN, NAN, 60, NAN]})
+
+    assert np.isnan(speeds.interpolated(trip, trip.speed_kmh, Rules())).tolist() == [
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_hole_is_not_filled_across_trips():
+    trips = drives({"speed": [50, 50, NAN]}, {"speed": [NAN, 60, 60]})
+
+    assert np.isnan(speeds.interpolated(trips, trips.speed_kmh, Rules())).sum() == 2
+
+
+def test_filled_speed_invents_no_event():
+    assert events({"speed": [50] * 8 + [NAN, 50] * 6, "lat": [36 + METRE * 20 * i for i in range(20)]}) == []
+
+
+def test_trip_that_mostly_lacks_speeds_takes_all_of_them_from_positions():
+    lat = 36 + METRE * 10 * np.arange(40)
+    speed = [70.0 if i % 3 == 0 else NAN for i in range(40)]
+
+    found = findings({"speed": speed, "lat": lat})
+
+    assert events({"speed": speed, "lat": lat}) == []
+    assert repaired(found, "filled_speeds") == [26]
+
+
+def test_lone_speed_takes_part_in_no_rate_and_is_no_overspeed():
+    down = [60] * 8 + [20] + [60] * 8
+    up = [100] * 8 + [140] + [100] * 8
+
+    assert events({"speed": down}, {"speed": up}) == []
+    assert repaired(findings({"speed": down}, {"speed": up}), "lone_speeds") == [1, 1]
+
+
+def test_real_stop_stays():
+    assert [kind for _, kind, _ in events({"speed": [30] * 6 + [15, 0, 13, 26, 26, 26]})] == [
+        EventType.STOP,
+        EventType.START,
+    ]
+
+
+def test_jump_without_way_back_is_no_lone_speed():
+    assert repaired(findings({"speed": [40] * 6 + [60] * 6}), "lone_speeds") == [0]
+
+
+@pytest.mark.parametrize(("jump", "found"), [(12.0, 0), (12.1, 1)])
+def test_lone_speed_at_and_above_its_rate(jump, found):
+    assert repaired(findings({"speed": [60.0] * 6 + [60 - jump] + [60.0] * 6}), "lone_speeds") == [found]
+
+
+@pytest.mark.parametrize(("before", "found"), [(54, 1), (53.9, 0)])
+def test_lone_speed_lies_between_steady_ones(before, found):
+    assert repaired(findings({"speed": [before, before, 60, 30, 60, 60]}), "lone_speeds") == [found]
+
+
+def test_lone_speed_at_the_end_of_a_trip_is_not_known_to_be_one():
+    trips = [{"speed": [60, 60, 60, 60, 30, 60]}, {"speed": [60, 60, 60, 60, 30, 60]}]
+
+    assert repaired(findings(*trips), "lone_speeds") == [0, 0]
+
+
+def test_lone_speeds_are_looked_for_among_jumps_alone():
+    trip = drives({"speed": [60, 60, 60, 30, 60, 60]})
+    spacing = intervals_ms(trip, between=500)
+
+    assert speeds.lone(trip, trip.speed_kmh, spacing, np.array([2, 3]), Rules()).tolist() == [3]
+    assert speeds.lone(trip, trip.speed_kmh, spacing, np.array([2]), Rules()).tolist() == []
+
+
+def test_guards_of_speeds_are_settings():
+    rules = Rules(guards=Guards(lone_kmh_s=50, fastest_kmh=90, hole_ms=0))
+
+    assert repaired(findings({"speed": [60, 60, 60, 30, 60, 60]}, rules=rules), "lone_speeds") == [0]
+    assert repaired(findings({"speed": [60, 95, 60, 60]}, rules=rules), "bad_speeds") == [1]
+    assert repaired(findings({"speed": [60, NAN, 60, 60]}, rules=rules), "filled_speeds") == [0]
+
+
+def test_speed_from_positions_is_distance_over_five_samples():
     trip = drives({"t": range(9), "lat": 36 + METRE * 10 * np.arange(9)})
 
-    assert speeds.filled(trip, Rules()).tolist() == pytest.approx([36] * 9, rel=1e-5)
+    assert from_positions(trip).tolist() == pytest.approx([36] * 9, rel=1e-5)
 
 
 def test_one_displaced_position_is_spread_over_the_window():
@@ -27,21 +139,15 @@ def test_one_displaced_position_is_spread_over_the_window():
     trip = drives({"t": range(9), "lat": 36 + METRE * metres})
 
     # Two single positions would give 108 km/h; the windows that end on the outlier see 20 m more in 4 s.
-    assert speeds.filled(trip, Rules()).max() == pytest.approx(54, rel=1e-5)
-
-
-def test_only_missing_speeds_are_filled():
-    trip = drives({"t": range(5), "lat": 36 + METRE * 10 * np.arange(5), "speed": [50, 50, NAN, 50, 50]})
-
-    assert speeds.filled(trip, Rules()).tolist() == pytest.approx([50, 50, 36, 50, 50], rel=1e-5)
+    assert from_positions(trip).max() == pytest.approx(54, rel=1e-5)
 
 
 def test_fewer_samples_than_the_window_give_no_speed():
-    assert np.isnan(speeds.filled(drives({"t": range(4)}), Rules())).tolist() == [True] * 4
+    assert np.isnan(from_positions(drives({"t": range(4)}))).tolist() == [True] * 4
 
 
 def test_window_longer_than_its_intervals_may_be_gives_no_speed():
-    filled = speeds.filled(drives({"t": [0, 5.5, 11, 16.5, 22]}, {"t": [0, 5.5, 11, 16.5, 22.001]}), Rules())
+    filled = from_positions(drives({"t": [0, 5.5, 11, 16.5, 22]}, {"t": [0, 5.5, 11, 16.5, 22.001]}))
 
     assert np.isnan(filled).tolist() == [False] * 5 + [True] * 5
 
@@ -49,6 +155,6 @@ def test_window_longer_than_its_intervals_may_be_gives_no_speed():
 def test_window_stays_inside_its_trip():
     lat = 36 + METRE * 10 * np.arange(6)
 
-    filled = speeds.filled(drives({"t": range(6), "lat": lat}, {"t": range(6), "lat": lat + 1}), Rules())
+    filled = from_positions(drives({"t": range(6), "lat": lat}, {"t": range(6), "lat": lat + 1}))
 
     assert filled.tolist() == pytest.approx([36] * 12, rel=1e-5)

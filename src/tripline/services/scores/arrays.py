@@ -1,7 +1,7 @@
 """From packed samples (`domain/samples.py`) to the kernel's arrays: only samples that may take part in scoring.
 
 A sample takes part when it has its own time (or is alone in its message), is not of a parking trip, and has a valid
-position (spec/device-messages 10). A speed that no vehicle drives is no speed: it is then derived like a missing one.
+position (spec/device-messages 10). What of it is believed is up to the kernel's guards.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tripline.domain import samples
 from tripline.scoring.drives import Drives, Flags, Ints
@@ -26,9 +25,6 @@ PACKED: Final = np.dtype(
     ]
 )
 """`samples.LAYOUT` as numpy sees it; without padding, as there."""
-
-FASTEST_KMH: Final = 1_000.0
-"""No road vehicle reaches it, and the arithmetic of everything behind stays finite below it."""
 
 
 class Track(msgspec.Struct, frozen=True):
@@ -66,7 +62,7 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
             time_ms=rows["time_ms"][used],
             lat=rows["lat"][used],
             lon=rows["lon"][used],
-            speed_kmh=_plausible(rows["speed_kmh"][used]),
+            speed_kmh=rows["speed_kmh"][used],
             em=em if (em >= 0).any() else None,
             limit_kmh=None,
             column=np.array([column_of(track.category) for track in tracks], np.int8),
@@ -94,10 +90,6 @@ def _count(packed: bytes) -> int:
     if rest:
         raise ValueError(f"{len(packed)} bytes are not whole samples of {PACKED.itemsize}")
     return count
-
-
-def _plausible(speed_kmh: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where((speed_kmh >= 0) & (speed_kmh <= FASTEST_KMH), speed_kmh, np.nan)
 
 
 def _per_trip(chosen: Flags, bounds: Ints) -> Ints:

@@ -17,7 +17,7 @@ from tripline.domain.ids import TimeIds
 from tripline.later import Later
 from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
-from tripline.scoring.rules import Harsh, Rules, Scoring
+from tripline.scoring.rules import Guards, Harsh, Rules, Scoring
 from tripline.services.rounds import Rounds
 from tripline.store.scores import policies, scores
 from tripline.store.scores.policies import Policy
@@ -65,12 +65,13 @@ class Scorer:
         store: Store,
         scoring: Scoring,
         harsh: Harsh,
+        guards: Guards,
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._rules = Rules(scoring=scoring, harsh=harsh)
+        self._rules = Rules(scoring=scoring, harsh=harsh, guards=guards)
         self._policies: dict[int | None, Policy] = {}
         """Those seen so far; None: that of the settings."""
         self._ids = ids

@@ -96,13 +96,3 @@ def test_only_obd_trips_are_judged_by_manoeuvre_bits(device_type, obd):
 def test_stated_distance_is_taken_over():
     assert loaded([], stated_m=4_321.0).drives.stated_m.tolist() == [4_321]
     assert np.isnan(loaded([]).drives.stated_m).tolist() == [True]
-
-
-@pytest.mark.parametrize(
-    ("said", "used"),
-    [(0.0, 0.0), (1_000.0, 1_000.0), (1_000.1, NAN), (1e308, NAN), (-0.1, NAN), (-1e308, NAN), (NAN, NAN), (1e39, NAN)],
-)
-def test_speed_that_no_vehicle_drives_is_no_speed(said, used):
-    speed = loaded([sample(0, said)]).drives.speed_kmh
-
-    assert np.array_equal(speed, [used], equal_nan=True)

@@ -1,0 +1,84 @@
+"""Steps of a device's clock: samples that cover time which their trip already has, at places that exclude each other.
+
+Late samples that fill a hole in time are no step, however many there are: they are sorted in (O2).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from tripline.scoring.drives import Drives, Ints, seams
+from tripline.scoring.geometry import haversine_m
+from tripline.scoring.rules import Rules
+
+TRIED: Final = 8
+"""Steps back, the longest first, that are looked at in one trip: what comes late comes in any number of them."""
+LEAST: Final = 2
+"""Samples that exclude others: one by itself is a bad position."""
+
+
+def stretches(drives: Drives, rules: Rules) -> Ints | None:
+    """Where the stretches of one clock begin, like `Drives.starts`; None when every trip has one clock.
+
+    The samples are in the order received.
+    """
+    back = np.diff(drives.time_ms) < 0
+    back[seams(drives.starts)] = False
+    if not back.any():
+        return None
+    cuts = [
+        cut
+        for trip in np.unique(drives.at(np.flatnonzero(back))).tolist()
+        for cut in _cuts(drives, int(drives.starts[trip]), int(drives.starts[trip + 1]), rules)
+    ]
+    return np.sort(np.concatenate([drives.starts, np.array(cuts, np.int64)])) if cuts else None
+
+
+def _cuts(drives: Drives, first: int, end: int, rules: Rules) -> Iterator[int]:
+    """The samples of a trip at which another clock begins."""
+    while _conflicts(drives, np.arange(first, end), rules) >= LEAST:
+        back = np.diff(drives.time_ms[first:end])
+        longest = np.argsort(back, kind="stable")[:TRIED]
+        steps = sorted((longest[back[longest] < 0] + first + 1).tolist())
+        cut = next((step for step in steps if _excludes(drives, first, step, end, rules)), None)
+        if cut is None:
+            return
+        yield cut
+        first = cut
+
+
+def _conflicts(drives: Drives, samples: Ints, rules: Rules) -> int:
+    """How many neighbours in time, which did not come one after the other, lie too far apart."""
+    samples = samples[np.argsort(drives.time_ms[samples], kind="stable")]
+    here, there = samples[:-1], samples[1:]
+    apart = there - here != 1
+    return int(np.count_nonzero(_too_far(drives, here[apart], there[apart], rules)))
+
+
+def _excludes(drives: Drives, first: int, step: int, end: int, rules: Rules) -> bool:
+    """Whether most of what comes behind the step, and covers time from before it, was elsewhere at that time."""
+    before = np.arange(first, step)
+    before = before[np.argsort(drives.time_ms[before], kind="stable")]
+    behind = np.arange(step, end)
+    place = np.searchsorted(drives.time_ms[before], drives.time_ms[behind])
+    left, right = before[np.maximum(place - 1, 0)], before[np.minimum(place, before.size - 1)]
+    time_ms = drives.time_ms
+    to_left, to_right = np.abs(time_ms[behind] - time_ms[left]), np.abs(time_ms[right] - time_ms[behind])
+    nearest = np.where(to_left <= to_right, left, right)
+    covered = np.minimum(to_left, to_right) <= rules.harsh.rate_max_ms
+    elsewhere = _too_far(drives, nearest[covered], behind[covered], rules)
+    return int(elsewhere.sum()) >= max(LEAST, int(covered.sum()) // 2 + 1)
+
+
+def _too_far(drives: Drives, here: Ints, there: Ints, rules: Rules) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether no vehicle is at both places in the time between them."""
+    guards = rules.guards
+    metres = haversine_m(drives.lat[here], drives.lon[here], drives.lat[there], drives.lon[there])
+    speed = np.fmax(drives.speed_kmh[here], drives.speed_kmh[there]) / 3.6
+    reach = np.minimum(
+        np.nan_to_num(speed * guards.step_factor + guards.step_margin_mps, nan=np.inf), guards.fastest_mps
+    )
+    seconds = np.abs(drives.time_ms[there] - drives.time_ms[here]) / 1_000
+    far: np.ndarray[tuple[int], np.dtype[np.bool_]] = metres > reach * seconds + 2 * guards.step_slack_m
+    return far

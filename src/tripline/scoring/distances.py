@@ -1,0 +1,162 @@
+"""The distance of a trip: steps between positions, those mended that no vehicle can have driven.
+
+One position a degree off made 12.7 km into 235 km and 87 points into 99.
+"""
+
+from enum import IntEnum
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, seams
+from tripline.scoring.geometry import haversine_m, steps_m
+from tripline.scoring.rules import Rules
+
+Singles = NDArray[np.float32]
+
+
+class Source(IntEnum):
+    """Where the distance of a trip is from."""
+
+    OWN = 0
+    """The trip message states none."""
+    STATED = 1
+    DOUBTED = 2
+    """Our own, since the stated one is too far from it."""
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """Shape n: what the steps of each trip come to, metres, and how many of them were mended."""
+
+    metres: Floats
+    replaced: Ints
+    """By the speed's distance."""
+    left_out: Ints
+    """Too fast, where no speed is known; and gaps that were shortened."""
+
+
+def impossible(drives: Drives, trips: Flags, rules: Rules) -> Ints:
+    """The samples of these trips (shape n; they have no speeds) whose positions cannot be reached in time."""
+    if not trips.any():
+        return np.empty(0, np.int64)
+    steps = steps_m(drives.lat, drives.lon)
+    far = steps > rules.guards.fastest_mps * np.diff(drives.time_ms) / 1_000
+    far[seams(drives.starts)] = False
+    far &= np.repeat(trips, np.diff(drives.starts))[:-1]
+    dropped: list[int] = []
+    last = -1
+    for here in np.flatnonzero(far).tolist():
+        if here <= last:
+            continue  # it leads away from samples that were dropped
+        trip = int(drives.at(np.array([here]))[0])
+        first, end = int(drives.starts[trip]), int(drives.starts[trip + 1])
+        if here == first:
+            dropped.append(here)
+            continue
+        last = here
+        for there in range(here + 1, end):
+            if _reached(drives, here, there, rules):
+                break
+            dropped.append(there)
+            last = there
+    return np.array(dropped, np.int64)
+
+
+def _reached(drives: Drives, here: int, there: int, rules: Rules) -> bool:
+    two = slice(here, there + 1, there - here)
+    metres = float(steps_m(drives.lat[two], drives.lon[two])[0])
+    return metres <= rules.guards.fastest_mps * int(drives.time_ms[there] - drives.time_ms[here]) / 1_000
+
+
+def guarded(drives: Drives, speed_kmh: Singles, seconds: Singles, without: Flags, rules: Rules) -> Steps:
+    """The sums of the guarded steps.
+
+    `seconds`: from each sample to the next. `without`: shape n, the trips that have no speeds of the device's.
+    """
+    guards = rules.guards
+    steps = steps_m(drives.lat, drives.lon)
+    between = seams(drives.starts)
+    steps[between] = 0
+    if without.any():
+        speed_kmh = np.where(np.repeat(without, np.diff(drives.starts)), np.float32(np.nan), speed_kmh)
+    faster = np.maximum(speed_kmh[1:], speed_kmh[:-1])
+    moves = ~(faster <= guards.still_kmh)
+    moves |= seconds > _gap_s(rules)
+    steps *= moves
+    odd = np.flatnonzero(~(steps <= _reach(faster, seconds, rules)))
+    replaced, left_out = _mend(steps, odd, speed_kmh, seconds, rules)
+    for trip in np.flatnonzero(without).tolist():
+        _still_without_speed(steps, drives, trip, rules)
+    steps[between] = 0
+    count = len(drives)
+    return Steps(
+        metres=_sums(steps, drives.starts),
+        replaced=np.bincount(drives.at(replaced), minlength=count),
+        left_out=np.bincount(drives.at(left_out), minlength=count),
+    )
+
+
+def _gap_s(rules: Rules) -> np.float32:
+    """`guards.gap_ms` as `seconds` has it, in single precision."""
+    return np.float32(rules.guards.gap_ms) * np.float32(0.001)
+
+
+def _reach(speed_kmh: Singles, seconds: Singles, rules: Rules) -> Singles:
+    """The longest step that is believed, metres."""
+    reach = speed_kmh * np.float32(rules.guards.step_factor / 3.6)
+    reach += np.float32(rules.guards.step_margin_mps)
+    reach *= seconds
+    reach += np.float32(rules.guards.step_slack_m)
+    return reach
+
+
+def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules: Rules) -> tuple[Ints, Ints]:
+    """Put right the steps that are too long for their speeds, or have none; which were replaced, which left out."""
+    begin, end, span_s = speed_kmh[odd], speed_kmh[odd + 1], seconds[odd]
+    begin, end = np.where(np.isnan(begin), end, begin), np.where(np.isnan(end), begin, end)
+    fastest = np.float32(rules.guards.fastest_mps) * span_s
+    gap = span_s > _gap_s(rules)
+    too_fast = steps[odd] > fastest
+    by_speed = ~gap & (steps[odd] > _reach(np.maximum(begin, end), span_s, rules))
+    cut, out = gap & too_fast, np.isnan(begin) & ~gap & too_fast
+    steps[odd[by_speed]] = ((begin + end) / np.float32(7.2) * span_s)[by_speed]
+    steps[odd[cut]] = fastest[cut]
+    steps[odd[out]] = 0
+    return odd[by_speed], odd[cut | out]
+
+
+def _still_without_speed(steps: Singles, drives: Drives, trip: int, rules: Rules) -> None:
+    """Take out the steps of a trip without speeds where it stays within some metres for a minute."""
+    first, end = int(drives.starts[trip]), int(drives.starts[trip + 1])
+    own = slice(first, end)
+    time_ms, lat, lon = drives.time_ms[own], drives.lat[own], drives.lon[own]
+    later = np.searchsorted(time_ms, time_ms + rules.guards.still_ms)
+    here = np.flatnonzero((later < time_ms.size) & (later > 0))
+    there = later[here]
+    lasting = time_ms[there] - time_ms[here] <= rules.guards.still_ms + rules.guards.gap_ms
+    here, there = here[lasting], there[lasting]
+    stays = haversine_m(lat[here], lon[here], lat[there], lon[there]) < rules.guards.still_m
+    marks = np.zeros(time_ms.size + 1, np.int64)
+    np.add.at(marks, here[stays], 1)
+    np.add.at(marks, there[stays], -1)
+    steps[first : end - 1][np.cumsum(marks)[: max(end - first - 1, 0)] > 0] = 0
+
+
+def _sums(steps: Singles, starts: Ints) -> Floats:
+    """The sum of each trip's steps, in double precision."""
+    begins = starts[:-1]
+    filled = np.diff(starts) > 1
+    totals = np.zeros(begins.size)
+    if filled.any():
+        totals[filled] = np.add.reduceat(steps, begins[filled], dtype=np.float64)
+    return totals
+
+
+def chosen(stated_m: Floats, own_m: Floats, instants: Ints, rules: Rules) -> tuple[Floats, NDArray[np.int8]]:
+    """The distance of each trip and its `Source`: as stated where that is near our own, or we have too few samples."""
+    guards = rules.guards
+    near = (stated_m >= own_m * guards.stated_least) & (stated_m <= own_m * guards.stated_most)
+    taken = near | ~np.isnan(stated_m) & (instants < guards.few_samples)
+    source = np.where(taken, Source.STATED, np.where(np.isnan(stated_m), Source.OWN, Source.DOUBTED)).astype(np.int8)
+    return np.where(taken, stated_m, own_m), source

@@ -1,0 +1,106 @@
+"""Whether the speeds of a trip fit its path: a device that reports metres per second must not score 100.
+
+The path goes through positions averaged over five seconds: 10 m of white noise alone would make it half as long again.
+Of each kilometre of it the speed's distance is compared, and the median of the kilometres tells: one position far off
+must not refuse a trip. Which unit a ratio speaks for: `quality.py`.
+"""
+
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
+from tripline.scoring.geometry import steps_m
+from tripline.scoring.rules import Rules
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+AVERAGED_MS: Final = 5_000
+MOST: Final = 50
+"""Samples that are averaged at most: of a device that sends ten times a second, all of five seconds."""
+STRETCH_M: Final = 1_000.0
+MOVING_MPS: Final = 3.0
+"""Metres per second below which, by speed and by path, a step is no driving: standing receivers drift."""
+
+
+def ratios(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, long: Ints, rules: Rules) -> Floats:
+    """Shape n: of each trip's kilometres the median of speed's distance to path's; NaN without a whole kilometre.
+
+    `speed_kmh`: as the device gave it. `long`: the intervals that might be gaps.
+    """
+    found = np.full(len(drives), np.nan)
+    many = _many(drives, intervals_ms, long, rules)
+    for each in np.unique(many[many > 0]).tolist():
+        path, driven, trips = _steps(drives, speed_kmh, many == each, each, rules)
+        _medians(found, path, driven, trips)
+    return found
+
+
+def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
+    """How many samples of each trip make five seconds, gaps apart; 0: it has fewer than two."""
+    counts = np.diff(drives.starts)
+    many = np.zeros(len(drives), np.int64)
+    some = counts > 1
+    lasting = drives.time_ms[drives.starts[1:][some] - 1] - drives.time_ms[drives.starts[:-1][some]]
+    gaps = long[intervals_ms[long] > rules.guards.gap_ms]
+    lasting = lasting - np.bincount(drives.at(gaps), weights=intervals_ms[gaps], minlength=len(drives))[some]
+    many[some] = np.clip(np.rint(AVERAGED_MS * (counts[some] - 1) / np.maximum(lasting, 1)), 1, MOST)
+    return many
+
+
+def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> tuple[Floats, Floats, Ints]:
+    """Of the wanted trips (shape n), between each run of so many samples and the next: metres by positions, metres by
+    speed, and the trip."""
+    end = drives.time_ms.size // many * many
+    trips, behind = _runs(drives.starts, many, end)
+    lat, lon, speed = (_sums(column, many, end) for column in (drives.lat, drives.lon, speed_kmh))
+    lat /= many
+    lon /= many
+    path = steps_m(lat, lon)
+    lasting = np.diff(_sums(drives.time_ms, many, end)) * (0.001 / many)
+    driven = (speed[1:] + speed[:-1]) * lasting / (7.2 * many)
+    whole = drives.time_ms[many - 1 : end : many] - drives.time_ms[0:end:many] <= AVERAGED_MS * 1.5  # no gap inside
+    whole &= np.arange(many, end + many, many) <= behind
+    if not wanted.all():
+        whole &= wanted[trips]
+    used = whole[1:] & whole[:-1] & (trips[1:] == trips[:-1]) & (lasting * 1_000 <= rules.guards.gap_ms)
+    used &= (path <= rules.guards.fastest_mps * lasting) & ~np.isnan(driven)
+    used &= np.maximum(path, driven) >= MOVING_MPS * lasting
+    kept = np.flatnonzero(used)
+    return path[kept].astype(np.float64), driven[kept], trips[kept]
+
+
+def _runs(starts: Ints, many: int, end: int) -> tuple[Ints, Ints]:
+    """The trip in which each run begins, and where that ends."""
+    counts = np.diff(-(-np.minimum(starts, end) // many))
+    return np.repeat(np.arange(counts.size), counts), np.repeat(starts[1:], counts)
+
+
+def _sums(column: NDArray[Number], many: int, end: int) -> NDArray[Number]:
+    """The sum of each run."""
+    sums = column[0:end:many].copy()
+    for place in range(1, many):
+        sums += column[place:end:many]
+    return sums
+
+
+def _medians(found: Floats, path: Floats, driven: Floats, trips: Ints) -> None:
+    """Enter the median ratio of each trip's whole kilometres of path."""
+    if not path.size:
+        return
+    along = np.cumsum(path)
+    first = np.flatnonzero(np.append(True, trips[1:] != trips[:-1]))
+    along -= np.repeat(along[first] - path[first], np.diff(np.append(first, path.size)))
+    stretch = (along / STRETCH_M).astype(np.int64)
+    begins = np.flatnonzero(np.append(True, (stretch[1:] != stretch[:-1]) | (trips[1:] != trips[:-1])))
+    length = np.add.reduceat(path, begins)
+    of = trips[begins]
+    long = np.zeros(found.size, np.bool_)
+    long[of[stretch[begins] >= 1]] = True
+    whole = (length >= STRETCH_M / 2) & long[of]
+    ratio, of = np.add.reduceat(driven, begins)[whole] / length[whole], of[whole]
+    order = np.lexsort((ratio, of))
+    ratio, of = ratio[order], of[order]
+    own, start, count = np.unique(of, return_index=True, return_counts=True)
+    found[own] = (ratio[start + (count - 1) // 2] + ratio[start + count // 2]) / 2

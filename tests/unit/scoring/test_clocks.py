@@ -1,0 +1,105 @@
+"""Steps of a device's clock (spec/scoring 1): what is one, what is late, and what a step leaves alone."""
+
+import numpy as np
+import pytest
+from tests.support.made_drives import drives, findings
+
+from tripline.scoring import clocks
+from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.rules import EventType, Rules
+
+METRE = 1 / 111_195.08
+RULES = Rules()
+
+
+def steady(seconds, speed_kmh=72.0):
+    """A drive northwards at one speed, told by the seconds since it began, and the clock's time of each."""
+    true = np.array(seconds, np.float64)
+    return {"lat": 36 + METRE * true * speed_kmh / 3.6, "speed": np.full(true.size, speed_kmh)}
+
+
+def stretches(*trips):
+    return clocks.stretches(drives(*trips), RULES)
+
+
+def steps(*trips):
+    return findings(*trips).repairs[:, REPAIRS.index("clock_steps")].tolist()
+
+
+@pytest.mark.parametrize("back_s", [5, 20, 99])
+def test_clock_set_back_begins_a_stretch(back_s):
+    t = np.arange(200.0)
+    t[100:] -= back_s
+    trip = {**steady(range(200)), "t": t}
+
+    assert stretches(trip).tolist() == [0, 100, 200]
+    assert findings(trip).distance_m.tolist() == pytest.approx([198 * 20], abs=2)
+    assert findings(trip).instants.tolist() == [200]
+
+
+def test_no_rate_and_no_distance_across_the_step():
+    speed = np.full(200, 72.0)
+    speed[100:] = 50
+    t = np.arange(200.0)
+    t[100:] -= 30
+    trip = {**steady(range(200)), "speed": speed, "t": t}
+
+    assert findings(trip).events.type.tolist() == []
+
+
+def test_events_behind_the_step_belong_to_the_trip_at_their_own_time():
+    t = np.arange(200.0)
+    t[100:] -= 30
+    speed = np.full(200, 72.0)
+    speed[150:] = 130
+    late = {**steady(range(200)), "speed": speed, "t": t}
+
+    found = findings(steady(range(50)), late, steady(range(50))).events
+
+    assert set(found.trip.tolist()) == {1}
+    assert found.type.tolist() == [EventType.OVERSPEED] * 50
+    assert found.time_ms[0] == 1_735_689_600_000 + 120_000
+
+
+def test_every_step_back_begins_a_stretch():
+    t = np.arange(300.0)
+    t[100:] -= 40
+    t[200:] -= 40
+    trip = {**steady(range(300)), "t": t}
+
+    assert stretches(steady(range(9)), trip).tolist() == [0, 9, 109, 209, 309]
+    assert steps(steady(range(9)), trip) == [0, 2]
+
+
+def in_order(rows):
+    rows = np.array(rows)
+    return {**steady(rows), "t": rows}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*range(100), *range(160, 200), *range(100, 160)],
+        [*range(100, 200), *range(100)],
+        [row for pair in zip(range(100, 200), range(100), strict=True) for row in pair],
+        list(range(200))[::-1],
+        [*range(0, 200, 2), *range(1, 200, 2)],
+        [*range(120), *range(80, 200)],
+    ],
+    ids=["hole", "first half late", "backlog beside live", "backwards", "every second late", "sent twice"],
+)
+def test_late_samples_are_sorted_in(rows):
+    assert stretches(in_order(rows)) is None
+    assert findings(in_order(rows)).distance_m.tolist() == pytest.approx([199 * 20], abs=1)
+    assert findings(in_order(rows)).repairs[0, REPAIRS.index("clock_steps")] == 0
+
+
+def test_one_bad_position_among_late_samples_is_no_step():
+    trip = in_order([*range(100), *range(160, 200), *range(99, 160)])
+    trip["lat"][140] += 0.1
+
+    assert stretches(trip) is None
+
+
+def test_trip_in_order_has_one_clock():
+    assert stretches(steady(range(100)), steady(range(100))) is None

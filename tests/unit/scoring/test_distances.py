@@ -1,0 +1,151 @@
+"""The guarded distance of a trip (spec/scoring 1)."""
+
+import numpy as np
+import pytest
+from tests.support.made_drives import NAN, findings
+
+from tripline.scoring.distances import Source
+from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.rules import Guards, Rules
+
+METRE = 1 / 111_195.08
+
+
+def drive(metres, speed=None, **columns):
+    """Positions so many metres north, one a second, or as `t` says."""
+    metres = np.array(metres, np.float64)
+    columns.setdefault("t", range(metres.size))
+    return {"lat": 36 + METRE * metres, "speed": speed, **columns}
+
+
+def metres(trip, rules=None):
+    return float(findings(trip, rules=rules).distance_m[0])
+
+
+def mended(trip, name):
+    return int(findings(trip).repairs[0, REPAIRS.index(name)])
+
+
+STEADY = np.arange(0, 2_001, 20)
+
+
+def test_standing_adds_nothing():
+    wander = [0, 3, -2, 4, 0, 5, 1]
+
+    assert metres(drive(wander, [1.0] * 7)) == 0
+    assert metres(drive(wander, [1.1] * 7)) == 27
+
+
+def test_leaving_and_arriving_are_no_standing():
+    assert metres(drive([0, 3, 10, 13], [0, 5, 5, 0])) == 13
+
+
+@pytest.mark.parametrize(("step", "found"), [(54, 54), (54.1, 20)])
+def test_step_is_replaced_by_that_of_the_speed_above_what_this_can_be(step, found):
+    # 72 km/h: 1.3 x 20 + 3 + 25 = 54 m in a second.
+    trip = drive([0, step], [72, 72])
+
+    assert metres(trip, Rules(guards=Guards(few_samples=0))) == pytest.approx(found, abs=0.5)
+    assert mended(trip, "replaced_steps") == (step > 54)
+
+
+def test_reach_of_a_step_takes_the_faster_of_its_ends():
+    assert metres(drive([0, 54], [0, 72])) == 54
+    assert metres(drive([0, 60], [0, 72])) == 10
+
+
+def test_reach_of_a_step_where_one_end_has_no_speed():
+    trip = drive([0, 20, 100, 60, 80, 100, 120], [72, 72, NAN, NAN, NAN, NAN, NAN], t=[0, 1, 2, 3, 4, 5, 6])
+    guards = Rules(guards=Guards(hole_ms=0))
+
+    # Most lack a speed: 80 m in a second is no step of a vehicle, and the next good one bridges it.
+    assert metres(trip, guards) == 120
+
+
+def test_gap_is_a_straight_line_whatever_the_speeds_say():
+    assert metres(drive([0, 2_000], [0, 0], t=[0, 31])) == 2_000
+    assert metres(drive([0, 2_000], [0, 0], t=[0, 30])) == 0
+
+
+def test_gap_is_no_longer_than_70_metres_a_second():
+    trip = drive([0, 100_000], [50, 50], t=[0, 100])
+
+    assert metres(trip) == 7_000
+    assert mended(trip, "left_out_steps") == 1
+
+
+def test_position_far_off_leaves_the_distance():
+    far = STEADY.astype(float)
+    far[50] += 111_195
+
+    assert metres(drive(far, [72.0] * 101)) == 2_000
+    assert mended(drive(far, [72.0] * 101), "replaced_steps") == 2
+
+
+@pytest.mark.parametrize("many", [1, 5])
+def test_positions_far_off_without_speeds_are_bridged(many):
+    far = STEADY.astype(float)
+    far[50 : 50 + many] += 111_195
+    trip = drive(far)
+
+    assert metres(trip) == 2_000
+    assert mended(trip, "bad_positions") == many
+
+
+def test_first_fix_that_an_impossible_step_follows_is_dropped():
+    far = STEADY.astype(float)
+    far[0] = -50_000
+    trip = drive(far)
+
+    assert metres(trip) == 1_980
+    assert mended(trip, "bad_positions") == 1
+
+
+def test_without_speeds_less_than_30_metres_in_a_minute_is_standing():
+    slow = np.arange(0, 200) * 0.49
+    walking = np.arange(0, 200) * 0.51
+
+    assert metres(drive(slow)) == pytest.approx(0, abs=1)
+    assert metres(drive(walking)) == pytest.approx(101, abs=1)
+
+
+def test_standing_without_speeds_adds_nothing_to_the_drive_around_it():
+    rng = np.random.default_rng(1)
+    stop = 2_000 + rng.normal(0, 3, 600)
+    trip = drive(np.concatenate([STEADY, stop, STEADY + 2_000]))
+
+    assert metres(trip) == pytest.approx(4_000, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [(0.79, Source.DOUBTED), (0.8, Source.STATED), (1, Source.STATED), (1.25, Source.STATED), (1.26, Source.DOUBTED)],
+)
+def test_stated_distance_is_taken_where_it_is_near_our_own(part, source):
+    trip = drive(STEADY, [72.0] * 101, stated_m=2_000 * part)
+
+    found = findings(trip)
+
+    assert found.source.tolist() == [source]
+    assert found.distance_m.tolist() == [2_000 * part if source is Source.STATED else 2_000]
+
+
+@pytest.mark.parametrize(("samples", "source"), [(29, Source.STATED), (30, Source.DOUBTED)])
+def test_stated_distance_is_taken_where_samples_are_few(samples, source):
+    trip = drive(STEADY[:samples], [72.0] * samples, stated_m=50_000)
+
+    assert findings(trip).source.tolist() == [source]
+
+
+def test_distance_is_our_own_where_none_is_stated():
+    assert findings(drive(STEADY, [72.0] * 101)).source.tolist() == [Source.OWN]
+
+
+def test_trips_beside_each_other_do_not_mix():
+    far = STEADY.astype(float)
+    far[0] += 111_195
+    trips = [drive(STEADY, [72.0] * 101), drive(far), drive(far, [72.0] * 101), drive([0, 1], [0, 0])]
+
+    together = findings(*trips)
+
+    assert together.distance_m.tolist() == [metres(each) for each in trips] == [2_000, 1_980, 2_000, 0]
