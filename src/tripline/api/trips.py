@@ -82,7 +82,7 @@ async def list_events(request: Call) -> ASGIApp:
     )
 
 
-@operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.TripRecord)
+@operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.JudgedTripRecord)
 async def read(request: Call) -> ASGIApp:
     """A trip."""
     rim = rim_of(request)
@@ -91,7 +91,7 @@ async def read(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         return trips.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
 
-    return answers.ok(rest_trips.trip_record(await rim.store.read_short(work), rim.time_zone))
+    return answers.ok(rest_trips.judged_trip_record(await rim.store.read_short(work), rim.time_zone))
 
 
 @operation(

@@ -29,6 +29,8 @@ class StoredTrip(msgspec.Struct, frozen=True):
     """`ty` of the trip message, as sent."""
     payload: bytes | None
     """JSON of the trip message's `pld`, as sent; None until it came."""
+    not_scored: str | None
+    """Why it has no score; None: it has one, or waits for it."""
 
 
 class StoredMicrotrip(msgspec.Struct, frozen=True):

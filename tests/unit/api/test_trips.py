@@ -198,3 +198,24 @@ def test_limit_is_required(tmp_path):
         return await app.refused(admin, "GET", f"/vehicle/{on['vehicle_id']}/trips")
 
     assert rest.run(tmp_path, scenario) == (400, 31, "Parameter 'limit' can't be empty!")
+
+
+def test_trip_by_its_id_says_why_it_has_no_score(tmp_path):
+    async def scenario(app):
+        admin, on = await fleet(app)
+
+        def trips(tx):
+            return [
+                journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + n, not_scored=reason, **on)[1]
+                for n, reason in enumerate(("speed_implausible", None))
+            ]
+
+        refused, scored = await keep(app, trips)
+        listed = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trips", limit=10)
+        return [await app.get(admin, f"/trip/{each}") for each in (refused, scored)], listed
+
+    (refused, scored), listed = rest.run(tmp_path, scenario)
+
+    assert (refused["notScored"], scored["notScored"]) == ("speed_implausible", None)
+    assert {**listed["data"][1], "notScored": "speed_implausible"} == refused
+    assert "notScored" not in listed["data"][0]

@@ -50,6 +50,7 @@ NOT_SCORED: Final = {
     "no_position": "fewer than two samples with a time of their own have a valid position; those closer together than"
     " `scoring.instant_ms` count as one",
     "sparse": "samples are 5 s apart or more: send one every 1 to 2 s",
+    "speed_implausible": "its speeds do not fit its positions: send `sp` in km/h",
     "too_short": "the trip is shorter than 3,000 m",
 }
 """Why a trip has no score -> in words (`docs/scoring.md`)."""

@@ -4,6 +4,7 @@ The caller measures what lies outside the database (disk, certificate, damage); 
 a shared database and its processes in `shared_store.py`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel
 from tripline.language import phrases
 from tripline.language.phrases import Phrase, phrase
+from tripline.scoring import quality
 from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
@@ -118,7 +120,7 @@ def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
     """These findings, and those about what waits in the tables."""
     everything = Scope.everything("doctor: rejected messages of all companies")
     return Report(
-        [*findings, _jobs(tx, now_ms), _mails(tx), _pushes(tx, now_ms)],
+        [*findings, _jobs(tx, now_ms), *_speeds(tx), _mails(tx), _pushes(tx, now_ms)],
         rejected.counts(tx, everything, since_ms=0),
         rejected.newest(tx, everything, limit=NEWEST),
     )
@@ -180,6 +182,18 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
     return Finding("scoring", not jobs.overdue, (waiting, *late, *_error(jobs.last_error)))
+
+
+def _speeds(tx: ReadTx) -> Iterator[Finding]:
+    """Devices that seem to report speeds in another unit: their trips get no score."""
+    refused = scores.implausible(tx)
+    if not refused:
+        return
+    ratios = (None if body is None else quality.read(body).speed_ratio for body in refused)
+    units = Counter("other" if ratio is None else quality.likely(ratio) or "other" for ratio in ratios)
+    details = tuple((phrase(f"doctor.scoring.{unit}", count=count),) for unit, count in sorted(units.items()))
+    said = (phrase("doctor.scoring.implausible", count=len(refused)),)
+    yield Finding("scoring", True, said, None, details, noted=True)
 
 
 def _pushes(tx: ReadTx, now_ms: int) -> Finding:

@@ -10,7 +10,7 @@ import msgspec
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
-from tripline.scoring import kernel
+from tripline.scoring import kernel, quality
 from tripline.scoring import policy as verdicts
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
@@ -30,6 +30,8 @@ class Result(msgspec.Struct, frozen=True):
     score: TripScore | None
     events: list[GpsEvent]
     not_scored: str | None
+    quality: bytes
+    """How good the samples were (`scoring/quality.py`)."""
 
 
 def judged(tasks: Sequence[Task], policy_of: Mapping[int | None, Policy]) -> list[Result]:
@@ -48,15 +50,15 @@ def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
     events = _events(found.events, len(tasks))
     results = []
     for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
-        job = tasks[trip].job
+        job, kept = tasks[trip].job, quality.written(found.quality(trip))
         reason = _row_reason(job)
         if reason is None and isinstance(verdict, NotScored):
             moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
             reason = _sample_reason(verdict, moments=moments)
         if reason is None and isinstance(verdict, TripScore):
-            results.append(Result(job, policy, verdict, events[trip], None))
+            results.append(Result(job, policy, verdict, events[trip], None, kept))
         else:
-            results.append(Result(job, policy, None, [], reason))
+            results.append(Result(job, policy, None, [], reason, kept))
     return results
 
 

@@ -23,6 +23,7 @@ class WhyNot(Word, Enum):
 
     TOO_SHORT = "too_short"
     SPARSE = "sparse"
+    SPEED_IMPLAUSIBLE = "speed_implausible"
     NO_POSITION = "no_position"
     DEVICE_TYPE = "device_type"
     PARKING = "parking"

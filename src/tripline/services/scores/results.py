@@ -38,8 +38,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
             if result.job.vehicle_id is not None:
                 changed[result.job.vehicle_id] = max(done_ms, changed.get(result.job.vehicle_id, 0))
                 how[result.job.vehicle_id] = result.policy.rules.scoring.accumulate
-        if result.not_scored != result.job.not_scored:
-            scores.note(tx, result.job.trip_no, result.not_scored)
+        if (result.not_scored, result.quality) != (result.job.not_scored, result.job.quality):
+            scores.note(tx, result.job.trip_no, result.not_scored, result.quality)
         scores.finish(tx, result.job.trip_no)
     for vehicle_id, done_ms in changed.items():
         _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)

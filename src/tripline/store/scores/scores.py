@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from tripline.scoring.score import TripScore
+from tripline.scoring.score import NotScored, TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.tables import (
@@ -38,6 +38,9 @@ from tripline.store.tables import (
     vehicle_score,
 )
 from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+LATEST: Final = 10_000
+"""Trips that are looked through for those that were refused."""
 
 
 class Job(NamedTuple):
@@ -55,6 +58,7 @@ class Job(NamedTuple):
     parking: bool
     distance_m: float | None
     not_scored: str | None
+    quality: bytes | None
     category: str | None
     last_microtrip: int | None
     """Row number of the newest microtrip: a later one makes it another job."""
@@ -178,9 +182,9 @@ def name_policy(tx: WriteTx, trip_no: int, policy: int) -> None:
     tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy})
 
 
-def note(tx: WriteTx, trip_no: int, reason: str | None) -> None:
-    """Keep with the trip why it has no score; None: it has one."""
-    tx.run(_NOTE, {"of_trip": trip_no, "reason": reason})
+def note(tx: WriteTx, trip_no: int, reason: str | None, quality: bytes) -> None:
+    """Keep with the trip why it has no score (None: it has one) and how good its samples were."""
+    tx.run(_NOTE, {"of_trip": trip_no, "reason": reason, "quality": quality})
 
 
 def finish(tx: WriteTx, trip_no: int) -> None:
@@ -213,6 +217,11 @@ def backlog(tx: ReadTx, *, due_before_ms: int) -> Backlog:
         .limit(1)
     )
     return Backlog(counted.waiting, counted.overdue, failed[0].last_error if failed else None)
+
+
+def implausible(tx: ReadTx) -> list[bytes | None]:
+    """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
+    return [row.quality for row in tx.all(_REFUSED)]
 
 
 def trip_scores(tx: ReadTx, vehicle_id: str) -> list[tuple[float, float]]:
@@ -253,6 +262,7 @@ def _jobs() -> Select[Any]:
             trip.c.parking,
             trip.c.distance_m,
             trip.c.not_scored,
+            trip.c.quality,
             vehicle.c.category,
             newest,
             count,
@@ -335,12 +345,18 @@ _NEWEST: Final = Hot(
 _FORGET_EVENTS: Final = delete(gps_event).where(gps_event.c.trip_no == bindparam("of_trip"))
 _FORGET_SCORE: Final = delete(driving_score).where(driving_score.c.trip_no == bindparam("of_trip"))
 _FORGET_TOTAL: Final = delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_vehicle"))
-_NOTE: Final = update(trip).where(trip.c.no == bindparam("of_trip")).values(not_scored=bindparam("reason"))
+_NOTE: Final = (
+    update(trip)
+    .where(trip.c.no == bindparam("of_trip"))
+    .values(not_scored=bindparam("reason"), quality=bindparam("quality"))
+)
 _NAME_POLICY: Final = (
     update(driving_score)
     .where(driving_score.c.trip_no == bindparam("of_trip"), driving_score.c.policy != bindparam("now"))
     .values(policy=bindparam("now"))
 )
+_LATEST: Final = select(trip.c.not_scored, trip.c.quality).order_by(trip.c.no.desc()).limit(LATEST).subquery()
+_REFUSED: Final = select(_LATEST.c.quality).where(_LATEST.c.not_scored == NotScored.SPEED_IMPLAUSIBLE.value)
 _FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _PUT_OFF: Final = (
     update(scoring_job)

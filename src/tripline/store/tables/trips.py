@@ -44,9 +44,10 @@ trip = Table(
     Column("message_key", String(64), comment="what makes a second trip message a redelivery (I3)"),
     Column("distance_m", Float, comment="the trip message's dis"),
     Column("payload", LargeBinary, comment="JSON of the trip message's pld, as sent"),
-    Column("not_scored", String(16), comment="why there is no score (docs/scoring.md)"),
+    Column("not_scored", String(32), comment="why there is no score (docs/scoring.md)"),
     Column("source", String(8), nullable=False, server_default="device", comment="device or bus"),
     Column("envelope", LargeBinary, comment=ENVELOPE),
+    Column("quality", LargeBinary, comment="JSON of how good its samples were (scoring/quality.py); null: not judged"),
 )
 Index("ix_trip_vehicle", trip.c.vehicle_id, trip.c.created_ms, trip.c.no)
 Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)

@@ -83,6 +83,19 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     ]
 
 
+class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
+    """A trip by its id: why it has no score, beside what lists say."""
+
+    not_scored: Annotated[
+        str | None,
+        Meta(
+            description="why the trip has no score: device_type, unmapped, parking, no_samples, no_position, sparse,"
+            " speed_implausible, too_short; null when it has one or still waits for it",
+            examples=["too_short"],
+        ),
+    ]
+
+
 class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A microtrip message."""
 
@@ -148,6 +161,13 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
             device_stored_payloads.coerced(trip.payload, ty=trip.message_ty or 0, device_type=trip.device_type)
         ),
     )
+
+
+def judged_trip_record(trip: StoredTrip, zone: tzinfo) -> JudgedTripRecord:
+    """The record with the reason why it has no score."""
+    record = trip_record(trip, zone)
+    told = {name: getattr(record, name) for name in TripRecord.__struct_fields__}
+    return JudgedTripRecord(**told, not_scored=trip.not_scored)
 
 
 def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:

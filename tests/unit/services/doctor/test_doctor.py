@@ -3,10 +3,12 @@
 import pytest
 from msgspec.structs import replace
 from tests.support import rows
+from tests.support import scores as score_rows
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel
+from tripline.scoring import quality
 from tripline.services.doctor import doctor
 from tripline.store.accounts import mail_outbox
 from tripline.store.push import outbox, receiver_state
@@ -165,3 +167,25 @@ def test_ten_receivers_are_named_at_most():
 
     assert len(details) == 11
     assert details[-1] == "and 2 more"
+
+
+def test_devices_whose_speeds_fit_no_path_are_told_of_by_unit():
+    ratios = [0.28, 0.28, 0.54, 1.4, None]
+    with rows.memory() as tx:
+        for number, ratio in enumerate(ratios):
+            body = quality.written(quality.Quality(samples=9, period_ms=1_000, speed_ratio=ratio))
+            score_rows.add_trip(tx, number, None, not_scored="speed_implausible", quality=body)
+        score_rows.add_trip(tx, 9, None, not_scored="too_short")
+        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+
+    (found,) = [each for each in report.findings if each.noted]
+    assert (found.subject, found.well, report.well) == ("scoring", True, True)
+    assert found.text == "of the latest trips, 5 have speeds that do not fit their positions"
+    assert found.lines == ("1 as if in knots", "2 as if in metres per second", "2 in no unit that is known")
+
+
+def test_doctor_says_nothing_of_speeds_where_all_fit():
+    with rows.memory() as tx:
+        score_rows.add_trip(tx, 1, None, not_scored="too_short")
+
+        assert [each for each in doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS).findings if each.noted] == []

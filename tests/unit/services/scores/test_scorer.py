@@ -19,6 +19,7 @@ from tests.support.scoring_rows import (
 from tripline.domain import ids, samples
 from tripline.observe import SIGNAL_SCORING_DUE
 from tripline.ports import Outage
+from tripline.scoring import quality
 from tripline.services.scores import scorer
 from tripline.store import tables
 from tripline.store.scores import scores
@@ -472,3 +473,36 @@ def test_samples_with_parking_flag_are_left_out(tmp_path):
         return await rig.store.read(lambda tx: tx.all(select(tables.driving_score.c.accel)))
 
     assert [tuple(row) for row in played(tmp_path, play)] == [(1,)]
+
+
+def test_what_was_mended_is_kept_with_the_trip(tmp_path):
+    steady = [sample(second, 72.0, lat=36 + second * 0.000_18) for second in range(200)]
+    steady[50] = sample(50, 255.0, lat=36 + 50 * 0.000_18)
+    steady[100] = sample(100, 72.0, lat=0)
+
+    async def play(rig):
+        await rig.add_trip(steady, distance_m=9_000)
+        await rig.drain()
+        return await rig.rows(tables.trip, "not_scored", "quality"), await rig.rows(tables.driving_score, "distance_m")
+
+    [(reason, body)], [(metres,)] = played(tmp_path, play)
+
+    kept = quality.read(body)
+    assert (reason, kept.samples, kept.period_ms, kept.gaps, kept.distance) == (None, 200, 1_000, 0, "doubted")
+    assert kept.repairs == {"bad_speeds": 1, "filled_speeds": 1, "replaced_steps": 2}
+    assert metres == pytest.approx(3_983, abs=3)
+
+
+def test_speeds_in_another_unit_are_refused_with_what_tells_which(tmp_path):
+    slow = [sample(second, 20.0, lat=36 + second * 0.000_18) for second in range(400)]
+
+    async def play(rig):
+        await rig.add_trip(slow)
+        await rig.drain()
+        return await left(rig), await rig.rows(tables.trip, "not_scored", "quality")
+
+    (scores_kept, events, totals, _, jobs), [(reason, body)] = played(tmp_path, play)
+
+    assert (scores_kept, events, totals, jobs) == ([], [], [], [])
+    assert reason == "speed_implausible"
+    assert quality.likely(quality.read(body).speed_ratio) is quality.Unit.METRES_PER_SECOND
