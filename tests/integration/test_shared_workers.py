@@ -35,7 +35,7 @@ from tripline.store.push import outbox
 from tripline.store.push.outbox import Waiting
 from tripline.store.scores import scores
 
-CALM = drive(*[40.0] * 30)
+CALM = drive(*[40.0] * 20)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ def score(style: str, seed: int, period_s: float) -> float:
     drive = {
         "speed": [moment.speed_kmh for moment in moments],
         "t": [moment.at_s for moment in moments],
+        "lat": [37.5 + moment.distance_m / 111_195.08 for moment in moments],
         "stated_m": moments[-1].distance_m,
     }
     [judged] = policy.judged(made_drives.findings(drive), Rules())
