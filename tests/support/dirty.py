@@ -1,4 +1,4 @@
-"""What devices get wrong, done to a drive: the same drive again, as a worse device would have sent it.
+"""Faults of devices, done to a drive: the same drive again, as a worse device would have sent it.
 
 A drive is a dictionary of columns (`t` seconds, `lat`, `lon`, `speed` km/h, and perhaps `em`), in the order received.
 """

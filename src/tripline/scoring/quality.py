@@ -1,4 +1,4 @@
-"""How good the samples of a trip were: what is kept of it with the trip, whether it has a score or not.
+"""The quality of a trip's samples, kept with the trip whether it has a score or not.
 
 Free of numpy, so that whoever shows it need not load the kernel.
 """

@@ -1,4 +1,4 @@
-"""Whether the speeds of a trip fit its path: a device that reports metres per second must not score 100.
+"""The fit of speeds to their path: a device that reports metres per second must not score 100.
 
 The path goes through positions averaged over five seconds: 10 m of white noise alone would make it half as long again.
 Of each kilometre of it the speed's distance is compared, and the median of the kilometres tells: one position far off

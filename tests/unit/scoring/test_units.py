@@ -1,4 +1,4 @@
-"""Whether speeds fit the path (spec/scoring 1)."""
+"""The fit of speeds to their path (spec/scoring 1)."""
 
 import numpy as np
 import pytest

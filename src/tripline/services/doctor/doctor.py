@@ -16,6 +16,7 @@ from tripline.domain.pushes import Channel
 from tripline.language import phrases
 from tripline.language.phrases import Phrase, phrase
 from tripline.scoring import quality
+from tripline.scoring.quality import Unit
 from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
@@ -35,6 +36,14 @@ AUTHORITY_TOLD_DAYS: Final = 730
 AUTHORITY_DAYS: Final = 90
 """The successor takes over 30 days before the end; below this every device should have been given it."""
 NEWEST: Final = 10
+
+_UNITS: Final = {
+    Unit.MPH: "doctor.scoring.mph",
+    Unit.KNOTS: "doctor.scoring.knots",
+    Unit.METRES_PER_SECOND: "doctor.scoring.metres_per_second",
+    Unit.NOTHING: "doctor.scoring.nothing",
+    None: "doctor.scoring.other",
+}
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -190,8 +199,8 @@ def _speeds(tx: ReadTx) -> Iterator[Finding]:
     if not refused:
         return
     ratios = (None if body is None else quality.read(body).speed_ratio for body in refused)
-    units = Counter("other" if ratio is None else quality.likely(ratio) or "other" for ratio in ratios)
-    details = tuple((phrase(f"doctor.scoring.{unit}", count=count),) for unit, count in sorted(units.items()))
+    keys = (_UNITS[None if ratio is None else quality.likely(ratio)] for ratio in ratios)
+    details = tuple((phrase(key, count=count),) for key, count in sorted(Counter(keys).items()))
     said = (phrase("doctor.scoring.implausible", count=len(refused)),)
     yield Finding("scoring", True, said, None, details, noted=True)
 

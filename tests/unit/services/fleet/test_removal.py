@@ -16,6 +16,7 @@ from tripline.services.scores import results as scores_results
 from tripline.services.scores.judgement import judged
 from tripline.store import tables
 from tripline.store.erasure import driver_remains
+from tripline.store.scores import policies
 from tripline.store.scores import scores as score_rows
 
 
@@ -215,13 +216,10 @@ def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_
         work = await rig.store.read(
             lambda tx: [score_rows.task(tx, job) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)]
         )
-        results = judged(work, Rules())
+        policy = await rig.write(lambda tx: policies.keep(tx, Rules(), now_ms=rig.now_ms))
+        results = judged(work, {None: policy})
         await rig.write(lambda tx: driver_remains.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
-        kept = await rig.write(
-            lambda tx: scores_results.keep(
-                tx, results, accumulate=Rules().scoring.accumulate, ids=rig.ids, now_ms=rig.now_ms
-            )
-        )
+        kept = await rig.write(lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms))
         named = await rig.rows(tables.driving_score, "user_id")
         await rig.drain()
         left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")

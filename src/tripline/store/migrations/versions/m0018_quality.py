@@ -1,4 +1,4 @@
-"""What of a trip's samples was mended, and room for longer reasons why it has no score."""
+"""The quality of a trip's samples, and room for longer reasons why it has no score."""
 
 import sqlalchemy as sa
 from alembic import op
