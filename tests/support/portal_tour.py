@@ -51,6 +51,8 @@ def walk(page: Page, origin: str, starts: Iterable[str] = ("/",)) -> list[Stop]:
     seen = set(waiting)
     while waiting and len(seen) < MOST:
         address = waiting.popleft()
+        if pattern_of(urlsplit(address).path) in found:
+            continue
         answer = page.goto(f"{origin}{address}")
         split = urlsplit(page.url)
         pattern = pattern_of(split.path)
