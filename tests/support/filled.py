@@ -19,12 +19,17 @@ from sqlalchemy import (
 )
 
 from tripline.domain import ids
+from tripline.scoring.rules import Rules
 from tripline.store.tables import metadata
 
 DAY_MS = 86_400_000
 TEXTS = ("", "김기사", "it's \\N \t\n\r\x01", "🚕" * 5, "É", "\\.", "%s ?")
 BYTES = (b"", b"\x00", bytes(range(256)), b'{"a": "\\u0000"}', b"\\x00")
 FRACTIONS = (0.0, -0.0, 5e-324, -1.7976931348623157e308, 0.1, 1 / 3, math.pi * 1e17, 1e-300)
+POLICY = Rules().written()
+"""What every server reads of each policy; others would keep it from scoring."""
+FIRST_POLICY = 100
+"""Behind those that a server has made."""
 EDGES = {SmallInteger: 2**15 - 1, Integer: 2**31 - 1, BigInteger: 2**63 - 1}
 
 
@@ -60,6 +65,10 @@ def _value(table: Table, column: Column[Any], number: int, turn: int, now_ms: in
         return table.name != "company" and turn % 2 == 1
     if isinstance(column.type, Float):
         return FRACTIONS[turn % len(FRACTIONS)]
+    if table.name == "scoring_policy" and column.name in ("no", "body"):
+        return POLICY if column.name == "body" else FIRST_POLICY + number
+    if column.foreign_keys and column.name == "policy":
+        return FIRST_POLICY + number
     if isinstance(column.type, LargeBinary):
         return BYTES[turn % len(BYTES)]
     if column.name == "no" and kind is BigInteger:  # a smaller one counts blocks, not rows of all tables

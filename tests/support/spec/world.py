@@ -22,7 +22,7 @@ DEGREES_PER_STEP = 0.00015
 PATIENCE_S = 30
 SPEEDS = (
     [60.0] * 60
-    + [65.0, 85.0, 60.0]  # a sudden acceleration and a sudden deceleration
+    + [65.0, 85.0, 85.0, 60.0]  # a sudden acceleration and a sudden deceleration
     + [60.0] * 60
     + [45.0, 30.0, 15.0, 0.0, 0.0, 0.0, 0.0, 14.0, 20.0, 26.0, 32.0, 38.0, 44.0, 50.0, 56.0]  # a stop, a start
     + [60.0] * 60
