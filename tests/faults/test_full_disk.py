@@ -13,7 +13,7 @@ from tests.support import faults, faults_disk, producers, servers
 from tests.support.fleet import Company
 
 DEVICES = 8
-DISK_MIB = 32
+DISK_MIB = 64
 EMBEDDED = {"TRIPLINE_STORE_URL": "", "TRIPLINE_LOG_FORMAT": "json"}
 
 

@@ -15,7 +15,8 @@ async def hang_up(writer: asyncio.StreamWriter) -> None:
     """Close the connection, and leave nothing of it open."""
     writer.close()
     with contextlib.suppress(OSError, EOFError):
-        await asyncio.wait_for(writer.wait_closed(), 1)
+        async with asyncio.timeout(1):
+            await writer.wait_closed()
     writer.transport.abort()  # on a busy machine a second may be too short for both ends to say goodbye
     await asyncio.sleep(0)
 
@@ -74,18 +75,17 @@ class CarefulDevice:
         upcoming = 0
         while len(self.acknowledged) < len(bodies):
             try:
-                reader, writer = await asyncio.wait_for(
-                    asyncio.open_connection(
+                async with asyncio.timeout(5):  # `wait_for` of Python 3.11 may swallow that somebody ends this
+                    reader, writer = await asyncio.open_connection(
                         self.host, self.port, ssl=self.tls, server_hostname="localhost" if self.tls else None
-                    ),
-                    5,
-                )
+                    )
             except (OSError, TimeoutError, ssl.SSLError):
                 await asyncio.sleep(retry_s)
                 continue
             try:
                 writer.write(connect_packet(self.token))
-                connack = await asyncio.wait_for(reader.readexactly(4), 5)
+                async with asyncio.timeout(5):
+                    connack = await reader.readexactly(4)
                 if connack[3] == UNAVAILABLE:
                     await asyncio.sleep(retry_s)
                     continue
@@ -102,7 +102,8 @@ class CarefulDevice:
                         waiting[upcoming % 60_000 + 1] = upcoming
                         writer.write(publish_packet(self.topic, bodies[upcoming], upcoming % 60_000 + 1))
                         upcoming += 1
-                    puback = await asyncio.wait_for(reader.readexactly(4), 20)
+                    async with asyncio.timeout(20):
+                        puback = await reader.readexactly(4)
                     assert puback[:2] == b"\x40\x02", puback
                     self.acknowledged.append(waiting.pop(struct.unpack(">H", puback[2:])[0]))
             except (OSError, EOFError, asyncio.IncompleteReadError, ssl.SSLError, TimeoutError):

@@ -47,7 +47,8 @@ def driving(server: servers.Running, registered: Registered) -> Iterator[None]:
             number += 1
             bodies = drives.straight_trip(number, FIRST_TRIP_MS + number * HOUR_MS, samples=40)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(device(server, registered).play(bodies), 1)
+                async with asyncio.timeout(1):
+                    await device(server, registered).play(bodies)
 
     thread = threading.Thread(target=asyncio.run, args=(play(),))
     thread.start()
