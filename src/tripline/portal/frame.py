@@ -5,7 +5,9 @@ What is declared leads: a page stands in the navigation when it is served and th
 Not here: how the frame looks (`templates/frame.html`).
 """
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import ModuleType
 from typing import Final, TypeAlias
 
@@ -97,9 +99,18 @@ def first_of(request: Call, visitor: Visitor) -> str:
 
 
 def leads_to(request: Call, visitor: Visitor | None, path: str) -> bool:
-    """Whether the visitor's role may open the page that is declared with this path, so that a link may be shown."""
+    """Whether the visitor's role may open the page with this path, so that a link may be shown.
+
+    `path`: as declared, or that of one record.
+    """
     pages: Pages = request.app.state[PAGES]
-    return visitor is not None and path in pages and _is_open(pages[path], visitor)
+    declared = path if path in pages else next((each for each in pages if _shape(each).fullmatch(path)), None)
+    return visitor is not None and declared is not None and _is_open(pages[declared], visitor)
+
+
+@cache
+def _shape(declared: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{\w+\}", "[^/]+", declared))
 
 
 def _links(visitor: Visitor, pages: Pages, path: str, steps: Mapping[str, tuple[str, str]]) -> tuple[Link, ...]:

@@ -33,7 +33,7 @@ HEADINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "modelYear": ("Model year", "연식", "year", "년식", "제작연도", "모델연도"),
         "missionType": ("Transmission", "변속기", "gearbox", "변속기종류", "미션"),
         "fuelType": ("Fuel", "연료", "연료종류", "유종"),
-        "mileage": ("Mileage (km)", "주행거리(km)", "odometer", "total distance", "누적주행거리", "총주행거리"),
+        "mileage": ("Mileage (km)", "누적 주행거리(km)", "주행거리(km)", "odometer", "total distance", "총주행거리"),
         "category": ("Category", "차종", "vehicle type", "차량종류", "분류"),
         "usage": ("Use", "용도", "purpose", "차량용도"),
         "displacement": ("Displacement (cc)", "배기량(cc)", "engine size", "cc"),

@@ -38,6 +38,20 @@ async def registered(browser, path, **fields):
     return answer.headers["location"]
 
 
+@pytest.mark.parametrize("path", [*PAGES, "/fleet/companies/{own}"])
+def test_form_of_a_new_thing_leads_back_twice(tmp_path, path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        back = path.format(own=admin.company_id)
+        new = f"{back}/administrators/new" if "{own}" in path else f"{back}/new"
+        page = Page((await Browser(app, admin).get(new)).text)
+        return [link["href"] for link in page.all("a") if link.get("href") == back], back
+
+    links, back = rest.run(tmp_path, scenario)
+
+    assert len(links) >= 2, back
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
     async def scenario(app):
