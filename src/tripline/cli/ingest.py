@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from tripline import config_files
 from tripline.cli import base
+from tripline.cli.progress import counting
 from tripline.later import Later
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def ingest(
             why = refused.rejected
             base.line(base.printable(f"line {refused.message.offset}: {why.reason}: {why.detail}"))
 
-    with _opened(file) as content, _counting(Console(highlight=False)) as progress:
+    with _opened(file) as content, counting("messages", every=_TOLD_EVERY) as progress:
         lines, outcome = uvloop.run(chores.ingested(config, content, topic=topic, progress=progress, show=show))
     if shown > SHOWN:
         base.line(f"and {shown - SHOWN} more; all are in the log of rejected messages")
@@ -88,21 +88,3 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         raise config_files.WrongSettingError(f"The file {file} cannot be read: {error.strerror}.") from error
     with content:
         yield content
-
-
-@contextmanager
-def _counting(console: Console) -> "Iterator[chores.Progress]":
-    """Shows how many messages are done: in place on a terminal, elsewhere a line for each 10,000."""
-    if console.is_terminal:
-        with console.status("") as status:
-            yield lambda lines: status.update(f"{lines:,} messages")
-        return
-    told = 0
-
-    def tell(lines: int) -> None:
-        nonlocal told
-        if lines // _TOLD_EVERY > told:
-            told = lines // _TOLD_EVERY
-            base.line(f"{lines} messages")
-
-    yield tell

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tripline.services.scores import results as scores_results
     from tripline.services.scores.judgement import Result
 else:
-    # They bring numpy, which no process needs that has nothing to score. `_with_samples` loads it, off the event loop.
+    # They bring numpy, which no process needs that has nothing to score. `with_samples` loads it, off the event loop.
     judgement = Later("tripline.services.scores.judgement")
     scores_results = Later("tripline.services.scores.results")
 
@@ -95,15 +95,19 @@ class Scorer:
             raise
         return len(tasks)
 
+    async def own_policy(self) -> Policy:
+        """The policy of the settings; settings that no process had before become one."""
+        await self._know_policies(set())
+        return self._policies[None]
+
     async def _know_policies(self, numbers: set[int | None]) -> None:
         """Look up those that were not seen before; none ever changes."""
         if None not in self._policies:
-            self._policies[None] = await self._own_policy()
+            self._policies[None] = await self._kept_policy()
         if not numbers <= self._policies.keys():
             self._policies |= {policy.no: policy for policy in await self._store.read(policies.every)}
 
-    async def _own_policy(self) -> Policy:
-        """The policy of the settings; settings that no process had before become one."""
+    async def _kept_policy(self) -> Policy:
         known = await self._store.read(lambda tx: policies.of_rules(tx, self._rules))
         if known is not None:
             return known
@@ -121,7 +125,7 @@ class Scorer:
     async def _take(self) -> list[Task]:
         """Due jobs with their samples, as many as make one batch; on a shared store leased."""
         if not self._store.shared:
-            return await self._store.read(lambda tx: _with_samples(tx, self._due(tx, JOBS)))
+            return await self._store.read(lambda tx: with_samples(tx, self._due(tx, JOBS)))
         if not await self._store.read(lambda tx: self._due(tx, 1)):
             return []
         return await self._store.write(self._lease, locked=True)
@@ -131,7 +135,7 @@ class Scorer:
 
     def _lease(self, tx: WriteTx) -> list[Task]:
         now_ms = self._clock()
-        tasks = _with_samples(tx, scores.claim(tx, now_ms=now_ms, limit=JOBS))
+        tasks = with_samples(tx, scores.claim(tx, now_ms=now_ms, limit=JOBS))
         return [task._replace(job=scores.put_off(tx, task.job, due_ms=now_ms + LEASE_MS)) for task in tasks]
 
     async def _give_back(self, tasks: Sequence[Task]) -> None:
@@ -176,7 +180,7 @@ class Scorer:
             await self._store.write(lambda tx: scores.postpone(tx, job, error=text, due_ms=due_ms), locked=True)
 
 
-def _with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:
+def with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:
     """The jobs with their samples, as many as make one batch."""
     tasks: list[Task] = []
     size = 0

@@ -20,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     func,
+    literal,
     select,
     update,
 )
@@ -140,6 +141,11 @@ def job(tx: ReadTx, trip_no: int) -> Job | None:
     return next((Job(*row) for row in tx.hot(_JOB, trip_no)), None)
 
 
+def as_if_asked(tx: ReadTx, trip_no: int) -> Job | None:
+    """The job that a trip would have, whether it waits or not; None: there is no such trip."""
+    return next((Job(*row) for row in tx.hot(_AS_IF_ASKED, trip_no)), None)
+
+
 def task(tx: ReadTx, job: Job) -> Task:
     """The job with its samples."""
     return Task(job, b"".join(row[0] for row in tx.hot(_SAMPLES, job.trip_no)))
@@ -242,19 +248,21 @@ def keep_total(tx: WriteTx, total: Total) -> None:
         tx.run(_FORGET_TOTAL, {"of_vehicle": total.vehicle_id})
 
 
-def _jobs() -> Select[Any]:
-    """Jobs of trips that are there: the commit of a result asks anew, so none outlives its vehicle."""
+def _jobs(*, waiting: bool = True) -> Select[Any]:
+    """Jobs of trips that are there: the commit of a result asks anew, so none outlives its vehicle.
+
+    `waiting`: those that are; else what the job of any trip would be.
+    """
     of_trip = microtrip.c.trip_no == trip.c.no
     newest = select(func.max(microtrip.c.no)).where(of_trip).scalar_subquery()
     count = select(func.count()).select_from(microtrip).where(of_trip).scalar_subquery()
-    joined = scoring_job.join(trip, trip.c.no == scoring_job.c.trip_no).outerjoin(
-        vehicle, vehicle.c.id == trip.c.vehicle_id
-    )
+    trips = scoring_job.join(trip, trip.c.no == scoring_job.c.trip_no) if waiting else trip
+    joined = trips.outerjoin(vehicle, vehicle.c.id == trip.c.vehicle_id)
     return (
         select(
-            scoring_job.c.trip_no,
-            scoring_job.c.due_ms,
-            scoring_job.c.attempts,
+            trip.c.no,
+            scoring_job.c.due_ms if waiting else literal(0),
+            scoring_job.c.attempts if waiting else literal(0),
             trip.c.id,
             trip.c.vehicle_id,
             trip.c.user_id,
@@ -266,11 +274,16 @@ def _jobs() -> Select[Any]:
             vehicle.c.category,
             newest,
             count,
-            func.coalesce(_chosen("company", trip.c.company_id), _chosen("service_type", trip.c.service_type)),
+            chosen(),
         )
         .select_from(joined)
         .where(erasures.kept(trip.c.vehicle_id))
     )
+
+
+def chosen() -> ColumnElement[int | None]:
+    """The policy chosen for the company of a trip, else for its service type."""
+    return func.coalesce(_chosen("company", trip.c.company_id), _chosen("service_type", trip.c.service_type))
 
 
 def _chosen(kind: str, subject: ColumnElement[str]) -> ScalarSelect[Any]:
@@ -314,6 +327,7 @@ _HOLD_VEHICLES: Final = (
     .with_for_update(key_share=True)
 )
 _JOB: Final = Hot(_jobs().where(scoring_job.c.trip_no == bindparam("of_trip")), "of_trip")
+_AS_IF_ASKED: Final = Hot(_jobs(waiting=False).where(trip.c.no == bindparam("of_trip")), "of_trip")
 _SAMPLES: Final = Hot(
     select(microtrip.c.samples).where(microtrip.c.trip_no == bindparam("of_trip")).order_by(microtrip.c.no), "of_trip"
 )

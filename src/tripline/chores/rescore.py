@@ -1,0 +1,53 @@
+"""Scoring trips anew from the command line, beside running servers or without one.
+
+Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
+"""
+
+from tripline import clock, config_files, observe
+from tripline.adapters import signals_local
+from tripline.chores import stores
+from tripline.config import Config
+from tripline.scoring.rules import Rules
+from tripline.services.scores import rescore
+from tripline.services.scores.rescore import Outcome, Progress
+from tripline.services.scores.scorer import Scorer
+from tripline.store.scores import policies
+from tripline.store.scores.policies import Policy
+from tripline.store.scores.rescore import Choice
+from tripline.store.transactions import ReadTx
+
+
+async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Outcome:
+    """Score the chosen trips anew. Raises `Outage`; what was scored until then stays."""
+    observe.configure_logging(level="warning", as_json=False)
+    async with stores.store_of(config) as store, stores.numbering(store) as maker:
+        scorer = Scorer(
+            store=store,
+            scoring=config.scoring,
+            harsh=config.harsh,
+            guards=config.guards,
+            ids=maker,
+            signals=signals_local.LocalSignals(),
+            clock=clock.now_ms,
+        )
+        return await rescore.rescored(store, scorer, choice, clock=clock.now_ms, progress=progress)
+
+
+async def tried(config: Config, choice: Choice, *, policy_no: int | None, progress: Progress) -> Outcome:
+    """What scoring the chosen trips anew would change.
+
+    `policy_no`: the policy to try in place of those in force. Raises `WrongSettingError` when it is unknown, `Outage`.
+    """
+    observe.configure_logging(level="warning", as_json=False)
+    rules = Rules(scoring=config.scoring, harsh=config.harsh, guards=config.guards)
+    async with stores.store_of(config) as store:
+        policy = None if policy_no is None else await store.read(lambda tx: _policy(tx, policy_no))
+        return await rescore.tried(store, rules, choice, policy=policy, progress=progress)
+
+
+def _policy(tx: ReadTx, no: int) -> Policy:
+    known = {each.no: each for each in policies.every(tx)}
+    if no not in known:
+        there = ", ".join(map(str, known)) or "none, for no trip has been scored"
+        raise config_files.WrongSettingError(f"There is no policy {no}. Policies that can be tried: {there}.")
+    return known[no]

@@ -1,0 +1,95 @@
+"""`tripline rescore`: score stored trips anew."""
+
+import datetime
+import zoneinfo
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter, validators
+
+from tripline import config_files
+from tripline.cli import base, progress
+from tripline.config import Config
+from tripline.domain import ids
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import rescore as chores
+    from tripline.services.scores.rescore import Outcome
+    from tripline.store.scores import rescore as store
+else:
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.rescore")
+    store = Later("tripline.store.scores.rescore")
+
+_TOLD_EVERY: Final = 1_000
+
+
+def rescore(
+    *,
+    from_: Annotated[
+        datetime.datetime | None,
+        Parameter(name="--from", help="trips that began then or later (time zone of the service)"),
+    ] = None,
+    to: Annotated[datetime.datetime | None, Parameter(help="trips that began before then")] = None,
+    company: Annotated[str | None, Parameter(help="id of a company: trips of its sensors")] = None,
+    everything: Annotated[
+        bool,
+        Parameter(name="--all", negative=(), help="also trips whose score is by the policy in force (default: others)"),
+    ] = False,
+    dry_run: Annotated[bool, Parameter(negative=(), help="say what would change, write nothing")] = False,
+    policy: Annotated[
+        int | None,
+        Parameter(validator=validators.Number(gte=1), help="with --dry-run: try this policy in place of that in force"),
+    ] = None,
+    place: base.Place | None = None,
+) -> int:
+    """Score stored trips anew, beside running servers or without one. Exits 1 when any cannot be judged.
+
+    Without --all it takes trips whose score is by another policy than that in force, and those without a score. A run
+    that was broken off is simply started again. A score that stays the same keeps its times and events.
+    """
+    if policy is not None and not dry_run:
+        raise config_files.WrongSettingError(
+            "--policy goes with --dry-run only: trips are scored by the policy in force."
+        )
+    config = base.settings(place, {})
+    choice = store.Choice(
+        from_ms=_ms(config, from_), to_ms=_ms(config, to), company_id=_company_id(company), everything=everything
+    )
+    with progress.counting("trips", every=_TOLD_EVERY) as tell:
+        if dry_run:
+            outcome = uvloop.run(chores.tried(config, choice, policy_no=policy, progress=tell))
+        else:
+            outcome = uvloop.run(chores.rescored(config, choice, progress=tell))
+    for text in _told(outcome, dry_run=dry_run):
+        base.line(text)
+    return base.FAILED if outcome.failed else base.OK
+
+
+def _ms(config: Config, at: datetime.datetime | None) -> int | None:
+    if at is None:
+        return None
+    zoned = at if at.tzinfo else at.replace(tzinfo=zoneinfo.ZoneInfo(config.time_zone))
+    return round(zoned.timestamp() * 1_000)
+
+
+def _company_id(text: str | None) -> ids.CompanyId | None:
+    if text is None:
+        return None
+    if (known := ids.canonical(text)) is None:
+        raise config_files.WrongSettingError(f"--company must be the id of a company, not {text}.")
+    return ids.CompanyId(known)
+
+
+def _told(outcome: "Outcome", *, dry_run: bool) -> list[str]:
+    texts = [
+        f"trips judged {outcome.judged}: scores moved {outcome.moved}, new {outcome.gained}, gone {outcome.lost},"
+        f" as before {outcome.same}, failed {outcome.failed}{' (dry run)' if dry_run else ''}"
+    ]
+    if outcome.moved:
+        mean = outcome.sum / outcome.moved
+        texts.append(f"moved by {mean:.2f} points on average, by {outcome.most:.2f} at most")
+    texts += [f"gone for {reason}: {count}" for reason, count in outcome.reasons.most_common()]
+    return texts

@@ -1,0 +1,152 @@
+"""Scoring trips anew on request: a few at a time through the queue, so that a trip that ends meanwhile waits for few.
+
+Whatever has been scored stays so when this ends early, and the same request goes on from there: trips whose score is by
+the policy in force are passed over.
+
+Not here: how one is judged (`judgement.py`), what is written (`results.py`).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tripline.later import Later
+from tripline.ports import Clock
+from tripline.scoring.rules import Rules
+from tripline.services.scores.scorer import Scorer, with_samples
+from tripline.store.scores import policies, rescore, scores
+from tripline.store.scores.policies import Policy
+from tripline.store.scores.rescore import Choice
+from tripline.store.scores.scores import Job
+from tripline.store.transactions import ReadTx, Store
+
+if TYPE_CHECKING:
+    from tripline.services.scores import judgement
+else:
+    judgement = Later("tripline.services.scores.judgement")
+
+BITE: Final = 100
+"""Trips asked for at once: a trip that ends behind them waits for their scoring, a quarter of a second."""
+LOOK_S: Final = 0.1
+"""How often to look whether other processes have scored what they took."""
+UNKNOWN: Final = -1
+"""The number of settings that are no policy yet."""
+Progress = Callable[[int], None]
+"""Told how many trips have been looked at."""
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What scoring anew changed, or would change."""
+
+    judged: int = 0
+    same: int = 0
+    """Scores that stayed, and trips that have none as before."""
+    moved: int = 0
+    gained: int = 0
+    """Trips that had no score."""
+    lost: int = 0
+    """Trips that have no score any more."""
+    failed: int = 0
+    """Their jobs are tried again by a server, with growing pauses."""
+    most: float = 0.0
+    """The largest change of a score."""
+    sum: float = 0.0
+    """Of all changes, each without its sign."""
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)
+    """Why trips would lose their score, when it is only tried."""
+
+    def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
+        """Count what became of these trips; each mapping has the scores of those that have one."""
+        for no in trip_nos:
+            self.judged += 1
+            if no in before and no in after and before[no] != after[no]:
+                change = abs(after[no] - before[no])
+                self.moved += 1
+                self.sum += change
+                self.most = max(self.most, change)
+            elif (no in before) == (no in after):
+                self.same += 1
+            elif no in after:
+                self.gained += 1
+            else:
+                self.lost += 1
+
+
+async def rescored(store: Store, scorer: Scorer, choice: Choice, *, clock: Clock, progress: Progress) -> Outcome:
+    """Score the chosen trips anew, this process and whoever else works at the queue. Raises `Outage`."""
+    outcome = Outcome()
+    own = await scorer.own_policy()
+    async for trip_nos in _chosen(store, choice, own.no, progress):
+        await _score(store, scorer, trip_nos, outcome, due_ms=clock())
+    return outcome
+
+
+async def tried(store: Store, rules: Rules, choice: Choice, *, policy: Policy | None, progress: Progress) -> Outcome:
+    """What scoring the chosen trips anew would change; nothing is written. Raises `Outage`.
+
+    `rules`: those of the settings. `policy`: the one to try in place of those in force.
+    """
+    outcome = Outcome()
+    own = await store.read(lambda tx: policies.of_rules(tx, rules)) or Policy(UNKNOWN, rules)
+    known: dict[int | None, Policy] = {each.no: each for each in await store.read(policies.every)}
+    known[None] = own
+    async for trip_nos in _chosen(store, choice, own.no, progress):
+        await _try(store, trip_nos, known, policy, outcome)
+    return outcome
+
+
+async def _chosen(store: Store, choice: Choice, own_policy: int, progress: Progress) -> AsyncIterator[list[int]]:
+    """Row numbers of the chosen trips, a few at a time, the oldest first."""
+    after, looked_at = 0, 0
+    while True:
+        page = await store.read(partial(rescore.page, choice=choice, own_policy=own_policy, after=after, limit=BITE))
+        if page.last is None:
+            return
+        if page.trip_nos:
+            yield page.trip_nos
+        after = page.last
+        looked_at += page.looked_at
+        progress(looked_at)
+
+
+async def _score(store: Store, scorer: Scorer, trip_nos: Sequence[int], outcome: Outcome, *, due_ms: int) -> None:
+    """Ask for these trips, and score until none of them has a job but those that failed."""
+    before = await store.read(lambda tx: rescore.values(tx, trip_nos))
+    await store.write(lambda tx: rescore.ask(tx, trip_nos, due_ms=due_ms))
+    while not all((left := await store.read(lambda tx: rescore.waiting(tx, trip_nos))).values()):
+        if not await scorer.score_due():
+            await asyncio.sleep(LOOK_S)
+    after = await store.read(lambda tx: rescore.values(tx, trip_nos))
+    outcome.failed += len(left)
+    outcome.compare([no for no in trip_nos if no not in left], before, after)
+
+
+async def _try(
+    store: Store,
+    trip_nos: Sequence[int],
+    known: Mapping[int | None, Policy],
+    policy: Policy | None,
+    outcome: Outcome,
+) -> None:
+    """Judge these trips and keep nothing of it."""
+
+    def read(tx: ReadTx) -> tuple[dict[int, float], list[Job]]:
+        jobs = filter(None, (scores.as_if_asked(tx, no) for no in trip_nos))
+        return rescore.values(tx, trip_nos), [job if policy is None else job._replace(policy=policy.no) for job in jobs]
+
+    before, jobs = await store.read(read)
+    after: dict[int, float] = {}
+    done = 0
+    while done < len(jobs):
+        tasks = await store.read(partial(with_samples, jobs=jobs[done:]))
+        done += len(tasks)
+        for result in await asyncio.to_thread(judgement.judged, tasks, known):
+            if result.score is not None:
+                after[result.job.trip_no] = result.score.score
+            elif result.job.trip_no in before:
+                outcome.reasons[result.not_scored or ""] += 1
+    outcome.compare([job.trip_no for job in jobs], before, after)

@@ -1,0 +1,90 @@
+"""Trips that are scored anew on request: which they are, their jobs, what their scores are.
+
+Not here: the jobs of trips that end or change (`store/trips/batch_rows.py`), their results (`scores.py`).
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from sqlalchemy import func, select
+
+from tripline.domain.ids import CompanyId
+from tripline.domain.trips import State
+from tripline.store.bulk import Bulk
+from tripline.store.erasure import erasures
+from tripline.store.scores import scores
+from tripline.store.tables import driving_score, scoring_job, trip
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """The trips that are to be scored anew."""
+
+    from_ms: int | None = None
+    """Begun at this instant or later."""
+    to_ms: int | None = None
+    """Begun before this instant."""
+    company_id: CompanyId | None = None
+    """Of this company's sensors."""
+    everything: bool = False
+    """Also those whose score is by the policy that is in force for them already."""
+
+
+class Page(NamedTuple):
+    """Some closed trips."""
+
+    last: int | None
+    """Row number of the last one that was looked at; None: there are no more."""
+    looked_at: int
+    """How many trips."""
+    trip_nos: list[int]
+    """Those of the choice."""
+
+
+def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, limit: int) -> Page:
+    """The closed trips behind a row number, so many of them.
+
+    `own_policy`: the number of that in force for whoever has chosen none. A trip without a score always belongs: no
+    policy is kept with it.
+    """
+    in_force = func.coalesce(scores.chosen(), own_policy)
+    statement = (
+        select(trip.c.no, trip.c.start_ms, trip.c.company_id, (driving_score.c.policy == in_force).label("current"))
+        .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
+        .where(trip.c.no > after, trip.c.state != State.OPEN.value, erasures.kept(trip.c.vehicle_id))
+        .order_by(trip.c.no)
+        .limit(limit)
+    )
+    rows = tx.all(statement)
+    chosen = [
+        row.no
+        for row in rows
+        if (choice.everything or not row.current)
+        and choice.company_id in (None, row.company_id)
+        and (choice.from_ms is None or (row.start_ms is not None and row.start_ms >= choice.from_ms))
+        and (choice.to_ms is None or (row.start_ms is not None and row.start_ms < choice.to_ms))
+    ]
+    return Page(rows[-1].no if rows else None, len(rows), chosen)
+
+
+def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
+    """Have the trips scored; those that wait already go on waiting."""
+    _JOBS.insert(tx, [value for no in trip_nos for value in (no, due_ms)])
+
+
+def waiting(tx: ReadTx, trip_nos: Sequence[int]) -> dict[int, int]:
+    """The trips among these that have a job, and how often it failed."""
+    found = tx.all(
+        select(scoring_job.c.trip_no, scoring_job.c.attempts).where(scoring_job.c.trip_no.in_(list(trip_nos)))
+    )
+    return {row.trip_no: row.attempts for row in found}
+
+
+def values(tx: ReadTx, trip_nos: Sequence[int]) -> dict[int, float]:
+    """The scores of those among these trips that have one."""
+    columns = (driving_score.c.trip_no, driving_score.c.score)
+    return {row.trip_no: row.score for row in tx.all(select(*columns).where(driving_score.c.trip_no.in_(trip_nos)))}
+
+
+_JOBS: Final = Bulk(scoring_job, "trip_no", "due_ms", on_conflict="ON CONFLICT (trip_no) DO NOTHING")
