@@ -3,18 +3,15 @@
 Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
 """
 
-from tripline import clock, config_files, observe
+from tripline import clock, observe
 from tripline.adapters import signals_local
-from tripline.chores import stores
+from tripline.chores import policies, stores
 from tripline.config import Config
 from tripline.scoring.rules import Rules
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome, Progress
 from tripline.services.scores.scorer import Scorer
-from tripline.store.scores import policies
-from tripline.store.scores.policies import Policy
 from tripline.store.scores.rescore import Choice
-from tripline.store.transactions import ReadTx
 
 
 async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Outcome:
@@ -41,13 +38,5 @@ async def tried(config: Config, choice: Choice, *, policy_no: int | None, progre
     observe.configure_logging(level="warning", as_json=False)
     rules = Rules(scoring=config.scoring, harsh=config.harsh, guards=config.guards)
     async with stores.store_of(config) as store:
-        policy = None if policy_no is None else await store.read(lambda tx: _policy(tx, policy_no))
+        policy = None if policy_no is None else await store.read(lambda tx: policies.known(tx, policy_no))
         return await rescore.tried(store, rules, choice, policy=policy, progress=progress)
-
-
-def _policy(tx: ReadTx, no: int) -> Policy:
-    known = {each.no: each for each in policies.every(tx)}
-    if no not in known:
-        there = ", ".join(map(str, known)) or "none, for no trip has been scored"
-        raise config_files.WrongSettingError(f"There is no policy {no}. Policies that can be tried: {there}.")
-    return known[no]

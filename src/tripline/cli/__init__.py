@@ -57,6 +57,7 @@ _FAMILIES: Final = {
     "store": "tripline.cli.store:store",
     "admin": "tripline.cli.accounts:admin",
     "push": "tripline.cli.push:push",
+    "policy": "tripline.cli.policy:policy",
 }
 """Commands that have commands of their own."""
 # A module loads for its own command, or for the list of all.

@@ -46,9 +46,22 @@ class Kind(StrEnum):
     SERVICE_TYPE = "service_type"
 
 
+class Chosen(NamedTuple):
+    """Who is scored by another policy than that of the settings."""
+
+    kind: Kind
+    subject: str
+    no: int
+
+
 def every(tx: ReadTx) -> list[Policy]:
     """All policies, the oldest first."""
     return [Policy(row.no, scoring_rules.read(row.body)) for row in tx.all(_ALL)]
+
+
+def choices(tx: ReadTx) -> list[Chosen]:
+    """All choices: of companies (by id) first, then of service types."""
+    return [Chosen(Kind(row.kind), row.subject, row.policy) for row in tx.all(_CHOICES)]
 
 
 def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
@@ -82,3 +95,6 @@ def choose(tx: WriteTx, kind: Kind, subject: str, no: int | None) -> None:
 
 
 _ALL: Final = select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no)
+_CHOICES: Final = select(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.policy).order_by(
+    policy_choice.c.kind, policy_choice.c.subject
+)

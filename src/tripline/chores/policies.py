@@ -1,0 +1,70 @@
+"""Scoring policies, for the operator of the machine: looked at, added, chosen.
+
+Each works beside a running server as well as without one.
+"""
+
+from pathlib import Path
+
+from sqlalchemy import select
+
+from tripline import clock, config_files
+from tripline.chores import stores
+from tripline.config import Config
+from tripline.scoring.rules import Rules
+from tripline.store.scores import policies
+from tripline.store.scores.policies import Chosen, Kind, Policy
+from tripline.store.tables import company
+from tripline.store.transactions import ReadTx, WriteTx
+
+
+async def listed(config: Config) -> tuple[list[Policy], list[Chosen]]:
+    """All policies, the oldest first, and who is scored by which."""
+    async with stores.store_of(config) as store:
+        return await store.read(policies.every), await store.read(policies.choices)
+
+
+async def shown(config: Config, no: int) -> Policy:
+    """One policy. Raises `WrongSettingError` when there is none with this number."""
+    async with stores.store_of(config) as store:
+        return await store.read(lambda tx: known(tx, no))
+
+
+async def added(config: Config, file: Path) -> Policy:
+    """The policy with the scoring settings of a TOML file, the one that is there or a new one.
+
+    Raises `WrongSettingError`.
+    """
+    given = config_files.load(file=file, variables={}, flags={})
+    rules = Rules(scoring=given.scoring, harsh=given.harsh, guards=given.guards)
+    async with stores.store_of(config) as store:
+        return await store.write(lambda tx: policies.keep(tx, rules, now_ms=clock.now_ms()))
+
+
+async def chosen(config: Config, kind: Kind, subject: str, no: int | None) -> None:
+    """Have trips of a company or a service type scored by a policy from now on; None: by that of the settings.
+
+    Raises `WrongSettingError` when there is no such policy or nobody for whom it could be chosen.
+    """
+
+    def choose(tx: WriteTx) -> None:
+        if no is not None:
+            known(tx, no)
+            column = company.c.id if kind is Kind.COMPANY else company.c.service_type
+            if not tx.all(select(company.c.id).where(column == subject).limit(1)):
+                raise config_files.WrongSettingError(f"No company has the {_NAMES[kind]} {subject}.")
+        policies.choose(tx, kind, subject, no)
+
+    async with stores.store_of(config) as store:
+        await store.write(choose)
+
+
+def known(tx: ReadTx, no: int) -> Policy:
+    """The policy with this number. Raises `WrongSettingError`."""
+    found = {each.no: each for each in policies.every(tx)}
+    if no not in found:
+        there = ", ".join(map(str, found)) or "none, for no trip has been scored"
+        raise config_files.WrongSettingError(f"There is no policy {no}. Policies that there are: {there}.")
+    return found[no]
+
+
+_NAMES = {Kind.COMPANY: "id", Kind.SERVICE_TYPE: "service type"}

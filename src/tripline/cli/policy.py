@@ -1,0 +1,96 @@
+"""`tripline policy`: scoring policies, and who is scored by which."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from cyclopts import App, Parameter
+
+from tripline import config_files
+from tripline.cli import base
+from tripline.domain import ids
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    import uvloop
+
+    from tripline.chores import policies as chores
+    from tripline.store.scores import policies as store
+else:
+    uvloop = Later("uvloop")
+    chores = Later("tripline.chores.policies")
+    store = Later("tripline.store.scores.policies")
+
+policy = App(
+    name="policy",
+    help="Scoring policies: look at them, add one, choose one for a company or a service type.",
+    help_epilogue="Example: tripline policy list",
+)
+
+
+@policy.command(name="list", help_epilogue="Example: tripline policy list --data /srv/tripline")
+def list_policies(*, place: base.Place | None = None) -> int:
+    """Show the number of each policy, and who is scored by another one than that of the settings."""
+    kept, choices = uvloop.run(chores.listed(base.settings(place, {})))
+    for each in kept:
+        whose = [f"{choice.kind} {choice.subject}" for choice in choices if choice.no == each.no]
+        base.line(base.printable(f"policy {each.no}: {', '.join(whose) or 'chosen for nobody'}"))
+    base.line(f"{len(kept)} policies")
+    return base.OK
+
+
+@policy.command(help_epilogue="Example: tripline policy show 2 --data /srv/tripline")
+def show(no: Annotated[int, Parameter(help="number of the policy")], *, place: base.Place | None = None) -> int:
+    """Show every number of a policy, as lines of settings."""
+    found = uvloop.run(chores.shown(base.settings(place, {}), no))
+    for section, numbers in msgspec.to_builtins(found.rules).items():
+        for name, value in numbers.items():
+            if (section, name) != ("scoring", "grace_s"):
+                base.line(f"{section}.{name} = {msgspec.json.encode(value).decode()}")
+    return base.OK
+
+
+@policy.command(help_epilogue="Example: tripline policy add mild.toml --data /srv/tripline")
+def add(
+    file: Annotated[Path, Parameter(help="TOML file: [scoring], [harsh], [guards]; what it leaves out is the default")],
+    *,
+    place: base.Place | None = None,
+) -> int:
+    """Keep the scoring settings of a file as a policy and say its number. Equal ones keep the number that they have."""
+    kept = uvloop.run(chores.added(base.settings(place, {}), file))
+    base.line(f"policy {kept.no}")
+    return base.OK
+
+
+@policy.command(help_epilogue="Example: tripline policy choose 2 --service-type taxi --data /srv/tripline")
+def choose(
+    no: Annotated[int | None, Parameter(help="number of the policy")] = None,
+    *,
+    company: Annotated[str | None, Parameter(help="for this company (id)")] = None,
+    service_type: Annotated[str | None, Parameter(help="for companies of this service type without a choice")] = None,
+    settings: Annotated[
+        bool, Parameter(negative=(), help="end the choice: score by the policy of the settings again")
+    ] = False,
+    place: base.Place | None = None,
+) -> int:
+    """Have trips of a company or a service type scored by a policy from now on.
+
+    Stored scores stay until `tripline rescore`; with --dry-run and --policy it says first what would change.
+    """
+    if (no is None) != settings:
+        raise config_files.WrongSettingError("Give either the number of a policy or --settings.")
+    kind, subject = _whose(company, service_type)
+    uvloop.run(chores.chosen(base.settings(place, {}), kind, subject, no))
+    base.line(base.printable(f"{kind} {subject}: {'policy of the settings' if no is None else f'policy {no}'}"))
+    return base.OK
+
+
+def _whose(company: str | None, service_type: str | None) -> "tuple[store.Kind, str]":
+    """For whom to choose. Raises `WrongSettingError`."""
+    if company is None and service_type is not None:
+        return store.Kind.SERVICE_TYPE, service_type
+    if company is None or service_type is not None:
+        raise config_files.WrongSettingError("Give either --company or --service-type.")
+    if (known := ids.canonical(company)) is None:
+        raise config_files.WrongSettingError(f"--company must be the id of a company, not {base.printable(company)}.")
+    return store.Kind.COMPANY, known
