@@ -47,6 +47,10 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         strict = score()
         left = policy("choose", "--settings", "--service-type", "test-fleet")
         servers.run_here("rescore", *place)
+        by_settings = score()
+        own = company.record["id"]["id"]
+        for_company = policy("choose", "2", "--company", own.upper())
+        servers.run_here("rescore", *place)
 
         assert added == [(0, "policy 2\n")] * 2
         assert chosen == (0, "service_type test-fleet: policy 2\n")
@@ -62,7 +66,9 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         assert rescored.stdout.startswith("trips judged 1: scores moved 1,")
         assert strict < first
         assert left == (0, "service_type test-fleet: policy of the settings\n")
-        assert score() == first
+        assert by_settings == first
+        assert for_company == (0, f"company {own}: policy 2\n")
+        assert score() == strict
 
 
 def test_wrong_use_names_what_is_wrong(tmp_path):

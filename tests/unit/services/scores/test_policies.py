@@ -140,3 +140,20 @@ def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):
         return await rig.write(keep)
 
     assert played(tmp_path, play) == ([1, 2, 2, 3], [1, 2, 3])
+
+
+def test_choices_are_told_by_company_and_by_service_until_they_end(tmp_path):
+    async def play(rig):
+        def choose(tx):
+            policies.keep(tx, MILD, now_ms=1)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 2)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 1)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 2)
+            both = policies.choices(tx)
+            policies.choose(tx, Kind.COMPANY, COMPANY, None)
+            return both, policies.choices(tx)
+
+        return await rig.write(choose)
+
+    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 2)
+    assert played(tmp_path, play) == ([policies.Chosen(Kind.COMPANY, COMPANY, 2), service], [service])
