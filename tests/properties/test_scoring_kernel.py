@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support import made_drives
 
 from tripline.scoring import kernel
+from tripline.scoring.findings import Events
 from tripline.scoring.rules import Column, EventType, Rules
 
 CHANGES = st.one_of(st.integers(-20, 20), st.floats(-40, 40).map(lambda v: round(v, 2)), st.just(made_drives.NAN))
@@ -38,7 +39,7 @@ def trips(draw):
 def told(findings, trip):
     """Everything found of one trip as plain values."""
     own = findings.events.trip == trip
-    events = [getattr(findings.events, name)[own].tolist() for name in kernel.Events.__struct_fields__[1:]]
+    events = [getattr(findings.events, name)[own].tolist() for name in Events.__struct_fields__[1:]]
     return (
         findings.distance_m[trip],
         findings.instants[trip],
@@ -48,6 +49,7 @@ def told(findings, trip):
     )
 
 
+@settings(deadline=None)
 @given(st.lists(trips(), min_size=1, max_size=8), st.integers(1, 60))
 def test_findings_of_a_trip_do_not_depend_on_its_company_or_block(many, block):
     usual = kernel.BLOCK
@@ -64,6 +66,7 @@ def test_findings_of_a_trip_do_not_depend_on_its_company_or_block(many, block):
         assert told(in_blocks, trip) == alone
 
 
+@settings(deadline=None)
 @given(trips(), st.randoms(use_true_random=False))
 def test_order_of_arrival_does_not_matter_when_times_differ(trip, random):
     n = len(trip["speed"])
@@ -74,7 +77,7 @@ def test_order_of_arrival_does_not_matter_when_times_differ(trip, random):
     assert told(made_drives.findings(shuffled), 0) == told(made_drives.findings(trip), 0)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(trips())
 def test_kernel_agrees_with_a_plain_reading_of_the_rules(trip):
     trip["speed"] = [0 if np.isnan(v) else v for v in trip["speed"]]

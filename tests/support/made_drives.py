@@ -7,7 +7,7 @@ import numpy as np
 
 from tripline.scoring import kernel
 from tripline.scoring.drives import Drives
-from tripline.scoring.kernel import Findings
+from tripline.scoring.findings import Findings
 from tripline.scoring.rules import Column, Rules
 
 NAN = float("nan")

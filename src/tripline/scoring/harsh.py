@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.rules import Column, EventType, Rules
 
-Types = NDArray[np.int8]
-
 EM_BITS: Final = (
     (0x01, EventType.START),
     (0x10, EventType.DECELERATION),
@@ -31,10 +29,29 @@ _SLACK: Final = 0.999
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Events as indexes of samples and their types, equally long."""
+    """Events as indexes of samples, their types, and how they were found; equally long."""
 
     samples: Ints
-    types: Types
+    types: NDArray[np.int8]
+    begins: Ints
+    """The sample where the phase begins."""
+    ends: Ints
+    """The sample where it ends."""
+    rates: Floats
+    """The greatest rate, |km/h per second|; 0: the device said so itself."""
+    least: Floats
+    """The rate that was enough at that place, km/h per second; 0 as before."""
+
+
+NOTHING: Final = Found(
+    *(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64)),
+    *(np.empty(0), np.empty(0)),
+)
+
+
+def joined(*found: Found) -> Found:
+    """All of these, one after the other."""
+    return Found(*(np.concatenate([getattr(each, name) for each in found]) for name in Found.__struct_fields__))
 
 
 class _Exceedances(msgspec.Struct, frozen=True):
@@ -46,6 +63,8 @@ class _Exceedances(msgspec.Struct, frozen=True):
     """km/h, signed."""
     rate: Floats
     """|km/h per second|."""
+    least: Floats
+    """The rate that is enough, km/h per second."""
 
 
 def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Found:
@@ -55,7 +74,7 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
     """
     found = _exceedances(drives, speed_kmh, intervals_ms, jumps, rules)
     if not found.at.size:
-        return Found(found.at, np.empty(0, np.int8))
+        return NOTHING
     first = np.flatnonzero(_begins(found, speed_kmh, intervals_ms, rules))
     last = np.append(first[1:], found.at.size) - 1
     faster = found.change[first] > 0
@@ -69,7 +88,8 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
         np.where(from_standing, EventType.START, EventType.ACCELERATION),
         np.where(to_standing, EventType.STOP, EventType.DECELERATION),
     ).astype(np.int8)
-    return Found(found.at[_strongest(found.rate, first)] + 1, types)
+    strongest = _strongest(found.rate, first)
+    return Found(found.at[strongest] + 1, types, begin, end + 1, found.rate[strongest], found.least[strongest])
 
 
 def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: Rules) -> Ints:
@@ -87,10 +107,10 @@ def from_em(em: NDArray[np.int16], chosen: Flags) -> Found:
     samples = np.flatnonzero(chosen & (em > 0))
     bits = em[samples]
     parts = [(samples[bits & bit != 0], kind) for bit, kind in EM_BITS]
-    return Found(
-        np.concatenate([at for at, _ in parts]),
-        np.concatenate([np.full(at.size, kind, np.int8) for at, kind in parts]),
-    )
+    at = np.concatenate([at for at, _ in parts])
+    types = np.concatenate([np.full(at.size, kind, np.int8) for at, kind in parts])
+    none = np.zeros(at.size)
+    return Found(at, types, at, at, none, none)
 
 
 def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints, rules: Rules) -> _Exceedances:
@@ -100,8 +120,9 @@ def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = _rates(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
-    kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least * _spans_s(intervals_ms[at], rules))
-    return _Exceedances(at[kept], trips[kept], change[kept], rate[kept])
+    least = least * _spans_s(intervals_ms[at], rules)
+    kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least)
+    return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], least[kept] * 1_000 / intervals_ms[at[kept]])
 
 
 def _spans_s(intervals_ms: Ints, rules: Rules) -> Floats:

@@ -13,85 +13,14 @@ from typing import Final
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tripline.scoring import clocks, distances, harsh, overspeed, speeds, units
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
-from tripline.scoring.quality import Quality
+from tripline.scoring.findings import REPAIRS, Events, Findings
 from tripline.scoring.rules import EventType, Rules
 
 BLOCK: Final = 131_072
 """Samples in one block: a column of them is 1 MiB; smaller blocks spend their time on the calls between arrays."""
-
-
-REPAIRS: Final = (
-    "clock_steps",
-    "merged",
-    "bad_speeds",
-    "filled_speeds",
-    "lone_speeds",
-    "bad_positions",
-    "replaced_steps",
-    "left_out_steps",
-    "constant_em",
-)
-"""What is counted of each trip: how often something in it was mended or not believed."""
-
-
-class Events(msgspec.Struct, frozen=True):
-    """GPS events of all trips, equally long arrays, by trip, then time, then type."""
-
-    trip: Ints
-    type: harsh.Types
-    time_ms: Ints
-    lat: Floats
-    lon: Floats
-    speed_kmh: Floats
-    """0 where a sample with manoeuvre bits has no speed at all."""
-    limit_kmh: Floats
-    """The limit broken; 0 for harsh events."""
-
-
-class Findings(msgspec.Struct, frozen=True):
-    """What was found in each trip (shape n), and the events of all."""
-
-    distance_m: Floats
-    """As stated where that is believed; else whole metres, summed from steps."""
-    instants: Ints
-    """Samples after the first rule of time: at most one in half a second."""
-    dense: Flags
-    """Whether the median interval is under the limit."""
-    over_s: Floats
-    """Seconds over the limit."""
-    ratio: Floats
-    """Distance by speed for each metre by positions (`units.ratios`); NaN where the trip is too short to tell."""
-    source: NDArray[np.int8]
-    """`distances.Source`."""
-    gaps: Ints
-    """Intervals longer than `guards.gap_ms`."""
-    period_ms: Ints
-    """Mean interval but for gaps; 0 with fewer than two samples."""
-    repairs: Ints
-    """Shape n x `REPAIRS`."""
-    events: Events
-
-    def quality(self, trip: int) -> Quality:
-        """How good the samples of a trip were."""
-        ratio = float(self.ratio[trip])
-        return Quality(
-            samples=int(self.instants[trip]),
-            period_ms=int(self.period_ms[trip]),
-            gaps=int(self.gaps[trip]),
-            speed_ratio=None if np.isnan(ratio) else round(ratio, 4),
-            distance=distances.Source(int(self.source[trip])).name.lower(),
-            repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
-        )
-
-    def counts(self, *kinds: EventType) -> Ints:
-        """Events of these kinds in each trip."""
-        of_kind = np.isin(self.events.type, kinds)
-        counts: Ints = np.bincount(self.events.trip[of_kind], minlength=self.distance_m.size)
-        return counts
 
 
 def findings(drives: Drives, rules: Rules) -> Findings:
@@ -129,6 +58,8 @@ class Work(msgspec.Struct, kw_only=True):
     """Cut into stretches where a clock steps; as far as its samples are still believed."""
     own: Ints
     """The trip of each stretch."""
+    stated_m: Floats
+    """Of each trip: `Drives.stated_m`."""
     repairs: Ints
     """Shape of trips x `REPAIRS`."""
     spacing: Ints = np.empty(0, np.int64)
@@ -149,7 +80,7 @@ class Work(msgspec.Struct, kw_only=True):
     """Of each trip: the sum of its guarded steps."""
     jumps: Ints = np.empty(0, np.int64)
     over: Ints = np.empty(0, np.int64)
-    rough: harsh.Found = harsh.Found(np.empty(0, np.int64), np.empty(0, np.int8))
+    rough: harsh.Found = harsh.NOTHING
 
     def at(self, samples: Ints) -> Ints:
         """The trip of each of these samples."""
@@ -177,16 +108,27 @@ class Work(msgspec.Struct, kw_only=True):
 
 def _block(drives: Drives, rules: Rules) -> Findings:
     """The findings of a few trips."""
+    return found(worked(drives, rules), rules)
+
+
+def worked(drives: Drives, rules: Rules) -> Work:
+    """A few trips behind all steps."""
     work = Work(
         drives=drives,
         own=np.arange(len(drives)),
+        stated_m=drives.stated_m,
         repairs=np.zeros((len(drives), len(REPAIRS)), np.int64),
     )
     work.keep(drives, rules)
     for step in STEPS.values():
         step(work, rules)
+    return work
+
+
+def found(work: Work, rules: Rules) -> Findings:
+    """What the steps found."""
     instants_in = work.summed(np.diff(work.drives.starts)).astype(np.int64)
-    distance_m, source = distances.chosen(drives.stated_m, np.round(work.own_m), instants_in, rules)
+    distance_m, source = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
     gaps, period_ms = _sampling(work, rules)
     return Findings(
         distance_m=distance_m,
@@ -311,10 +253,8 @@ def _harsh(work: Work, rules: Rules) -> None:
         return
     by_em = harsh.from_em(em, np.repeat(telling[work.own], np.diff(work.drives.starts)))
     kept = ~telling[work.at(work.rough.samples)]
-    work.rough = harsh.Found(
-        np.concatenate([work.rough.samples[kept], by_em.samples]),
-        np.concatenate([work.rough.types[kept], by_em.types]),
-    )
+    by_speed = harsh.Found(*(getattr(work.rough, name)[kept] for name in harsh.Found.__struct_fields__))
+    work.rough = harsh.joined(by_speed, by_em)
 
 
 STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
@@ -363,11 +303,13 @@ def _dense(work: Work, rules: Rules) -> Flags:
 
 def _events(work: Work, rules: Rules) -> Events:
     """Harsh and overspeed events together; the index of a sample orders by trip and time, but for stepping clocks."""
-    drives, over = work.drives, work.over
-    samples = np.concatenate([work.rough.samples, over])
-    types = np.concatenate([work.rough.types, np.full(over.size, EventType.OVERSPEED, np.int8)])
-    limits = np.concatenate([np.zeros(work.rough.samples.size), overspeed.limits_kmh(drives, over, rules)])
+    drives, over, rough = work.drives, work.over, work.rough
+    samples = np.concatenate([rough.samples, over])
+    types = np.concatenate([rough.types, np.full(over.size, EventType.OVERSPEED, np.int8)])
     order = np.lexsort((types, samples))
+    of_rough, of_over = np.zeros(rough.samples.size), np.zeros(over.size)
+    begins = np.concatenate([rough.begins, over])[order]
+    ends = np.concatenate([rough.ends, overspeed.nexts(drives, over)])[order]
     samples = samples[order]
     return Events(
         trip=work.at(samples),
@@ -376,5 +318,12 @@ def _events(work: Work, rules: Rules) -> Events:
         lat=drives.lat[samples],
         lon=drives.lon[samples],
         speed_kmh=np.nan_to_num(work.speed[samples]),
-        limit_kmh=limits[order],
+        limit_kmh=np.concatenate([of_rough, overspeed.limits_kmh(drives, over, rules)])[order],
+        begin_ms=drives.time_ms[begins],
+        end_ms=drives.time_ms[ends],
+        begin_kmh=np.nan_to_num(work.speed[begins]),
+        end_kmh=np.nan_to_num(work.speed[ends]),
+        rate=np.concatenate([rough.rates, of_over])[order],
+        least=np.concatenate([rough.least, of_over])[order],
+        seconds=np.concatenate([of_rough, overspeed.seconds(drives, over, work.spacing, rules)])[order],
     )

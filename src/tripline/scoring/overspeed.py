@@ -34,11 +34,23 @@ def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:
     return np.flatnonzero((limit > 0) & (speed_kmh > tolerated))
 
 
+def nexts(drives: Drives, samples: Ints) -> Ints:
+    """The sample behind each of these; the last of a trip stands for itself."""
+    return np.minimum(samples + 1, drives.starts[drives.at(samples) + 1] - 1)
+
+
+def seconds(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> Floats:
+    """What each of these samples stands for: the time to the next one, at most the cap, seconds."""
+    lasting = np.zeros(samples.size)
+    inner = nexts(drives, samples) > samples
+    lasting[inner] = np.minimum(intervals_ms[samples[inner]], rules.scoring.overspeed_cap_ms) / 1_000
+    return lasting
+
+
 def seconds_over(drives: Drives, samples: Ints, intervals_ms: Ints, rules: Rules) -> Floats:
-    """For each trip, the sum over its samples of the time to the next one, each at most the cap, seconds."""
-    with_next = samples[samples + 1 < drives.starts[drives.at(samples) + 1]]
-    seconds = np.minimum(intervals_ms[with_next], rules.scoring.overspeed_cap_ms) / 1_000
-    return np.bincount(drives.at(with_next), weights=seconds, minlength=len(drives)).astype(np.float64)
+    """For each trip, the sum of what its samples stand for, seconds."""
+    weights = seconds(drives, samples, intervals_ms, rules)
+    return np.bincount(drives.at(samples), weights=weights, minlength=len(drives)).astype(np.float64)
 
 
 def _tolerated(limit_kmh: float, rules: Rules) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tripline.scoring.kernel import Findings
+from tripline.scoring.findings import Findings
 from tripline.scoring.rules import Accumulation, Rules
 from tripline.scoring.score import COUNTED, NotScored, TripScore, scored
 

@@ -22,7 +22,7 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     distance: str = "own"
     """`own`, `stated` by the trip message, or `doubted`: stated, but too far from our own, which is taken."""
     repairs: dict[str, int] = {}
-    """Name of a repair (`kernel.REPAIRS`) -> how often, where it was needed."""
+    """Name of a repair (`findings.REPAIRS`) -> how often, where it was needed."""
 
 
 def written(quality: Quality) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 from tests.support.made_drives import drives, findings
 
 from tripline.scoring import clocks
-from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.findings import REPAIRS
 from tripline.scoring.rules import EventType, Rules
 
 METRE = 1 / 111_195.08

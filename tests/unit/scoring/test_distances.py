@@ -5,7 +5,7 @@ import pytest
 from tests.support.made_drives import NAN, findings
 
 from tripline.scoring.distances import Source
-from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.findings import REPAIRS
 from tripline.scoring.rules import Guards, Rules
 
 METRE = 1 / 111_195.08

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.made_drives import NAN, events, findings, types
 
-from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.findings import REPAIRS
 from tripline.scoring.rules import Column, EventType, Harsh, Rules, Scoring
 
 APART = Rules(scoring=Scoring(instant_ms=1))

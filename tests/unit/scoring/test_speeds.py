@@ -6,7 +6,7 @@ from tests.support.made_drives import NAN, drives, events, findings
 
 from tripline.scoring import speeds
 from tripline.scoring.drives import intervals_ms
-from tripline.scoring.kernel import REPAIRS
+from tripline.scoring.findings import REPAIRS
 from tripline.scoring.rules import EventType, Guards, Rules
 
 METRE = 1 / 111_195.08

@@ -12,6 +12,7 @@ from tripline.domain import trips
 from tripline.domain.ids import VehicleId
 from tripline.scoring import kernel, quality
 from tripline.scoring import policy as verdicts
+from tripline.scoring.findings import Events
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
 from tripline.store.scores.policies import Policy
@@ -79,7 +80,7 @@ def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
     return verdict.value
 
 
-def _events(found: kernel.Events, trips_in_all: int) -> list[list[GpsEvent]]:
+def _events(found: Events, trips_in_all: int) -> list[list[GpsEvent]]:
     """The events of each trip."""
     events: list[list[GpsEvent]] = [[] for _ in range(trips_in_all)]
     for trip, kind, time_ms, lat, lon, speed_kmh, limit_kmh in zip(

@@ -5,17 +5,27 @@ Pages are read straight from `store/scores/reads.py` once `admit_...` let the ca
 """
 
 from enum import Enum
+from typing import Final
 
-from tripline.domain import access
+import msgspec
+
+from tripline.domain import access, samples
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.refusals import NotFound, Word
+from tripline.scoring import rules as scoring_rules
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
+from tripline.store.scores import policies, scores
 from tripline.store.scores import reads as score_reads
-from tripline.store.scores.scores import Total
+from tripline.store.scores.policies import Policy
+from tripline.store.scores.reads import Explainable
+from tripline.store.scores.scores import Task, Total
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trips
+
+EXPLAINED: Final = 200_000
+"""Samples of a trip that is explained at most: two days at one a second, 60 MB while it is judged."""
 
 
 class WhyNot(Word, Enum):
@@ -59,6 +69,42 @@ def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
         state, reason = score_reads.why_no_score(tx, of)
         raise _not_scored(state, reason)
     return found
+
+
+class Untold(msgspec.Struct, frozen=True):
+    """A trip that is to be explained."""
+
+    task: Task
+    kept: Explainable
+    policy: Policy
+    """By which it is explained."""
+
+
+class TooLong(NotFound):
+    """A trip with so many samples is not explained."""
+
+    code = "score.too_long"
+
+
+def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
+    """What explains the score of a trip, or why it has none.
+
+    A score from before there were policies is explained by policy 1. Raises `NotFound`, `Forbidden`, `NoScoreYet` while
+    nothing is decided, `TooLong`.
+    """
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
+    kept = score_reads.to_explain(tx, of)
+    if kept.score is None and kept.not_scored is None:
+        raise _not_scored(kept.state, None)
+    if kept.samples_bytes > EXPLAINED * samples.RECORD.size:
+        raise TooLong("samples", most=EXPLAINED)
+    job = scores.as_if_asked(tx, kept.trip_no)
+    if job is None:
+        raise NotFound("id", thing=access.Thing.TRIP)
+    known = {each.no: each for each in policies.every(tx)}
+    first = Policy(1, scoring_rules.read(policies.FIRST))
+    return Untold(scores.task(tx, job), kept, known.get(kept.policy or job.policy or first.no, first))
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:

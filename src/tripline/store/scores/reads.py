@@ -11,10 +11,10 @@ Not here: writing them (`store/scores/scores.py`).
 from collections.abc import Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Select, Table, and_, bindparam, exists, func, select, tuple_
 
 from tripline.domain.access import Scope
 from tripline.scoring.score import COUNTED
@@ -24,7 +24,7 @@ from tripline.store.accounts.accounts import Known
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.scores.scores import Total
-from tripline.store.tables import account, driving_score, erasure, gps_event, trip, vehicle, vehicle_score
+from tripline.store.tables import account, driving_score, erasure, gps_event, microtrip, trip, vehicle, vehicle_score
 from tripline.store.transactions import Hot, ReadTx
 
 _NO_MAX: Final = 2**63 - 1
@@ -49,6 +49,30 @@ Row: TypeAlias = tuple[Any, ...]
 are read the most."""
 SCORE: Final = ("trip_id", "created_ms", "vehicle_id", "user_id", "score", "distance_m", *COUNTED)
 """What is read of `driving_score`, in this order."""
+
+
+class KeptEvent(NamedTuple):
+    """A GPS event as it is found again when its trip is judged once more."""
+
+    id: str
+    event_ms: int
+    event_type: int
+
+
+class Explainable(NamedTuple):
+    """What is kept of a trip's score."""
+
+    trip_no: int
+    start_ms: int | None
+    state: str
+    not_scored: str | None
+    samples_bytes: int
+    score: float | None
+    judged_ms: int | None
+    policy: int | None
+    events: list[KeptEvent]
+
+
 EVENT: Final = (
     *("id", "created_ms", "vehicle_id", "trip_id", "event_ms", "event_type", "info", "device_type"),
     *("speed_mh", "user_id", "lat", "lon"),
@@ -101,6 +125,12 @@ def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
     return state, reason
 
 
+def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
+    """What is kept of the score of a trip that exists."""
+    row = tx.hot(_EXPLAINABLE, trip_id)[0]
+    return Explainable._make((*row, [KeptEvent(*event) for event in tx.hot(_KEPT, row[0])]))
+
+
 _FIELDS: Final = {driving_score: SCORE, gps_event: EVENT}
 _PLACE_NAMES: Final = ("at_0", "at_1", "at_2")
 
@@ -121,6 +151,29 @@ _TOTAL: Final = Hot(
         vehicle_score.c.distance_m,
     ).where(vehicle_score.c.vehicle_id == bindparam("id")),
     "id",
+)
+_EXPLAINABLE: Final = Hot(
+    select(
+        trip.c.no,
+        trip.c.start_ms,
+        trip.c.state,
+        trip.c.not_scored,
+        select(func.coalesce(func.sum(func.length(microtrip.c.samples)), 0))
+        .where(microtrip.c.trip_no == trip.c.no)
+        .scalar_subquery(),
+        driving_score.c.score,
+        driving_score.c.created_ms,
+        driving_score.c.policy,
+    )
+    .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
+    .where(trip.c.id == bindparam("id")),
+    "id",
+)
+_KEPT: Final = Hot(
+    select(gps_event.c.id, gps_event.c.event_ms, gps_event.c.event_type)
+    .where(gps_event.c.trip_no == bindparam("of_trip"))
+    .order_by(gps_event.c.no),
+    "of_trip",
 )
 _TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
 

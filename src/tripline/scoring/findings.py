@@ -1,0 +1,98 @@
+"""The findings in trips: distance, spacing, seconds over the limit, repairs, and the events of all, as arrays.
+
+Not here: how they are found (`kernel.py`).
+"""
+
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.scoring import distances
+from tripline.scoring.drives import Flags, Floats, Ints
+from tripline.scoring.quality import Quality
+from tripline.scoring.rules import EventType
+
+Types = NDArray[np.int8]
+
+REPAIRS: Final = (
+    "clock_steps",
+    "merged",
+    "bad_speeds",
+    "filled_speeds",
+    "lone_speeds",
+    "bad_positions",
+    "replaced_steps",
+    "left_out_steps",
+    "constant_em",
+)
+"""What is counted of each trip: how often something in it was mended or not believed."""
+
+
+class Events(msgspec.Struct, frozen=True):
+    """GPS events of all trips, equally long arrays, by trip, then time, then type."""
+
+    trip: Ints
+    type: Types
+    time_ms: Ints
+    lat: Floats
+    lon: Floats
+    speed_kmh: Floats
+    """0 where a sample with manoeuvre bits has no speed at all."""
+    limit_kmh: Floats
+    """The limit broken; 0 for harsh events."""
+    begin_ms: Ints
+    """Where a manoeuvre begins; else as `time_ms`."""
+    end_ms: Ints
+    """Where a manoeuvre ends; of overspeed the time of the next sample, if there is one."""
+    begin_kmh: Floats
+    end_kmh: Floats
+    rate: Floats
+    """The greatest rate of a manoeuvre, |km/h per second|; 0 where there is none."""
+    least: Floats
+    """The rate that was enough, km/h per second; 0 where there is none."""
+    seconds: Floats
+    """What a sample over the limit stands for; 0 for harsh events."""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What was found in each trip (shape n), and the events of all."""
+
+    distance_m: Floats
+    """As stated where that is believed; else whole metres, summed from steps."""
+    instants: Ints
+    """Samples after the first rule of time: at most one in half a second."""
+    dense: Flags
+    """Whether the median interval is under the limit."""
+    over_s: Floats
+    """Seconds over the limit."""
+    ratio: Floats
+    """Distance by speed for each metre by positions (`units.ratios`); NaN where the trip is too short to tell."""
+    source: NDArray[np.int8]
+    """`distances.Source`."""
+    gaps: Ints
+    """Intervals longer than `guards.gap_ms`."""
+    period_ms: Ints
+    """Mean interval but for gaps; 0 with fewer than two samples."""
+    repairs: Ints
+    """Shape n x `REPAIRS`."""
+    events: Events
+
+    def quality(self, trip: int) -> Quality:
+        """How good the samples of a trip were."""
+        ratio = float(self.ratio[trip])
+        return Quality(
+            samples=int(self.instants[trip]),
+            period_ms=int(self.period_ms[trip]),
+            gaps=int(self.gaps[trip]),
+            speed_ratio=None if np.isnan(ratio) else round(ratio, 4),
+            distance=distances.Source(int(self.source[trip])).name.lower(),
+            repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
+        )
+
+    def counts(self, *kinds: EventType) -> Ints:
+        """Events of these kinds in each trip."""
+        of_kind = np.isin(self.events.type, kinds)
+        counts: Ints = np.bincount(self.events.trip[of_kind], minlength=self.distance_m.size)
+        return counts

@@ -1,0 +1,186 @@
+"""Explanations of scores: what each manoeuvre and each stretch over the limit cost, and how good the samples were.
+
+A trip is judged once more by the policy that its score names, so what is told is what was counted. The costs of all
+items add up to 100 minus the score: each has the share of its burden in the burden of all.
+
+Not here: the shape of the answer (`wire/rest/explanations.py`), how a trip is judged (`judgement.py`).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tripline.scoring import kernel, measures
+from tripline.scoring import policy as verdicts
+from tripline.scoring.findings import Events, Findings
+from tripline.scoring.measures import Measures
+from tripline.scoring.quality import Quality
+from tripline.scoring.rules import EventType, Rules
+from tripline.scoring.score import TripScore
+from tripline.services.scores import arrays
+from tripline.store.scores.reads import KeptEvent
+from tripline.store.scores.scores import Task
+
+
+class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True):
+    """One harsh event."""
+
+    event_id: str | None
+    """Of the GPS event that is kept; None: there is none."""
+    type: EventType
+    at_ms: int
+    begin_ms: int
+    end_ms: int
+    lat: float
+    lon: float
+    speed_kmh: float
+    begin_kmh: float
+    end_kmh: float
+    rate: float
+    """The greatest, km/h per second; 0: the device reported the event itself."""
+    threshold: float
+    """The rate that was enough; 0 as before."""
+    cost: float
+    """Points."""
+
+
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """Samples over the limit, one behind the other."""
+
+    event_ids: list[str]
+    begin_ms: int
+    end_ms: int
+    lat: float
+    lon: float
+    fastest_kmh: float
+    limit_kmh: float
+    seconds: float
+    cost: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to say of a trip's score."""
+
+    manoeuvres: list[Manoeuvre]
+    stretches: list[Stretch]
+    unexplained: list[str]
+    """Ids of GPS events that are kept and were not found again: the score is by rules of before."""
+    score: float | None
+    """By the policy of this explanation; None: it gives none."""
+    distance_m: float
+    limit_known: float
+    """Share of the samples whose road has a known limit."""
+    measures: Measures
+    quality: Quality
+
+
+def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_ms: int) -> Explanation:
+    """The explanation of a trip by these rules. Raises ValueError when its packed samples are cut.
+
+    `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning.
+    """
+    job = task.job
+    drives = arrays.loaded([arrays.Track(task.packed, job.category, job.device_type, job.distance_m)]).drives
+    work = kernel.worked(drives, rules)
+    found = kernel.found(work, rules)
+    (verdict,) = verdicts.judged(found, rules)
+    scored = verdict if isinstance(verdict, TripScore) else None
+    ids = _ids(kept)
+    points = _points_of_burden(found, scored, rules)
+    manoeuvres, stretches = _items(found.events, ids, points, rules)
+    return Explanation(
+        manoeuvres=manoeuvres,
+        stretches=stretches,
+        unexplained=[event_id for of_moment in ids.values() for event_id in of_moment],
+        score=None if scored is None else scored.score,
+        distance_m=float(found.distance_m[0]),
+        limit_known=_limit_known(work),
+        measures=measures.of_trip(work, rules, utc_offset_ms=utc_offset_ms),
+        quality=found.quality(0),
+    )
+
+
+def _ids(kept: Sequence[KeptEvent]) -> dict[tuple[int, int], list[str]]:
+    """Ids of the kept events by instant and type, the first one last."""
+    ids: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for event in reversed(kept):
+        ids[event.event_ms, event.event_type].append(event.id)
+    return ids
+
+
+def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -> float:
+    """What one unit of burden costs of the 100 points."""
+    if scored is None:
+        return 0.0
+    seconds = math.fsum(found.events.seconds.tolist())
+    burden = rules.scoring.harsh_weight * (scored.accel + scored.de_accel) + rules.scoring.overspeed_weight * seconds
+    return (100.0 - scored.score) / burden if burden else 0.0
+
+
+def _items(
+    events: Events, ids: dict[tuple[int, int], list[str]], points: float, rules: Rules
+) -> tuple[list[Manoeuvre], list[Stretch]]:
+    manoeuvres: list[Manoeuvre] = []
+    stretches: list[Stretch] = []
+    weight = rules.scoring.overspeed_weight * points
+    columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
+    for kind, at_ms, lat, lon, kmh, limit, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds in zip(
+        *columns, strict=True
+    ):
+        known = ids.get((at_ms, kind))
+        event_id = known.pop() if known else None
+        if kind != EventType.OVERSPEED:
+            manoeuvres.append(
+                Manoeuvre(
+                    event_id=event_id,
+                    type=EventType(kind),
+                    at_ms=at_ms,
+                    begin_ms=begin_ms,
+                    end_ms=end_ms,
+                    lat=lat,
+                    lon=lon,
+                    speed_kmh=kmh,
+                    begin_kmh=begin_kmh,
+                    end_kmh=end_kmh,
+                    rate=rate,
+                    threshold=least,
+                    cost=rules.scoring.harsh_weight * points,
+                )
+            )
+            continue
+        own = [] if event_id is None else [event_id]
+        last = stretches[-1] if stretches else None
+        if last is not None and last.end_ms == begin_ms and last.limit_kmh == limit:
+            last.event_ids.extend(own)
+            stretches[-1] = msgspec.structs.replace(
+                last,
+                end_ms=end_ms,
+                fastest_kmh=max(last.fastest_kmh, kmh),
+                seconds=last.seconds + seconds,
+                cost=(last.seconds + seconds) * weight,
+            )
+            continue
+        stretches.append(
+            Stretch(
+                event_ids=own,
+                begin_ms=begin_ms,
+                end_ms=end_ms,
+                lat=lat,
+                lon=lon,
+                fastest_kmh=kmh,
+                limit_kmh=limit,
+                seconds=seconds,
+                cost=seconds * weight,
+            )
+        )
+    return manoeuvres, stretches
+
+
+def _limit_known(work: kernel.Work) -> float:
+    limits = work.drives.limit_kmh
+    if limits is None or not limits.size:
+        return 0.0
+    return float((~np.isnan(limits)).mean())

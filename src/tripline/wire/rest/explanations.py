@@ -1,0 +1,153 @@
+"""The answer that explains a trip's score; ours, not of the interface (docs/spec/rest.md 10.6)."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.wire.rest.base import Id
+
+_TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
+_EVENT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
+
+
+class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
+    """One manoeuvre and what it cost."""
+
+    id: Annotated[Id | None, Meta(description="id of the GPS event", examples=_EVENT)]
+    event_ty: Annotated[
+        int,
+        Meta(description="1 sudden start, 2 sudden acceleration, 3 sudden deceleration, 4 sudden stop", examples=[3]),
+    ]
+    event_ts: Annotated[int, Meta(description="when it was strongest, epoch ms", examples=[1735691234000])]
+    begin_ts: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735691232000])]
+    end_ts: Annotated[int, Meta(description="when it ended, epoch ms", examples=[1735691235000])]
+    pos_lat: Annotated[float, Meta(description="latitude, degrees (WGS84)", examples=[37.5665])]
+    pos_lon: Annotated[float, Meta(description="longitude, degrees (WGS84)", examples=[126.978])]
+    speed: Annotated[float, Meta(description="speed at `eventTs`, km/h", examples=[41.0])]
+    begin_speed: Annotated[float, Meta(description="speed at `beginTs`, km/h", examples=[58.0])]
+    end_speed: Annotated[float, Meta(description="speed at `endTs`, km/h", examples=[36.0])]
+    rate: Annotated[
+        float, Meta(description="greatest change of speed, km/h per second; 0: reported by the device", examples=[17.0])
+    ]
+    threshold: Annotated[
+        float, Meta(description="the rate from which it counts, km/h per second; 0: none", examples=[15.0])
+    ]
+    cost: Annotated[float, Meta(description="points", examples=[1.25])]
+
+
+class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
+    """Samples over the limit, one behind the other, and what they cost."""
+
+    ids: Annotated[list[Id], Meta(description="ids of the GPS events", examples=[_EVENT])]
+    begin_ts: Annotated[int, Meta(description="the first sample, epoch ms", examples=[1735691500000])]
+    end_ts: Annotated[int, Meta(description="the sample behind the last, epoch ms", examples=[1735691512000])]
+    pos_lat: Annotated[float, Meta(description="latitude of the first sample", examples=[37.5665])]
+    pos_lon: Annotated[float, Meta(description="longitude of the first sample", examples=[126.978])]
+    max_speed: Annotated[float, Meta(description="the fastest, km/h", examples=[131.5])]
+    limit: Annotated[float, Meta(description="the limit, km/h, without the tolerance", examples=[110.0])]
+    limit_source: Annotated[
+        str, Meta(description="how the limit is known; `default`: the one of the policy", examples=["default"])
+    ]
+    seconds: Annotated[float, Meta(description="time counted", examples=[12.0])]
+    cost: Annotated[float, Meta(description="points", examples=[0.48])]
+
+
+class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
+    """What else the samples tell; none of it changes the score."""
+
+    driving: Annotated[float, Meta(description="seconds of driving", examples=[3480.0])]
+    over_limit: Annotated[
+        dict[str, float],
+        Meta(
+            description="seconds above the limit, and above it by so many per cent and more",
+            examples=[{"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0}],
+        ),
+    ]
+    cornering: Annotated[int, Meta(description="corners taken with 0.3 g and more", examples=[2])]
+    cornering_seconds: Annotated[float, Meta(description="time in them, seconds", examples=[3.0])]
+    idling: Annotated[float, Meta(description="seconds of standing for 5 minutes and longer", examples=[420.0])]
+    night_share: Annotated[
+        float, Meta(description="share of the distance between 22 and 6, time zone of the service", examples=[0.0])
+    ]
+    longest_drive: Annotated[float, Meta(description="seconds without a rest of 15 minutes", examples=[3480.0])]
+
+
+class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
+    """How good the samples were."""
+
+    samples: Annotated[int, Meta(description="samples that take part", examples=[3600])]
+    period_ms: Annotated[
+        int, Meta(description="mean interval between them, ms; 0 with fewer than two", examples=[1000])
+    ]
+    gaps: Annotated[int, Meta(description="intervals that are gaps", examples=[0])]
+    speed_ratio: Annotated[
+        float | None, Meta(description="distance by speed for each metre by positions; null: unknown", examples=[1.01])
+    ]
+    distance: Annotated[
+        str,
+        Meta(
+            description="`own`: by positions; `stated` by the trip message; `doubted`: stated, not believed",
+            examples=["own"],
+        ),
+    ]
+    repairs: Annotated[
+        dict[str, int], Meta(description="what was mended, and how often (docs/scoring.md)", examples=[{"merged": 2}])
+    ]
+
+
+class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a trip has its score; its id is the trip's id."""
+
+    id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
+    created_time: Annotated[
+        int | None,
+        Meta(description="when the trip was judged, epoch ms; null: it has no score", examples=[1735693900000]),
+    ]
+    score: Annotated[float | None, Meta(description="the score that is kept; null: none", examples=[98.27])]
+    not_scored: Annotated[str | None, Meta(description="why there is none (docs/scoring.md)", examples=["too_short"])]
+    policy: Annotated[
+        int | None,
+        Meta(description="number of the policy that the score comes from; 0: of before policies", examples=[1]),
+    ]
+    explained_by: Annotated[int, Meta(description="number of the policy of this explanation", examples=[1])]
+    explained_score: Annotated[
+        float | None,
+        Meta(description="what that policy gives; costs add up to 100 minus this; null: no score", examples=[98.27]),
+    ]
+    dist: Annotated[float, Meta(description="distance driven, metres", examples=[49162.0])]
+    harsh_events: Annotated[list[HarshEvent], Meta(description="manoeuvres, by time", examples=[[]])]
+    overspeed: Annotated[list[OverspeedStretch], Meta(description="stretches over the limit, by time", examples=[[]])]
+    unexplained: Annotated[
+        list[Id],
+        Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),
+    ]
+    limit_known: Annotated[
+        float, Meta(description="share of the samples whose road has a known limit, 0 to 1", examples=[0.0])
+    ]
+    measures: Annotated[
+        DriveMeasures,
+        Meta(
+            description="what else the samples tell; none of it changes the score",
+            examples=[
+                {
+                    "driving": 3480.0,
+                    "overLimit": {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
+                    "cornering": 2,
+                    "corneringSeconds": 3.0,
+                    "idling": 420.0,
+                    "nightShare": 0.0,
+                    "longestDrive": 3480.0,
+                }
+            ],
+        ),
+    ]
+    quality: Annotated[
+        DataQuality,
+        Meta(
+            description="how good the samples were",
+            examples=[
+                {"samples": 3600, "periodMs": 1000, "gaps": 0, "speedRatio": 1.01, "distance": "own", "repairs": {}}
+            ],
+        ),
+    ]

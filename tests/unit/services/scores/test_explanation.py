@@ -1,0 +1,136 @@
+"""Explanations of scores: costs that add up, events that are found again, stretches, and what explains nothing."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played, sample
+
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, UserId
+from tripline.scoring.rules import EventType, Harsh, Rules, Scoring
+from tripline.services.scores import explanation, reads
+from tripline.store import tables
+from tripline.store.scores import reads as score_reads
+from tripline.store.scores import scores
+from tripline.store.scores.reads import KeptEvent
+from tripline.store.scores.scores import Job, Task
+
+HARSH = [0, 0, 0, 0, 12, 24, 30, 30, *[60.0] * 3, 140, 141, 150, 140, 60, 60, 125, 60, 60, 40, 20, 0, 0]
+
+
+def task_of(packed, **changes):
+    job = Job(1, 0, 0, "t", "v", None, "GPS", False, 10_000.0, None, None, None, 1, 1, None)
+    return Task(job._replace(**changes), b"".join(packed))
+
+
+def explained(packed, rules=None, kept=(), **changes):
+    return explanation.of_trip(task_of(packed, **changes), rules or Rules(), kept, utc_offset_ms=0)
+
+
+def costs(told):
+    return [each.cost for each in (*told.manoeuvres, *told.stretches)]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0, 200), min_size=10, max_size=80),
+    st.floats(0.01, 2),
+    st.floats(0, 0.5),
+    st.sampled_from(["factor", "kotsa", "plus15"]),
+)
+def test_costs_add_up_to_what_the_score_lacks(speeds, harsh_weight, overspeed_weight, tolerance):
+    rules = Rules(scoring=Scoring(harsh_weight=harsh_weight, overspeed_weight=overspeed_weight, tolerance=tolerance))
+
+    told = explained(drive(*speeds), rules)
+
+    if told.score is None:
+        assert set(costs(told)) <= {0.0}
+    else:
+        assert sum(costs(told)) == pytest.approx(100 - told.score, abs=1e-9)
+
+
+def test_every_kept_event_is_found_with_its_id(tmp_path):
+    async def play(rig):
+        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+        await rig.drain()
+        trip_id = (await rig.rows(tables.trip, "id"))[0][0]
+        kept = await rig.store.read(lambda tx: score_reads.to_explain(tx, trip_id))
+        job = await rig.store.read(lambda tx: scores.as_if_asked(tx, no))
+        task = await rig.store.read(lambda tx: scores.task(tx, job))
+        return (
+            kept,
+            explanation.of_trip(task, Rules(), kept.events, utc_offset_ms=0),
+            await rig.rows(tables.gps_event, "id"),
+        )
+
+    kept, told, ids = played(tmp_path, play)
+
+    found = [each.event_id for each in told.manoeuvres] + [one for each in told.stretches for one in each.event_ids]
+    assert sorted(found) == sorted(row[0] for row in ids)
+    assert told.unexplained == []
+    assert told.score == kept.score
+    assert {each.type for each in told.manoeuvres} >= {EventType.START, EventType.STOP}
+
+
+def test_manoeuvre_says_from_where_to_where_how_hard_and_what_was_enough():
+    (start,) = explained(drive(*[0.0] * 6, 12, 24, 30, *[30.0] * 20)).manoeuvres
+
+    assert (start.type, start.begin_ms, start.end_ms) == (EventType.START, START_MS + 5_000, START_MS + 8_000)
+    assert (start.begin_kmh, start.end_kmh) == (0, 30)
+    assert (start.at_ms, start.speed_kmh, start.rate, start.threshold) == (START_MS + 6_000, 12, 12, 10)
+
+
+def test_threshold_is_that_of_the_category_and_of_the_interval():
+    slow = [sample(2 * second, kmh) for second, kmh in enumerate([*[0.0] * 6, 24, 30, *[30.0] * 20])]
+
+    (start,) = explained(slow, category="BUS").manoeuvres
+
+    assert start.rate == 12
+    assert start.threshold == pytest.approx(8 * 2**-0.3)
+
+
+def test_event_that_the_device_reports_has_no_rate():
+    packed = [sample(second, 50, em=0x10 if second == 9 else 0) for second in range(40)]
+
+    (reported,) = explained(packed, device_type="OBD").manoeuvres
+
+    assert (reported.type, reported.rate, reported.threshold) == (EventType.DECELERATION, 0, 0)
+    assert (reported.begin_ms, reported.end_ms) == (reported.at_ms, reported.at_ms)
+
+
+def test_samples_over_the_limit_in_a_row_are_one_stretch():
+    speeds = [*[100.0] * 10, 125, 130, 128, *[100.0] * 10, 122, 122, *[100.0] * 9]
+
+    first, second = explained(drive(*speeds), Rules(harsh=Harsh(ignored_fixes=99))).stretches
+
+    assert (first.begin_ms, first.end_ms, first.seconds) == (START_MS + 10_000, START_MS + 13_000, 3.0)
+    assert (first.fastest_kmh, first.limit_kmh) == (130, 110)
+    assert second.seconds == 2.0
+    assert first.cost == pytest.approx(1.5 * second.cost)
+
+
+def test_events_of_other_rules_are_told_as_unexplained():
+    kept = [KeptEvent("gone", START_MS + 3_000, 2), KeptEvent("there", START_MS + 6_000, 1)]
+
+    told = explained(drive(*[0.0] * 6, 12, 24, 30, *[30.0] * 20), kept=kept)
+
+    assert [each.event_id for each in told.manoeuvres] == ["there"]
+    assert told.unexplained == ["gone"]
+
+
+@pytest.mark.parametrize(("count", "told"), [(-1, True), (0, True), (1, False)])
+def test_trip_with_more_samples_than_are_explained_is_refused(tmp_path, monkeypatch, count, told):
+    monkeypatch.setattr(reads, "EXPLAINED", 40)
+
+    async def play(rig):
+        await rig.add_trip(drive(*[50.0] * (40 + count)), distance_m=10_000)
+        await rig.drain()
+        trip_id = (await rig.rows(tables.trip, "id"))[0][0]
+        actor = Actor(UserId(DRIVER), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
+        try:
+            await rig.store.read(lambda tx: reads.to_explain(tx, actor=actor, of=trip_id))
+        except reads.TooLong as refusal:
+            return refusal.values
+        return None
+
+    assert played(tmp_path, play) == (None if told else {"most": 40})
