@@ -1,4 +1,4 @@
-"""The answer that explains a trip's score; ours, not of the interface (docs/spec/rest.md 10.6)."""
+"""The answer that explains a trip's score; ours, not of the interface (spec/rest 10.1)."""
 
 from typing import Annotated
 
