@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Error, Locator, Page
 
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
@@ -30,8 +30,14 @@ class Hand:
         return catalogue.text(key, self._language, **values)
 
     def go(self, path: str) -> None:
-        """Type an address."""
-        self.page.goto(f"{self._origin}{path}")
+        """Type an address; again, when a button that was pressed before leads away meanwhile."""
+        try:
+            self.page.goto(f"{self._origin}{path}")
+        except Error as error:
+            if "interrupted by another navigation" not in str(error):
+                raise
+            self.page.wait_for_load_state()
+            self.page.goto(f"{self._origin}{path}")
 
     def fill(self, **fields: str) -> None:
         """Write into fields of the form, by their names."""
