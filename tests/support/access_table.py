@@ -203,6 +203,7 @@ DRIVING = {
     "GET /trip/{T}/microtrips?limit=5": "UFFF ..F.FF .F.F ..F",
     "GET /trip/{unknown}/microtrips?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/trip/{T}/analytics/drivingScore": "UFFF ..F.FF .F.F ..F",
+    "GET /api/tre/v1_3/trip/{T}/analytics/drivingScore/explanation": "UFFF ..F.FF .F.F ..F",
     "GET /api/tre/v1_3/vehicle/{V}/analytics/drivingScore?limit=5": "UFFF ..F.FF .F.F F.F",
     "GET /api/tre/v1_3/vehicle/{X}/analytics/drivingScore?limit=5": "UFFF FFFFF. FFFF FFF",
     "GET /api/tre/v1_3/vehicle/{V}/analytics/drivingScore/stat": "UFFF ..F.FF .F.F F.F",
