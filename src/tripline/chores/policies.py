@@ -60,11 +60,11 @@ async def chosen(config: Config, kind: Kind, subject: str, no: int | None) -> No
 
 def known(tx: ReadTx, no: int) -> Policy:
     """The policy with this number. Raises `WrongSettingError`."""
-    found = {each.no: each for each in policies.every(tx)}
-    if no not in found:
-        there = ", ".join(map(str, found)) or "none, for no trip has been scored"
+    found = policies.one(tx, no)
+    if found is None:
+        there = ", ".join(str(each.no) for each in policies.every(tx)) or "none, for no trip has been scored"
         raise config_files.WrongSettingError(f"There is no policy {no}. Policies that there are: {there}.")
-    return found[no]
+    return found
 
 
 _NAMES = {Kind.COMPANY: "id", Kind.SERVICE_TYPE: "service type"}

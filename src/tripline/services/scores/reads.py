@@ -102,9 +102,8 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     job = scores.as_if_asked(tx, kept.trip_no)
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
-    known = {each.no: each for each in policies.every(tx)}
-    first = Policy(1, scoring_rules.read(policies.FIRST))
-    return Untold(scores.task(tx, job), kept, known.get(kept.policy or job.policy or first.no, first))
+    policy = policies.one(tx, kept.policy or job.policy or 1) or Policy(1, scoring_rules.read(policies.FIRST))
+    return Untold(scores.task(tx, job), kept, policy)
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:

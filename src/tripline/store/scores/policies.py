@@ -54,6 +54,12 @@ class Chosen(NamedTuple):
     no: int
 
 
+def one(tx: ReadTx, no: int) -> Policy | None:
+    """The policy with this number; None: there is none."""
+    row = tx.one(select(scoring_policy.c.body).where(scoring_policy.c.no == no))
+    return None if row is None else Policy(no, scoring_rules.read(row.body))
+
+
 def every(tx: ReadTx) -> list[Policy]:
     """All policies, the oldest first."""
     return [Policy(row.no, scoring_rules.read(row.body)) for row in tx.all(_ALL)]
@@ -87,7 +93,7 @@ def choose(tx: WriteTx, kind: Kind, subject: str, no: int | None) -> None:
 
     Raises ValueError when there is no such policy.
     """
-    if no is not None and no not in {policy.no for policy in every(tx)}:
+    if no is not None and one(tx, no) is None:
         raise ValueError(f"there is no policy {no}")
     tx.run(delete(policy_choice).where(policy_choice.c.kind == kind.value, policy_choice.c.subject == subject))
     if no is not None:
