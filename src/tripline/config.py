@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from tripline.scoring.rules import Guards, Harsh, Scoring
+from tripline.scoring.rules import Guards, Harsh, Rules, Scoring, Style
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 SECRET: Final = {"secret": True}
@@ -348,4 +348,10 @@ class Config(Section, frozen=True):
     scoring: Scoring = msgspec.field(default_factory=Scoring)
     harsh: Harsh = msgspec.field(default_factory=Harsh)
     guards: Guards = msgspec.field(default_factory=Guards)
+    style: Style = msgspec.field(default_factory=Style)
     log: Log = msgspec.field(default_factory=Log)
+
+    @property
+    def rules(self) -> Rules:
+        """The scoring policy of the settings."""
+        return Rules(scoring=self.scoring, harsh=self.harsh, guards=self.guards, style=self.style)

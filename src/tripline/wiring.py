@@ -328,7 +328,7 @@ def _workers(
     )
     let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
     return (
-        Scorer(scoring=config.scoring, harsh=config.harsh, guards=config.guards, **ground).run,
+        Scorer(rules=config.rules, **ground).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.ingest_rig import NOW, Rig
 from tripline.domain.ids import CompanyId
-from tripline.scoring.rules import Guards, Harsh, Scoring
+from tripline.scoring.rules import Rules
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome
 from tripline.services.device_frames import Frame
@@ -74,9 +74,7 @@ class BusRig(Rig):
         async def work() -> None:
             scorer = Scorer(
                 store=self.store,
-                scoring=Scoring(),
-                harsh=Harsh(),
-                guards=Guards(),
+                rules=Rules(),
                 ids=self.ids,
                 signals=self.signals,
                 clock=lambda: self.now_ms,

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 from tests.support import stores
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
-from tripline.scoring.rules import Guards, Harsh, Scoring
+from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -50,9 +50,7 @@ class Rig:
         self.hints = Hints()
         self.scorer = Scorer(
             store=self.store,
-            scoring=Scoring(**scoring),
-            harsh=Harsh(),
-            guards=Guards(),
+            rules=Rules(scoring=Scoring(**scoring)),
             ids=self.ids,
             signals=self.hints,
             clock=lambda: self.now_ms,

@@ -39,9 +39,9 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
             time.sleep(0.05)
 
         added = [policy("add", str(tmp_path / "strict.toml")) for _ in range(2)]
-        chosen = policy("choose", "2", "--service-type", "test-fleet")
+        chosen = policy("choose", "3", "--service-type", "test-fleet")
         listed = policy("list")
-        shown = policy("show", "2")
+        shown = policy("show", "3")
         unmoved = score()
         rescored = servers.run_here("rescore", *place)
         strict = score()
@@ -49,14 +49,14 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         servers.run_here("rescore", *place)
         by_settings = score()
         own = company.record["id"]["id"]
-        for_company = policy("choose", "2", "--company", own.upper())
+        for_company = policy("choose", "3", "--company", own.upper())
         servers.run_here("rescore", *place)
 
-        assert added == [(0, "policy 2\n")] * 2
-        assert chosen == (0, "service_type test-fleet: policy 2\n")
+        assert added == [(0, "policy 3\n")] * 2
+        assert chosen == (0, "service_type test-fleet: policy 3\n")
         assert listed == (
             0,
-            "policy 1: chosen for nobody\npolicy 2: service_type test-fleet\n2 policies\n",
+            "policy 1: chosen for nobody\npolicy 2: chosen for nobody\npolicy 3: service_type test-fleet\n3 policies\n",
         )
         assert shown[0] == 0
         assert "scoring.harsh_weight = 0.9\n" in shown[1]
@@ -67,7 +67,7 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
         assert strict < first
         assert left == (0, "service_type test-fleet: policy of the settings\n")
         assert by_settings == first
-        assert for_company == (0, f"company {own}: policy 2\n")
+        assert for_company == (0, f"company {own}: policy 3\n")
         assert score() == strict
 
 
@@ -79,7 +79,7 @@ def test_wrong_use_names_what_is_wrong(tmp_path):
     servers.run_here("policy", "add", str(tmp_path / "strict.toml"), *place)
 
     wrong = {
-        ("show", "0"): "There is no policy 0. Policies that there are: 1, 2.",
+        ("show", "0"): "There is no policy 0. Policies that there are: 1, 2, 3.",
         ("choose", "0", "--company", nobody): "There is no policy 0.",
         ("choose", "2", "--company", nobody): f"No company has the id {nobody}.",
         ("choose", "2", "--service-type", "none"): "No company has the service type none.",

@@ -32,6 +32,7 @@ from tripline.wire.rest.explanations import (
     HarshEvent,
     OverspeedStretch,
     ScoreExplanation,
+    StyleItem,
 )
 from tripline.wire.rest.scores import AccumulatedScore, DrivingScore, GpsEvent, number
 
@@ -193,6 +194,8 @@ def _explained(trip_id: str, untold: service.Untold, zone: ZoneInfo) -> ScoreExp
         dist=told.distance_m,
         harsh_events=[_harsh(each) for each in told.manoeuvres] if scored else [],
         overspeed=[_stretch(each) for each in told.stretches] if scored else [],
+        braking=[_style(each) for each in told.brakings] if scored else [],
+        corners=[_style(each) for each in told.corners] if scored else [],
         unexplained=[Id(each) for each in told.unexplained],
         limit_known=told.limit_known,
         measures=_measures(told.measures),
@@ -229,6 +232,17 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
         limit=found.limit_kmh,
         limit_source="default",
         seconds=found.seconds,
+        cost=found.cost,
+    )
+
+
+def _style(found: "explanation.Moment") -> StyleItem:
+    return StyleItem(
+        begin_ts=found.begin_ms,
+        end_ts=found.end_ms,
+        pos_lat=found.lat,
+        pos_lon=found.lon,
+        peak=found.peak,
         cost=found.cost,
     )
 

@@ -10,7 +10,6 @@ from sqlalchemy import select
 from tripline import clock, config_files
 from tripline.chores import stores
 from tripline.config import Config
-from tripline.scoring.rules import Rules
 from tripline.store.scores import policies
 from tripline.store.scores.policies import Chosen, Kind, Policy
 from tripline.store.tables import company
@@ -34,8 +33,7 @@ async def added(config: Config, file: Path) -> Policy:
 
     Raises `WrongSettingError`.
     """
-    given = config_files.load(file=file, variables={}, flags={})
-    rules = Rules(scoring=given.scoring, harsh=given.harsh, guards=given.guards)
+    rules = config_files.load(file=file, variables={}, flags={}).rules
     async with stores.store_of(config) as store:
         return await store.write(lambda tx: policies.keep(tx, rules, now_ms=clock.now_ms()))
 

@@ -7,7 +7,6 @@ from tripline import clock, observe
 from tripline.adapters import signals_local
 from tripline.chores import policies, stores
 from tripline.config import Config
-from tripline.scoring.rules import Rules
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome, Progress
 from tripline.services.scores.scorer import Scorer
@@ -20,9 +19,7 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         scorer = Scorer(
             store=store,
-            scoring=config.scoring,
-            harsh=config.harsh,
-            guards=config.guards,
+            rules=config.rules,
             ids=maker,
             signals=signals_local.LocalSignals(),
             clock=clock.now_ms,
@@ -36,7 +33,6 @@ async def tried(config: Config, choice: Choice, *, policy_no: int | None, progre
     `policy_no`: the policy to try in place of those in force. Raises `WrongSettingError` when it is unknown, `Outage`.
     """
     observe.configure_logging(level="warning", as_json=False)
-    rules = Rules(scoring=config.scoring, harsh=config.harsh, guards=config.guards)
     async with stores.store_of(config) as store:
         policy = None if policy_no is None else await store.read(lambda tx: policies.known(tx, policy_no))
-        return await rescore.tried(store, rules, choice, policy=policy, progress=progress)
+        return await rescore.tried(store, config.rules, choice, policy=policy, progress=progress)

@@ -52,7 +52,9 @@ def show(no: Annotated[int, Parameter(help="number of the policy")], *, place: b
 
 @policy.command(help_epilogue="Example: tripline policy add mild.toml --data /srv/tripline")
 def add(
-    file: Annotated[Path, Parameter(help="TOML file: [scoring], [harsh], [guards]; what it leaves out is the default")],
+    file: Annotated[
+        Path, Parameter(help="TOML file: [scoring], [harsh], [guards], [style]; what it leaves out is the default")
+    ],
     *,
     place: base.Place | None = None,
 ) -> int:

@@ -54,6 +54,8 @@ class Events(msgspec.Struct, frozen=True):
     """The rate that was enough, km/h per second; 0 where there is none."""
     seconds: Floats
     """What a sample over the limit stands for; 0 for harsh events."""
+    far_over: Floats
+    """The burden of a sample far over the limit beyond that of its seconds; 0 by policies that give it no weight."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -67,6 +69,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Whether the median interval is under the limit."""
     over_s: Floats
     """Seconds over the limit."""
+    style: Floats
+    """Burden of what is no event (`style.py`); 0 by policies that give it no weight."""
     ratio: Floats
     """Distance by speed for each metre by positions (`units.ratios`); NaN where the trip is too short to tell."""
     source: NDArray[np.int8]

@@ -118,27 +118,27 @@ def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints
     kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     at, trips = at[kept], trips[kept]
     before, after = speed_kmh[at], speed_kmh[at + 1]
-    change, rate = _rates(before, after, intervals_ms[at])
+    change, rate = rates(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
-    least = least * _spans_s(intervals_ms[at], rules)
-    kept = _is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least)
+    least = least * spans_s(intervals_ms[at], rules)
+    kept = is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least)
     return _Exceedances(at[kept], trips[kept], change[kept], rate[kept], least[kept] * 1_000 / intervals_ms[at[kept]])
 
 
-def _spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
+def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
     """What to multiply a threshold with to have the least change of each interval, seconds."""
     seconds = intervals_ms / 1_000
     spans: Floats = np.where(seconds > 1, np.maximum(seconds, 1) ** (1 - rules.harsh.sampling_exponent), seconds)
     return spans
 
 
-def _rates(before: Floats, after: Floats, intervals_ms: Ints) -> tuple[Floats, Floats]:
+def rates(before: Floats, after: Floats, intervals_ms: Ints) -> tuple[Floats, Floats]:
     """Signed change and unsigned rate. Speeds have at most three decimals: rounding takes off what binary adds."""
     change = np.round(after - before, 6)
     return change, np.abs(change) * 1_000 / intervals_ms
 
 
-def _is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
+def is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
     """Whether the interval gives a rate at all."""
     timely = (intervals_ms >= rules.harsh.rate_min_ms) & (intervals_ms <= rules.harsh.rate_max_ms)
     return timely & (rate <= rules.harsh.rate_limit_kmh_s)
@@ -185,8 +185,8 @@ def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: R
     alike = (faster[1:] == faster[:-1]) & (found.trips[1:] == found.trips[:-1])
     between = found.at[:-1] + 1
     between = np.minimum(between, intervals_ms.size - 1)
-    change, rate = _rates(speed_kmh[between], speed_kmh[between + 1], intervals_ms[between])
-    same_sign = np.where(faster[:-1], change > 0, change < 0) & _is_rate(intervals_ms[between], rate, rules)
+    change, rate = rates(speed_kmh[between], speed_kmh[between + 1], intervals_ms[between])
+    same_sign = np.where(faster[:-1], change > 0, change < 0) & is_rate(intervals_ms[between], rate, rules)
     bridged = alike & (apart == 2) & same_sign
     broken = np.append(True, ~(alike & (apart == 1) | bridged))
     # Of the bridges in a row, every second one would be the second in its episode: there a new episode begins.
@@ -206,11 +206,11 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     first = drives.starts[drives.at(at)]
     known &= (at >= first + rules.harsh.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
     before, after = speed_kmh[at], speed_kmh[at + 1]
-    change, rate = _rates(before, after, intervals_ms[at])
+    change, rate = rates(before, after, intervals_ms[at])
     rows, table = _rows(before, after, rules), _table(rules)
     edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
-    brisk = np.abs(change) >= edge * _spans_s(intervals_ms[at], rules)
-    belongs: Flags = known & brisk & ((change > 0) == faster) & _is_rate(intervals_ms[at], rate, rules)
+    brisk = np.abs(change) >= edge * spans_s(intervals_ms[at], rules)
+    belongs: Flags = known & brisk & ((change > 0) == faster) & is_rate(intervals_ms[at], rate, rules)
     return belongs
 
 

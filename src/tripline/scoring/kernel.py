@@ -4,7 +4,7 @@ Trips are worked through in blocks of about `BLOCK` samples, so that what is com
 processor's cache and the memory above the input stays small however much is scored at once.
 
 Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `speeds`,
-`units`, `distances`, `overspeed`, `harsh`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
+`units`, `distances`, `overspeed`, `harsh`, `style`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tripline.scoring import clocks, distances, harsh, overspeed, speeds, units
+from tripline.scoring import clocks, distances, harsh, overspeed, speeds, style, units
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
 from tripline.scoring.findings import REPAIRS, Events, Findings
 from tripline.scoring.rules import EventType, Rules
@@ -81,6 +81,9 @@ class Work(msgspec.Struct, kw_only=True):
     jumps: Ints = np.empty(0, np.int64)
     over: Ints = np.empty(0, np.int64)
     rough: harsh.Found = harsh.NOTHING
+    brakings: style.Runs = style.NOTHING
+    """None unless they have a weight; `corners` the same."""
+    corners: style.Runs = style.NOTHING
 
     def at(self, samples: Ints) -> Ints:
         """The trip of each of these samples."""
@@ -130,17 +133,19 @@ def found(work: Work, rules: Rules) -> Findings:
     instants_in = work.summed(np.diff(work.drives.starts)).astype(np.int64)
     distance_m, source = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
     gaps, period_ms = _sampling(work, rules)
+    events = _events(work, rules)
     return Findings(
         distance_m=distance_m,
         instants=instants_in,
         dense=_dense(work, rules),
         over_s=work.summed(overspeed.seconds_over(work.drives, work.over, work.spacing, rules)),
+        style=_style_burden(work, events, rules),
         ratio=work.ratio,
         source=source,
         gaps=gaps,
         period_ms=period_ms,
         repairs=work.repairs,
-        events=_events(work, rules),
+        events=events,
     )
 
 
@@ -257,6 +262,14 @@ def _harsh(work: Work, rules: Rules) -> None:
     work.rough = harsh.joined(by_speed, by_em)
 
 
+def _style(work: Work, rules: Rules) -> None:
+    """Find braking and corners, where they cost points."""
+    if rules.style.braking_weight:
+        work.brakings = style.brakings(work.drives, work.speed, work.spacing, rules)
+    if rules.style.cornering_weight:
+        work.corners = style.corners(work.drives, work.speed, work.spacing, rules)
+
+
 STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "impossible_speeds": _impossible_speeds,
     "clocks": _clocks,
@@ -268,6 +281,7 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
     "distances": _distances,
     "overspeed": _overspeed,
     "harsh": _harsh,
+    "style": _style,
 }
 """What is done with a block, in this order."""
 
@@ -301,6 +315,18 @@ def _dense(work: Work, rules: Rules) -> Flags:
     return dense
 
 
+def _style_burden(work: Work, events: Events, rules: Rules) -> Floats:
+    """What the style of each trip weighs."""
+    trips = len(work.repairs)
+    burden: Floats = np.bincount(events.trip, weights=events.far_over, minlength=trips).astype(np.float64)
+    for runs, weight in (
+        (work.brakings, rules.style.braking_weight),
+        (work.corners, rules.style.cornering_weight),
+    ):
+        burden += weight * np.bincount(work.at(runs.first), minlength=trips)
+    return burden
+
+
 def _events(work: Work, rules: Rules) -> Events:
     """Harsh and overspeed events together; the index of a sample orders by trip and time, but for stepping clocks."""
     drives, over, rough = work.drives, work.over, work.rough
@@ -311,6 +337,9 @@ def _events(work: Work, rules: Rules) -> Events:
     begins = np.concatenate([rough.begins, over])[order]
     ends = np.concatenate([rough.ends, overspeed.nexts(drives, over)])[order]
     samples = samples[order]
+    limits = overspeed.limits_kmh(drives, over, rules)
+    seconds = overspeed.seconds(drives, over, work.spacing, rules)
+    far_over = style.burden_of_over(work.speed[over], limits, seconds, rules)
     return Events(
         trip=work.at(samples),
         type=types[order],
@@ -318,12 +347,13 @@ def _events(work: Work, rules: Rules) -> Events:
         lat=drives.lat[samples],
         lon=drives.lon[samples],
         speed_kmh=np.nan_to_num(work.speed[samples]),
-        limit_kmh=np.concatenate([of_rough, overspeed.limits_kmh(drives, over, rules)])[order],
+        limit_kmh=np.concatenate([of_rough, limits])[order],
         begin_ms=drives.time_ms[begins],
         end_ms=drives.time_ms[ends],
         begin_kmh=np.nan_to_num(work.speed[begins]),
         end_kmh=np.nan_to_num(work.speed[ends]),
         rate=np.concatenate([rough.rates, of_over])[order],
         least=np.concatenate([rough.least, of_over])[order],
-        seconds=np.concatenate([of_rough, overspeed.seconds(drives, over, work.spacing, rules)])[order],
+        seconds=np.concatenate([of_rough, seconds])[order],
+        far_over=np.concatenate([of_rough, far_over])[order],
     )

@@ -1,7 +1,7 @@
 """Measures of how a trip was driven beside its events: none of them changes the score.
 
 Each measure is a function of the samples behind all steps of the kernel. Not here: events and seconds over the limit
-(`harsh.py`, `overspeed.py`).
+(`harsh.py`, `overspeed.py`), the style that some policies weigh (`style.py`).
 """
 
 from typing import Final
@@ -9,18 +9,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from tripline.scoring import geometry, overspeed
-from tripline.scoring.drives import Flags, Floats, Ints
+from tripline.scoring import geometry, overspeed, style
+from tripline.scoring.drives import Flags, Ints
 from tripline.scoring.kernel import Work
 from tripline.scoring.rules import Rules
 
 BANDS: Final = (1.0, 1.1, 1.2, 1.35)
 """Multiples of the limit: seconds are counted above each."""
-LATERAL_G: Final = 0.3
-CORNERING_KMH: Final = 15.0
-HEADING_REACH: Final = 2
-"""The heading at a sample is the course from so many samples before it to as many behind it."""
-GRAVITY: Final = 9.81
 IDLE_MS: Final = 300_000
 """Standing for so long is idling, as nobody says whether the engine runs."""
 REST_MS: Final = 900_000
@@ -38,7 +33,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     over_s: tuple[float, ...]
     """Seconds above each of `BANDS`."""
     cornering: int
-    """Runs of samples with a lateral acceleration of `LATERAL_G` and more."""
+    """Corners taken fast (`style.py`)."""
     cornering_s: float
     idle_s: float
     night_share: float
@@ -68,12 +63,12 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     hour = (drives.time_ms[:-1] + utc_offset_ms) // HOUR_MS % 24
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     driven = float(metres[moving].sum())
-    corners = _cornering(work, step_ms, near)
+    corners = style.corners(drives, speed, work.spacing, rules)
     return Measures(
         driving_s=float(step_ms[moving].sum()) / 1_000,
         over_s=_over(work, rules),
-        cornering=_runs(corners),
-        cornering_s=float(step_ms[corners[:-1]].sum()) / 1_000,
+        cornering=int(corners.first.size),
+        cornering_s=float((drives.time_ms[corners.last + 1] - drives.time_ms[corners.first]).sum()) / 1_000,
         idle_s=_idle_ms(step_ms, near & ~moving) / 1_000,
         night_share=float(metres[moving & night].sum()) / driven if driven else 0.0,
         longest_drive_s=_longest_ms(drives.time_ms, moving) / 1_000,
@@ -86,37 +81,6 @@ def _over(work: Work, rules: Rules) -> tuple[float, ...]:
     seconds = overspeed.seconds(work.drives, samples, work.spacing, rules)
     known = limits > 0
     return tuple(float(seconds[known & (work.speed > np.round(limits * band, 6))].sum()) for band in BANDS)
-
-
-def _cornering(work: Work, step_ms: Ints, near: Flags) -> Flags:
-    """The samples that go round a corner."""
-    drives, speed = work.drives, work.speed
-    cornering = np.zeros(speed.size, np.bool_)
-    reach = HEADING_REACH
-    if speed.size <= 2 * reach + 2:
-        return cornering
-    whole = _course(drives.lat, drives.lon, 2 * reach)
-    turned = np.abs((np.diff(whole) + np.pi) % (2 * np.pi) - np.pi)
-    middle = slice(reach, reach + turned.size)
-    seconds = np.maximum(step_ms[middle], 1) / 1_000
-    faster = np.fmax(speed[middle], 0)
-    lateral = faster / 3.6 * turned / seconds / GRAVITY
-    gaps = np.append(0, np.cumsum(~near))
-    unbroken = gaps[2 * reach + 1 :] == gaps[: turned.size]
-    cornering[middle] = unbroken & (faster >= CORNERING_KMH) & (lateral >= LATERAL_G)
-    return cornering
-
-
-def _course(lat: Floats, lon: Floats, apart: int) -> Floats:
-    """The course from each sample to the one so many behind it, radians clockwise from north."""
-    north = lat[apart:] - lat[:-apart]
-    east = ((lon[apart:] - lon[:-apart] + 180) % 360 - 180) * np.cos(np.radians(lat[:-apart]))
-    course: Floats = np.arctan2(east, north)
-    return course
-
-
-def _runs(chosen: Flags) -> int:
-    return int(np.count_nonzero(chosen[1:] & ~chosen[:-1]) + chosen[:1].sum())
 
 
 def _idle_ms(step_ms: Ints, standing: Flags) -> int:

@@ -21,7 +21,8 @@ def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
         ratio = float(found.ratio[trip])
         reason = _reason(int(found.instants[trip]), bool(found.dense[trip]), ratio, metres, rules)
         own = {name: of_trips[trip] for name, of_trips in counts.items()}
-        verdicts.append(reason or scored(own, over_s=float(found.over_s[trip]), distance_m=metres, rules=rules))
+        over_s, style = float(found.over_s[trip]), float(found.style[trip])
+        verdicts.append(reason or scored(own, over_s=over_s, distance_m=metres, rules=rules, style=style))
     return verdicts
 
 

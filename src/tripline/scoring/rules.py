@@ -1,4 +1,4 @@
-"""Every number a score depends on, with its default and its source: two sections of the settings (`config.py`).
+"""Every number a score depends on, with its default and its source: four sections of the settings (`config.py`).
 
 What the numbers mean: `docs/scoring.md`.
 """
@@ -169,12 +169,29 @@ class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     few_samples: Annotated[int, Meta(ge=0, description="with fewer samples the stated distance is taken as it is")] = 30
 
 
+class Style(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What costs points and is no GPS event: braking, cornering, seconds far over the limit. A weight of 0: no cost."""
+
+    braking_kmh_s: Annotated[float, Meta(gt=0, description="braking this hard counts, km/h per second")] = 6.0
+    braking_weight: Annotated[float, Meta(ge=0, description="weight of one braking per km")] = 0.0
+    lateral_g: Annotated[float, Meta(gt=0, description="a corner with this lateral acceleration counts, g")] = 0.3
+    cornering_kmh: Annotated[float, Meta(ge=0, description="... at this speed or above, km/h")] = 15.0
+    cornering_weight: Annotated[float, Meta(ge=0, description="weight of one corner per km")] = 0.0
+    over_20_weight: Annotated[
+        float, Meta(ge=0, description="further weight of one second more than 20 % over the limit, per km")
+    ] = 0.0
+    over_35_weight: Annotated[
+        float, Meta(ge=0, description="further weight of one second more than 35 % over the limit, per km")
+    ] = 0.0
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """All rules of one policy."""
 
     scoring: Scoring = Scoring()
     harsh: Harsh = Harsh()
     guards: Guards = Guards()
+    style: Style = Style()
 
     def written(self) -> bytes:
         """JSON of every number that a score depends on; when a trip is scored (`grace_s`) is none of them."""

@@ -47,17 +47,20 @@ COUNTED: Final[dict[str, tuple[EventType, ...]]] = {
 """The counts of a score, in the order in which they are published, and the events that each one counts."""
 
 
-def scored(counts: Mapping[str, int], *, over_s: float, distance_m: float, rules: Rules) -> TripScore:
-    """The verdict on a trip with these counts (keys of `COUNTED`) and seconds over the limit."""
+def scored(
+    counts: Mapping[str, int], *, over_s: float, distance_m: float, rules: Rules, style: float = 0.0
+) -> TripScore:
+    """The verdict on a trip with these counts (keys of `COUNTED`), seconds over the limit and burden of its style."""
     harsh = counts["accel"] + counts["de_accel"]
-    score = trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=rules)
+    score = trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=rules, style=style)
     return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, **counts)
 
 
-def trip_score(*, harsh: int, over_s: float, distance_m: float, rules: Rules) -> float:
+def trip_score(*, harsh: int, over_s: float, distance_m: float, rules: Rules, style: float = 0.0) -> float:
     """The score of a drive in (0, 100]: 100 with no event, strictly falling with each, unrounded.
 
+    `style`: the burden of what is no event, where the policy gives it a weight (`style.py`).
     A score too small for a double is the smallest double, so that a trip that bad still differs from none.
     """
-    burden = rules.scoring.harsh_weight * harsh + rules.scoring.overspeed_weight * over_s
+    burden = rules.scoring.harsh_weight * harsh + rules.scoring.overspeed_weight * over_s + style
     return max(100.0 * math.exp(-burden * 1_000 / distance_m), math.ulp(0.0))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tripline.scoring import kernel, measures
+from tripline.scoring import kernel, measures, style
 from tripline.scoring import policy as verdicts
 from tripline.scoring.findings import Events, Findings
 from tripline.scoring.measures import Measures
@@ -61,11 +61,25 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """One braking or one corner, where the policy gives them a weight. It is no GPS event."""
+
+    begin_ms: int
+    end_ms: int
+    lat: float
+    lon: float
+    peak: float
+    """The greatest rate of a braking, km/h per second; the greatest lateral acceleration of a corner, g."""
+    cost: float
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of a trip's score."""
 
     manoeuvres: list[Manoeuvre]
     stretches: list[Stretch]
+    brakings: list[Moment]
+    corners: list[Moment]
     unexplained: list[str]
     """Ids of GPS events that are kept and were not found again: the score is by rules of before."""
     score: float | None
@@ -94,6 +108,8 @@ def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_m
     return Explanation(
         manoeuvres=manoeuvres,
         stretches=stretches,
+        brakings=_moments(work, work.brakings, rules.style.braking_weight * points),
+        corners=_moments(work, work.corners, rules.style.cornering_weight * points),
         unexplained=[event_id for of_moment in ids.values() for event_id in of_moment],
         score=None if scored is None else scored.score,
         distance_m=float(found.distance_m[0]),
@@ -117,6 +133,7 @@ def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -
         return 0.0
     seconds = math.fsum(found.events.seconds.tolist())
     burden = rules.scoring.harsh_weight * (scored.accel + scored.de_accel) + rules.scoring.overspeed_weight * seconds
+    burden += float(found.style[0])
     return (100.0 - scored.score) / burden if burden else 0.0
 
 
@@ -125,9 +142,8 @@ def _items(
 ) -> tuple[list[Manoeuvre], list[Stretch]]:
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
-    weight = rules.scoring.overspeed_weight * points
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
-    for kind, at_ms, lat, lon, kmh, limit, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds in zip(
+    for kind, at_ms, lat, lon, kmh, limit, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds, far in zip(
         *columns, strict=True
     ):
         known = ids.get((at_ms, kind))
@@ -152,6 +168,7 @@ def _items(
             )
             continue
         own = [] if event_id is None else [event_id]
+        cost = (rules.scoring.overspeed_weight * seconds + far) * points
         last = stretches[-1] if stretches else None
         if last is not None and last.end_ms == begin_ms and last.limit_kmh == limit:
             last.event_ids.extend(own)
@@ -160,7 +177,7 @@ def _items(
                 end_ms=end_ms,
                 fastest_kmh=max(last.fastest_kmh, kmh),
                 seconds=last.seconds + seconds,
-                cost=(last.seconds + seconds) * weight,
+                cost=last.cost + cost,
             )
             continue
         stretches.append(
@@ -173,10 +190,21 @@ def _items(
                 fastest_kmh=kmh,
                 limit_kmh=limit,
                 seconds=seconds,
-                cost=seconds * weight,
+                cost=cost,
             )
         )
     return manoeuvres, stretches
+
+
+def _moments(work: kernel.Work, runs: style.Runs, cost: float) -> list[Moment]:
+    drives = work.drives
+    columns = (drives.time_ms[runs.first], drives.time_ms[runs.last], drives.lat[runs.first], drives.lon[runs.first])
+    return [
+        Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost)
+        for begin_ms, end_ms, lat, lon, peak in zip(
+            *(column.tolist() for column in (*columns, runs.peak)), strict=True
+        )
+    ]
 
 
 def _limit_known(work: kernel.Work) -> float:

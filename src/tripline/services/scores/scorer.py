@@ -17,7 +17,7 @@ from tripline.domain.ids import TimeIds
 from tripline.later import Later
 from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
-from tripline.scoring.rules import Guards, Harsh, Rules, Scoring
+from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
 from tripline.store.scores import policies, scores
 from tripline.store.scores.policies import Policy
@@ -63,15 +63,13 @@ class Scorer:
         self,
         *,
         store: Store,
-        scoring: Scoring,
-        harsh: Harsh,
-        guards: Guards,
+        rules: Rules,
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._rules = Rules(scoring=scoring, harsh=harsh, guards=guards)
+        self._rules = rules
         self._policies: dict[int | None, Policy] = {}
         """Those seen so far; None: that of the settings."""
         self._ids = ids
@@ -108,7 +106,7 @@ class Scorer:
             self._policies |= {policy.no: policy for policy in await self._store.read(policies.every)}
 
     async def _kept_policy(self) -> Policy:
-        known = await self._store.read(lambda tx: policies.of_rules(tx, self._rules))
+        known = await self._store.read(lambda tx: policies.settled(tx, self._rules))
         if known is not None:
             return known
         return await self._store.write(lambda tx: policies.keep(tx, self._rules, now_ms=self._clock()))

@@ -1,7 +1,7 @@
 """Scoring policies: every number that a score depends on, kept under a number that the score names.
 
-A policy is never changed and never deleted. Policy 1 is the program's own; settings that differ become the next number
-when a program starts with them. Scores from before there were policies carry 0, which no row has, so nobody can choose
+A policy is never changed and never deleted. Policies 1 and 2 are the program's own; settings that differ become the next
+number when a program starts with them. Scores from before there were policies carry 0, which no row has, so nobody can choose
 it.
 
 Not here: what the numbers mean (`scoring/rules.py`, `docs/scoring.md`).
@@ -30,6 +30,14 @@ FIRST: Final = (
     b'"gap_ms":30000,"still_m":30.0,"still_ms":60000,"stated_least":0.8,"stated_most":1.25,"few_samples":30}}'
 )
 """Policy 1, whatever defaults a later version has."""
+
+
+SECOND: Final = (
+    FIRST[:-1] + b',"style":{"braking_kmh_s":6.0,"braking_weight":0.1,"lateral_g":0.3,"cornering_kmh":15.0,'
+    b'"cornering_weight":0.2,"over_20_weight":0.04,"over_35_weight":0.08}}'
+)
+"""Policy 2: policy 1 and the style of driving. It can be chosen; an installation that gave the number 2 to settings of
+its own before there was this one has it under its next number."""
 
 
 class Policy(NamedTuple):
@@ -76,16 +84,23 @@ def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
     return next((policy for policy in every(tx) if policy.rules == same), None)
 
 
+def settled(tx: ReadTx, wanted: Rules) -> Policy | None:
+    """As `of_rules`; None also while a policy of the program itself is not kept yet."""
+    known = {policy.rules: policy for policy in every(tx)}
+    if not {scoring_rules.read(body) for body in (FIRST, SECOND)} <= known.keys():
+        return None
+    return known.get(scoring_rules.read(wanted.written()))
+
+
 def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
-    """The policy with these rules, which becomes the next one when there is none."""
-    if not every(tx):
-        tx.run(insert(scoring_policy).values(no=1, created_ms=now_ms, body=FIRST))
-    found = of_rules(tx, wanted)
-    if found is not None:
-        return found
-    no = 1 + every(tx)[-1].no
-    tx.run(insert(scoring_policy).values(no=no, created_ms=now_ms, body=wanted.written()))
-    return Policy(no, scoring_rules.read(wanted.written()))
+    """The policy with these rules, which becomes the next one when there is none; the program's own come first."""
+    numbers = {policy.rules: policy.no for policy in every(tx)}
+    for body in (FIRST, SECOND, wanted.written()):
+        rules = scoring_rules.read(body)
+        if rules not in numbers:
+            numbers[rules] = 1 + max(numbers.values(), default=0)
+            tx.run(insert(scoring_policy).values(no=numbers[rules], created_ms=now_ms, body=body))
+    return Policy(numbers[rules], rules)
 
 
 def choose(tx: WriteTx, kind: Kind, subject: str, no: int | None) -> None:

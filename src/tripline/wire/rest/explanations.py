@@ -53,6 +53,20 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
     cost: Annotated[float, Meta(description="points", examples=[0.48])]
 
 
+class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
+    """A braking or a corner and what it cost. It is no GPS event."""
+
+    begin_ts: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735691232000])]
+    end_ts: Annotated[int, Meta(description="when it ended, epoch ms", examples=[1735691235000])]
+    pos_lat: Annotated[float, Meta(description="latitude where it began", examples=[37.5665])]
+    pos_lon: Annotated[float, Meta(description="longitude where it began", examples=[126.978])]
+    peak: Annotated[
+        float,
+        Meta(description="of a braking the greatest rate, km/h per second; of a corner the greatest g", examples=[7.5]),
+    ]
+    cost: Annotated[float, Meta(description="points", examples=[0.2])]
+
+
 class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
     """What else the samples tell; none of it changes the score."""
 
@@ -118,6 +132,12 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     dist: Annotated[float, Meta(description="distance driven, metres", examples=[49162.0])]
     harsh_events: Annotated[list[HarshEvent], Meta(description="manoeuvres, by time", examples=[[]])]
     overspeed: Annotated[list[OverspeedStretch], Meta(description="stretches over the limit, by time", examples=[[]])]
+    braking: Annotated[
+        list[StyleItem], Meta(description="braking, by time; empty where the policy gives it no weight", examples=[[]])
+    ]
+    corners: Annotated[
+        list[StyleItem], Meta(description="fast corners, by time; empty as before", examples=[[]])
+    ]
     unexplained: Annotated[
         list[Id],
         Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),

@@ -7,11 +7,12 @@ from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played,
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
-from tripline.scoring.rules import EventType, Harsh, Rules, Scoring
+from tripline.scoring.rules import EventType, Harsh, Rules, Scoring, Style, read
 from tripline.services.scores import explanation, reads
 from tripline.store import tables
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores import scores
+from tripline.store.scores.policies import SECOND
 from tripline.store.scores.reads import KeptEvent
 from tripline.store.scores.scores import Job, Task
 
@@ -28,7 +29,7 @@ def explained(packed, rules=None, kept=(), **changes):
 
 
 def costs(told):
-    return [each.cost for each in (*told.manoeuvres, *told.stretches)]
+    return [each.cost for each in (*told.manoeuvres, *told.stretches, *told.brakings, *told.corners)]
 
 
 @settings(deadline=None)
@@ -37,9 +38,11 @@ def costs(told):
     st.floats(0.01, 2),
     st.floats(0, 0.5),
     st.sampled_from(["factor", "kotsa", "plus15"]),
+    st.sampled_from([Style(), read(SECOND).style, Style(braking_weight=0.7), Style(over_35_weight=0.3)]),
 )
-def test_costs_add_up_to_what_the_score_lacks(speeds, harsh_weight, overspeed_weight, tolerance):
-    rules = Rules(scoring=Scoring(harsh_weight=harsh_weight, overspeed_weight=overspeed_weight, tolerance=tolerance))
+def test_costs_add_up_to_what_the_score_lacks(speeds, harsh_weight, overspeed_weight, tolerance, style):
+    scoring = Scoring(harsh_weight=harsh_weight, overspeed_weight=overspeed_weight, tolerance=tolerance)
+    rules = Rules(scoring=scoring, style=style)
 
     told = explained(drive(*speeds), rules)
 

@@ -1,10 +1,11 @@
 """Policies: settings become one, scores name theirs, a company or a service may have another."""
 
 import pytest
-from sqlalchemy import select, update
+from msgspec.structs import replace
+from sqlalchemy import insert, select, update
 from tests.support.scoring_rows import COMPANY, NOW_MS, drive, played
 
-from tripline.scoring.rules import Harsh, Rules, Scoring, read
+from tripline.scoring.rules import Harsh, Rules, Scoring, Style, read
 from tripline.store import tables
 from tripline.store.scores import policies
 from tripline.store.scores.policies import Kind
@@ -24,6 +25,30 @@ def test_policy_1_is_what_the_defaults_say():
     assert read(policies.FIRST) == Rules()
 
 
+def test_policy_2_is_policy_1_and_the_style():
+    second = read(policies.SECOND)
+
+    assert replace(second, style=Style()) == Rules()
+    assert second.style == Style(braking_weight=0.1, cornering_weight=0.2, over_20_weight=0.04, over_35_weight=0.08)
+    assert second.written() == policies.SECOND
+
+
+def test_number_2_that_was_taken_stays_and_the_program_s_own_is_the_next(tmp_path):
+    async def play(rig):
+        def begin(tx):
+            for no, body in ((1, policies.FIRST), (2, MILD.written())):
+                tx.run(insert(tables.scoring_policy).values(no=no, created_ms=1, body=body))
+
+        await rig.write(begin)
+        await scored(rig)
+        return await rig.rows(tables.scoring_policy, "no", "body"), await rig.rows(tables.driving_score, "policy")
+
+    kept, named = played(tmp_path, play)
+
+    assert kept == [(1, policies.FIRST), (2, MILD.written()), (3, policies.SECOND)]
+    assert named == [(1,)]
+
+
 def test_score_names_the_policy_of_the_settings(tmp_path):
     [(policy, _, _)] = played(tmp_path, scored)
 
@@ -39,8 +64,8 @@ def test_changed_settings_become_the_next_policy_once(tmp_path):
 
     [(policy, *_)], kept = played(tmp_path, play, harsh_weight=0.1)
 
-    assert policy == 2
-    assert kept == [(1, NOW_MS, policies.FIRST), (2, NOW_MS, MILD.written())]
+    assert policy == 3
+    assert kept == [(1, NOW_MS, policies.FIRST), (2, NOW_MS, policies.SECOND), (3, NOW_MS, MILD.written())]
 
 
 def test_when_a_trip_is_scored_is_no_matter_of_its_policy(tmp_path):
@@ -55,20 +80,20 @@ def test_policy_that_a_company_chose_comes_before_that_of_its_service(tmp_path):
         def keep(tx):
             policies.keep(tx, MILD, now_ms=1)
             policies.keep(tx, OTHER, now_ms=2)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 2)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3)
 
         await rig.write(keep)
         by_service = await scored(rig)
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4))
         by_company = await scored(rig)
         await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, None))
         return by_service, by_company, await scored(rig)
 
     by_service, by_company, again = played(tmp_path, play)
 
-    assert [row[0] for row in by_service] == [2]
-    assert [row[0] for row in by_company] == [2, 3]
-    assert [row[0] for row in again] == [2, 3, 2]
+    assert [row[0] for row in by_service] == [3]
+    assert [row[0] for row in by_company] == [3, 4]
+    assert [row[0] for row in again] == [3, 4, 3]
     assert by_company[0][1] > by_company[1][1]
 
 
@@ -80,7 +105,7 @@ def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
 
         async def overtaken(tasks):
             results = await judged(tasks)
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2))
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
             rig.scorer._judged = judged
             return results
 
@@ -88,7 +113,7 @@ def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
         await rig.drain()
         return await rig.rows(tables.driving_score, "policy")
 
-    assert played(tmp_path, play) == [(2,)]
+    assert played(tmp_path, play) == [(3,)]
 
 
 def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_path):
@@ -98,17 +123,17 @@ def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_
         before = await rig.rows(tables.driving_score, "policy", "score", "created_ms")
         rig.now_ms += 5_000
         await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
         await rig.ask_again(no)
         await rig.drain()
         return before, await rig.rows(tables.driving_score, "policy", "score", "created_ms")
 
     [(first, *before)], [(second, *after)] = played(tmp_path, play)
 
-    assert (first, second, after) == (1, 2, before)
+    assert (first, second, after) == (1, 3, before)
 
 
-@pytest.mark.parametrize("no", [0, 2, -1])
+@pytest.mark.parametrize("no", [0, 3, -1])
 def test_policy_that_does_not_exist_cannot_be_chosen(tmp_path, no):
     async def play(rig):
         await rig.drain()
@@ -139,21 +164,21 @@ def test_every_number_but_the_time_of_scoring_tells_policies_apart(tmp_path):
 
         return await rig.write(keep)
 
-    assert played(tmp_path, play) == ([1, 2, 2, 3], [1, 2, 3])
+    assert played(tmp_path, play) == ([1, 3, 3, 4], [1, 2, 3, 4])
 
 
 def test_choices_are_told_by_company_and_by_service_until_they_end(tmp_path):
     async def play(rig):
         def choose(tx):
             policies.keep(tx, MILD, now_ms=1)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 2)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3)
             policies.choose(tx, Kind.COMPANY, COMPANY, 1)
-            policies.choose(tx, Kind.COMPANY, COMPANY, 2)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 3)
             both = policies.choices(tx)
             policies.choose(tx, Kind.COMPANY, COMPANY, None)
             return both, policies.choices(tx)
 
         return await rig.write(choose)
 
-    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 2)
-    assert played(tmp_path, play) == ([policies.Chosen(Kind.COMPANY, COMPANY, 2), service], [service])
+    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 3)
+    assert played(tmp_path, play) == ([policies.Chosen(Kind.COMPANY, COMPANY, 3), service], [service])

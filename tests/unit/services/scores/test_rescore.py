@@ -140,14 +140,14 @@ def test_chosen_policy_of_a_company_is_the_one_in_force(tmp_path):
     async def play(rig):
         await fleet(rig)
         await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
         outcome, _ = await rescored(rig, OTHERS)
         return counts(outcome), await rig.rows(tables.driving_score, "policy")
 
     counted, named = played(tmp_path, play)
 
     assert counted == (4, 2, 0, 0, 2, 0)
-    assert named == [(2,)] * 3
+    assert named == [(3,)] * 3
 
 
 @pytest.mark.parametrize(

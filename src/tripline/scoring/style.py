@@ -1,0 +1,105 @@
+"""Driving style: braking, cornering, seconds far over the limit. Some policies give them a weight; none is an event.
+
+Braking is judged as harsh changes of speed are (`harsh.py`): the same intervals give rates, and over more than a second
+the threshold falls in the same way. A corner is told by the course over the ground, from two samples before a sample to
+two behind it, so its lateral acceleration is that of the path and not of the vehicle's body.
+"""
+
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from tripline.scoring import harsh
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
+from tripline.scoring.rules import Rules
+
+HEADING_REACH: Final = 2
+GRAVITY: Final = 9.81
+FAR_OVER: Final = (1.20, 1.35)
+"""Multiples of the limit; `over_20_weight` and `over_35_weight` are for seconds above them."""
+
+
+class Runs(msgspec.Struct, frozen=True):
+    """Samples in a row that count as one; equally long."""
+
+    first: Ints
+    """The first sample of each."""
+    last: Ints
+    peak: Floats
+    """The greatest value in each: km/h per second for braking, g for corners."""
+
+
+NOTHING: Final = Runs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Runs:
+    """Runs of intervals in which the vehicle brakes hard enough: from the sample before to the sample after."""
+    if speed_kmh.size < 2:
+        return NOTHING
+    change, rate = harsh.rates(speed_kmh[:-1], speed_kmh[1:], intervals_ms)
+    enough = -change >= rules.style.braking_kmh_s * harsh.spans_s(intervals_ms, rules)
+    chosen = enough & harsh.is_rate(intervals_ms, rate, rules)
+    at = np.flatnonzero(chosen)
+    trips = drives.at(at)
+    kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
+    found = _runs(at[kept], trips[kept], rate[at[kept]])
+    return Runs(found.first, found.last + 1, found.peak)
+
+
+def corners(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Runs:
+    """Runs of samples that go round a corner fast enough."""
+    lateral = lateral_g(drives, speed_kmh, intervals_ms, rules)
+    at = np.flatnonzero(lateral >= rules.style.lateral_g)
+    return _runs(at, drives.at(at), lateral[at])
+
+
+def lateral_g(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules) -> Floats:
+    """The lateral acceleration at each sample, g; 0 where it is too slow, or near a gap or an end of the trip."""
+    lateral = np.zeros(speed_kmh.size)
+    apart = 2 * HEADING_REACH
+    if speed_kmh.size <= apart + 1:
+        return lateral
+    course = _course(drives.lat, drives.lon, apart)
+    turned = np.abs((np.diff(course) + np.pi) % (2 * np.pi) - np.pi)
+    middle = slice(HEADING_REACH, HEADING_REACH + turned.size)
+    seconds = np.maximum(intervals_ms[middle], 1) / 1_000
+    speed = np.fmax(speed_kmh[middle], 0)
+    breaks = _breaks(drives, intervals_ms, rules)
+    told = (breaks[apart + 1 :] == breaks[: turned.size]) & (speed >= rules.style.cornering_kmh)
+    lateral[middle] = np.where(told, speed / 3.6 * turned / seconds / GRAVITY, 0)
+    return lateral
+
+
+def burden_of_over(speed_kmh: Floats, limit_kmh: Floats, seconds: Floats, rules: Rules) -> Floats:
+    """The burden of samples over the limit beyond that of their seconds."""
+    burden = np.zeros(seconds.size)
+    for times, weight in zip(FAR_OVER, (rules.style.over_20_weight, rules.style.over_35_weight), strict=True):
+        if weight:
+            burden += np.where(speed_kmh > np.round(limit_kmh * times, 6), weight * seconds, 0)
+    return burden
+
+
+def _breaks(drives: Drives, intervals_ms: Ints, rules: Rules) -> Ints:
+    """How many gaps and beginnings of trips lie before each sample."""
+    broken: Flags = (intervals_ms > rules.guards.gap_ms) | (intervals_ms <= 0)
+    inner = drives.starts[1:-1]
+    broken[inner[(inner > 0) & (inner <= broken.size)] - 1] = True
+    return np.append(0, np.cumsum(broken))
+
+
+def _course(lat: Floats, lon: Floats, apart: int) -> Floats:
+    """The course from each sample to the one so many behind it, radians clockwise from north."""
+    north = lat[apart:] - lat[:-apart]
+    east = ((lon[apart:] - lon[:-apart] + 180) % 360 - 180) * np.cos(np.radians(lat[:-apart]))
+    course: Floats = np.arctan2(east, north)
+    return course
+
+
+def _runs(at: Ints, trips: Ints, value: Floats) -> Runs:
+    """Neighbours of one trip as one."""
+    if not at.size:
+        return NOTHING
+    first = np.flatnonzero(np.append(True, (np.diff(at) > 1) | (np.diff(trips) > 0)))
+    last = np.append(first[1:], at.size) - 1
+    return Runs(at[first], at[last], np.maximum.reduceat(value, first))
