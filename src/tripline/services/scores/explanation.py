@@ -201,9 +201,7 @@ def _moments(work: kernel.Work, runs: style.Runs, cost: float) -> list[Moment]:
     columns = (drives.time_ms[runs.first], drives.time_ms[runs.last], drives.lat[runs.first], drives.lon[runs.first])
     return [
         Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost)
-        for begin_ms, end_ms, lat, lon, peak in zip(
-            *(column.tolist() for column in (*columns, runs.peak)), strict=True
-        )
+        for begin_ms, end_ms, lat, lon, peak in zip(*(column.tolist() for column in (*columns, runs.peak)), strict=True)
     ]
 
 

@@ -135,9 +135,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     braking: Annotated[
         list[StyleItem], Meta(description="braking, by time; empty where the policy gives it no weight", examples=[[]])
     ]
-    corners: Annotated[
-        list[StyleItem], Meta(description="fast corners, by time; empty as before", examples=[[]])
-    ]
+    corners: Annotated[list[StyleItem], Meta(description="fast corners, by time; empty as before", examples=[[]])]
     unexplained: Annotated[
         list[Id],
         Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),
