@@ -58,6 +58,7 @@ from tripline.services.rpc.abandoned import Overdue
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
@@ -289,6 +290,7 @@ def _rim(
             timeout_s=config.carrier.timeout_s,
         ),
         settling=settling,
+        policies=PolicyDesk(store=ground["store"], rules=config.rules, ids=ground["ids"], clock=ground["clock"]),
         node=node,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),

@@ -25,10 +25,14 @@ SORTED = "USE TEMP B-TREE FOR ORDER BY"
 DISTINCT = "USE TEMP B-TREE FOR DISTINCT"
 LOOKS_FOR_ONE = "SCAN erasure USING COVERING INDEX sqlite_autoindex_erasure_1"
 MAILS = "SCAN mail_outbox"
+POLICIES = "SCAN scoring_policy"
 PERMITTED = {
     # The platform administrator's, who reaches every company: the number of them all; and their list, in its order.
     "companies.count_partners": {"SCAN company"},
     "companies.list_companies": {"SCAN company USING INDEX ix_company_name"},
+    # Policies are few: the operator of the machine adds each.
+    "policies.list_policies": {POLICIES},
+    "policies.company_scoring": {POLICIES},
     # Asks for one row, whichever it is: whether anything waits to be erased.
     "trips_of_people.list_of_director": {LOOKS_FOR_ONE},
     "trips_of_people.list_of_driver": {LOOKS_FOR_ONE},

@@ -32,6 +32,7 @@ from tripline.ports import (
     WebhookReply,
     WebhookSender,
 )
+from tripline.scoring.rules import Rules
 from tripline.services.accounts import refresh_sessions, registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -45,6 +46,7 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.store.accounts import accounts
 from tripline.store.transactions import Store
 
@@ -165,6 +167,7 @@ class Rest:
                 store=self.store, settling=settling, signals=self.signals, ids=self.ids, clock=lambda: self.now_ms
             ),
             settling=settling,
+            policies=PolicyDesk(store=self.store, rules=Rules(), ids=self.ids, clock=lambda: self.now_ms),
             node=alone,
             unpauser=Unpauser(
                 store=self.store,

@@ -38,25 +38,27 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
             assert time.monotonic() < deadline, "not scored in time"
             time.sleep(0.05)
 
+        then = ("--from", "2020-01-01")
         added = [policy("add", str(tmp_path / "strict.toml")) for _ in range(2)]
-        chosen = policy("choose", "3", "--service-type", "test-fleet")
+        chosen = policy("choose", "3", "--service-type", "test-fleet", *then)
         listed = policy("list")
         shown = policy("show", "3")
         unmoved = score()
         rescored = servers.run_here("rescore", *place)
         strict = score()
-        left = policy("choose", "--settings", "--service-type", "test-fleet")
+        left = policy("choose", "--settings", "--service-type", "test-fleet", *then)
         servers.run_here("rescore", *place)
         by_settings = score()
         own = company.record["id"]["id"]
-        for_company = policy("choose", "3", "--company", own.upper())
+        for_company = policy("choose", "3", "--company", own.upper(), *then)
         servers.run_here("rescore", *place)
 
         assert added == [(0, "policy 3\n")] * 2
         assert chosen == (0, "service_type test-fleet: policy 3\n")
         assert listed == (
             0,
-            "policy 1: chosen for nobody\npolicy 2: chosen for nobody\npolicy 3: service_type test-fleet\n3 policies\n",
+            "policy 1: chosen for nobody\npolicy 2: chosen for nobody\n"
+            "policy 3: service_type test-fleet from 2020-01-01 00:00\n3 policies\n",
         )
         assert shown[0] == 0
         assert "scoring.harsh_weight = 0.9\n" in shown[1]

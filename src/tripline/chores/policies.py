@@ -38,9 +38,10 @@ async def added(config: Config, file: Path) -> Policy:
         return await store.write(lambda tx: policies.keep(tx, rules, now_ms=clock.now_ms()))
 
 
-async def chosen(config: Config, kind: Kind, subject: str, no: int | None) -> None:
-    """Have trips of a company or a service type scored by a policy from now on; None: by that of the settings.
+async def chosen(config: Config, kind: Kind, subject: str, no: int | None, *, from_ms: int | None) -> None:
+    """Have trips of a company or a service type that begin then or later scored by a policy; None: by no own one.
 
+    `from_ms`: None is now.
     Raises `WrongSettingError` when there is no such policy or nobody for whom it could be chosen.
     """
 
@@ -50,7 +51,8 @@ async def chosen(config: Config, kind: Kind, subject: str, no: int | None) -> No
             column = company.c.id if kind is Kind.COMPANY else company.c.service_type
             if not tx.all(select(company.c.id).where(column == subject).limit(1)):
                 raise config_files.WrongSettingError(f"No company has the {_NAMES[kind]} {subject}.")
-        policies.choose(tx, kind, subject, no)
+        now_ms = clock.now_ms()
+        policies.choose(tx, kind, subject, no, from_ms=now_ms if from_ms is None else from_ms, now_ms=now_ms)
 
     async with stores.store_of(config) as store:
         await store.write(choose)

@@ -16,9 +16,12 @@ from tripline.config_files import Origin
 from tripline.later import Later
 
 if TYPE_CHECKING:
+    import zoneinfo
+
     from tripline.domain import refusals
     from tripline.language import catalogue
 else:
+    zoneinfo = Later("zoneinfo")
     refusals = Later("tripline.domain.refusals")
     catalogue = Later("tripline.language.catalogue")
 
@@ -75,6 +78,20 @@ PATIENCE_S: Final = 60.0
 def settings(place: Place | None, flags: dict[str, Any]) -> Config:
     """The settings of the installation, with these flags on top."""
     return config_files.load(**_given(place, flags))
+
+
+def instant_ms(config: Config, at: datetime.datetime | None) -> int | None:
+    """An instant that was given; without an offset in the time zone of the service."""
+    if at is None:
+        return None
+    zoned = at if at.tzinfo else at.replace(tzinfo=zoneinfo.ZoneInfo(config.time_zone))
+    return round(zoned.timestamp() * 1_000)
+
+
+def day_text(config: Config, at_ms: int) -> str:
+    """A date and time, time zone of the service."""
+    at = datetime.datetime.fromtimestamp(at_ms / 1_000, zoneinfo.ZoneInfo(config.time_zone))
+    return f"{at:%Y-%m-%d %H:%M}"
 
 
 def origins(place: Place | None, flags: dict[str, Any]) -> dict[str, Origin]:

@@ -1,5 +1,6 @@
 """`tripline policy`: scoring policies, and who is scored by which."""
 
+import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline.chores import policies as chores
+    from tripline.config import Config
     from tripline.store.scores import policies as store
 else:
     uvloop = Later("uvloop")
@@ -31,9 +33,10 @@ policy = App(
 @policy.command(name="list", help_epilogue="Example: tripline policy list --data /srv/tripline")
 def list_policies(*, place: base.Place | None = None) -> int:
     """Show the number of each policy, and who is scored by another one than that of the settings."""
-    kept, choices = uvloop.run(chores.listed(base.settings(place, {})))
+    config = base.settings(place, {})
+    kept, choices = uvloop.run(chores.listed(config))
     for each in kept:
-        whose = [f"{choice.kind} {choice.subject}" for choice in choices if choice.no == each.no]
+        whose = [_told(config, choices, at) for at, choice in enumerate(choices) if choice.no == each.no]
         base.line(base.printable(f"policy {each.no}: {', '.join(whose) or 'chosen for nobody'}"))
     base.line(f"{len(kept)} policies")
     return base.OK
@@ -73,18 +76,36 @@ def choose(
     settings: Annotated[
         bool, Parameter(negative=(), help="end the choice: score by the policy of the settings again")
     ] = False,
+    from_: Annotated[
+        datetime.datetime | None,
+        Parameter(name="--from", help="for trips that begin then or later (time zone of the service); default: now"),
+    ] = None,
     place: base.Place | None = None,
 ) -> int:
-    """Have trips of a company or a service type scored by a policy from now on.
+    """Have trips of a company or a service type scored by a policy from a date on.
 
-    Stored scores stay until `tripline rescore`; with --dry-run and --policy it says first what would change.
+    Stored scores stay until `tripline rescore`; with --dry-run and --policy it says first what would change. It ends
+    what was chosen for later dates.
     """
     if (no is None) != settings:
         raise config_files.WrongSettingError("Give either the number of a policy or --settings.")
     kind, subject = _whose(company, service_type)
-    uvloop.run(chores.chosen(base.settings(place, {}), kind, subject, no))
+    config = base.settings(place, {})
+    uvloop.run(chores.chosen(config, kind, subject, no, from_ms=base.instant_ms(config, from_)))
     base.line(base.printable(f"{kind} {subject}: {'policy of the settings' if no is None else f'policy {no}'}"))
     return base.OK
+
+
+def _told(config: "Config", choices: "list[store.Chosen]", at: int) -> str:
+    """For whom a choice is, and for trips that begin when."""
+    choice = choices[at]
+    text = f"{choice.kind} {choice.subject}"
+    if choice.from_ms:
+        text += f" from {base.day_text(config, choice.from_ms)}"
+    after = choices[at + 1] if at + 1 < len(choices) else None
+    if after is not None and (after.kind, after.subject) == (choice.kind, choice.subject):
+        text += f" until {base.day_text(config, after.from_ms)}"
+    return text
 
 
 def _whose(company: str | None, service_type: str | None) -> "tuple[store.Kind, str]":

@@ -1,14 +1,12 @@
 """`tripline rescore`: score stored trips anew."""
 
 import datetime
-import zoneinfo
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter, validators
 
 from tripline import config_files
 from tripline.cli import base, progress
-from tripline.config import Config
 from tripline.domain import ids
 from tripline.later import Later
 
@@ -56,7 +54,10 @@ def rescore(
         )
     config = base.settings(place, {})
     choice = store.Choice(
-        from_ms=_ms(config, from_), to_ms=_ms(config, to), company_id=_company_id(company), everything=everything
+        from_ms=base.instant_ms(config, from_),
+        to_ms=base.instant_ms(config, to),
+        company_id=_company_id(company),
+        everything=everything,
     )
     with progress.counting("trips", every=_TOLD_EVERY) as tell:
         if dry_run:
@@ -66,13 +67,6 @@ def rescore(
     for text in _told(outcome, dry_run=dry_run):
         base.line(text)
     return base.FAILED if outcome.failed else base.OK
-
-
-def _ms(config: Config, at: datetime.datetime | None) -> int | None:
-    if at is None:
-        return None
-    zoned = at if at.tzinfo else at.replace(tzinfo=zoneinfo.ZoneInfo(config.time_zone))
-    return round(zoned.timestamp() * 1_000)
 
 
 def _company_id(text: str | None) -> ids.CompanyId | None:

@@ -90,6 +90,8 @@ class Action(Enum):
     PERSON_DELETE = "person.delete"
     PERSON_LIST = "person.list"
     PERSON_MODIFY = "person.modify"
+    POLICY_CHOOSE = "policy.choose"
+    """See by which scoring policy a company's trips are scored, try and choose another; the row is the company."""
     PUSH_MANAGE = "push.manage"
     """See what waits for the company's own server and what was given up, send it again, read and change the secret."""
     RIGHT_GIVE_DIRECTOR = "right.give_director"
@@ -180,6 +182,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: _SELF,
         Authority.DRIVER: _SELF,
     },
+    Action.POLICY_CHOOSE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     # Messages hold what partners' sensors sent, and the secret proves the sender: each company's own affair.
     Action.PUSH_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     # Rules 2 and 3 of the delegation chapter.

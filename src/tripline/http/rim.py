@@ -27,6 +27,7 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.settings import InForce
 from tripline.store.transactions import Store
 
@@ -53,6 +54,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Zone of text times (startDt, endDt, eventDt)."""
     ready: Callable[[], Report]
     """Whether this process can do its work."""
+    policies: PolicyDesk
+    """Tries and chooses scoring policies."""
     node: Node
     """This process among those that share the store."""
     heard_of: Callable[[SensorId], int | None]

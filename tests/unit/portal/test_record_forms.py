@@ -6,6 +6,9 @@ import pytest
 from tests.support import delegating, rest
 from tests.support.portal import Browser, Page
 
+from tripline.scoring.rules import Rules
+from tripline.store.scores import policies
+
 KOREAN = {"Accept-Language": "ko"}
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 VEHICLE = {"vehicleNo": "12가3456", "mileage": "10"}
@@ -50,6 +53,21 @@ def test_form_of_a_new_thing_leads_back_twice(tmp_path, path):
     links, back = rest.run(tmp_path, scenario)
 
     assert len(links) >= 2, back
+
+
+@pytest.mark.parametrize(("language", "named"), [({}, "Scoring policy"), (KOREAN, "점수 정책")])
+def test_history_of_a_company_tells_of_its_scoring_policy(tmp_path, language, named):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
+        path = f"/api/tre/v1_3/company/{admin.company_id}/scoring"
+        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1_790_812_800_000})
+        return await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
+
+    page = Page(rest.run(tmp_path, scenario).text)
+
+    assert named in page.text
+    assert "2026-10-01 00:00 UTC" in page.text
 
 
 @pytest.mark.parametrize("path", PAGES)

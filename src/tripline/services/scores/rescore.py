@@ -31,6 +31,8 @@ else:
 
 BITE: Final = 100
 """Trips asked for at once: a trip that ends behind them waits for their scoring, a quarter of a second."""
+TRIED: Final = 20
+"""Trips tried at once for somebody who waits."""
 LOOK_S: Final = 0.1
 """How often to look whether other processes have scored what they took."""
 UNKNOWN: Final = -1
@@ -99,6 +101,20 @@ async def tried(store: Store, rules: Rules, choice: Choice, *, policy: Policy | 
     return outcome
 
 
+async def tried_on(store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int) -> Outcome:
+    """What scoring these trips by a policy would change, until so many samples are judged; nothing is written.
+
+    Raises `Outage`.
+    """
+    outcome = Outcome()
+    known: dict[int | None, Policy] = {policy.no: policy}
+    samples = 0
+    for at in range(0, len(trip_nos), TRIED):
+        if samples < most:
+            samples += await _try(store, trip_nos[at : at + TRIED], known, policy, outcome)
+    return outcome
+
+
 async def _chosen(store: Store, choice: Choice, own_policy: int, progress: Progress) -> AsyncIterator[list[int]]:
     """Row numbers of the chosen trips, a few at a time, the oldest first."""
     after, looked_at = 0, 0
@@ -131,8 +147,8 @@ async def _try(
     known: Mapping[int | None, Policy],
     policy: Policy | None,
     outcome: Outcome,
-) -> None:
-    """Judge these trips and keep nothing of it."""
+) -> int:
+    """Judge these trips and keep nothing of it; how many samples they had."""
 
     def read(tx: ReadTx) -> tuple[dict[int, float], list[Job]]:
         jobs = filter(None, (scores.as_if_asked(tx, no) for no in trip_nos))
@@ -140,13 +156,15 @@ async def _try(
 
     before, jobs = await store.read(read)
     after: dict[int, float] = {}
-    done = 0
+    done = size = 0
     while done < len(jobs):
         tasks = await store.read(partial(with_samples, jobs=jobs[done:]))
         done += len(tasks)
+        size += sum(len(task.packed) for task in tasks)
         for result in await asyncio.to_thread(judgement.judged, tasks, known):
             if result.score is not None:
                 after[result.job.trip_no] = result.score.score
             elif result.job.trip_no in before:
                 outcome.reasons[result.not_scored or ""] += 1
     outcome.compare([job.trip_no for job in jobs], before, after)
+    return size // judgement.SAMPLE_BYTES

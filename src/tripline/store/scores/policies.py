@@ -8,13 +8,14 @@ Not here: what the numbers mean (`scoring/rules.py`, `docs/scoring.md`).
 """
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, delete, func, insert, select
 
+from tripline.domain.ids import UserId
 from tripline.scoring import rules as scoring_rules
 from tripline.scoring.rules import Rules
-from tripline.store.tables import policy_choice, scoring_policy
+from tripline.store.tables import policy_choice, scoring_policy, trip
 from tripline.store.transactions import ReadTx, WriteTx
 
 FIRST: Final = (
@@ -40,6 +41,10 @@ SECOND: Final = (
 its own before there was this one has it under its next number."""
 
 
+LAST: Final = 2**31 - 1
+"""No number is greater: the column holds none."""
+
+
 class Policy(NamedTuple):
     """A policy as it is kept."""
 
@@ -55,15 +60,25 @@ class Kind(StrEnum):
 
 
 class Chosen(NamedTuple):
-    """Who is scored by another policy than that of the settings."""
+    """Which policy is for a company or service type, from a date on."""
 
     kind: Kind
     subject: str
-    no: int
+    """The id of the company, or the service type."""
+    from_ms: int
+    """For trips that begin then or later, until the next one."""
+    no: int | None
+    """None: none of its own any more."""
+    chosen_ms: int
+    """When it was chosen; 0: before this was kept."""
+    chosen_by: UserId | None
+    """The account; None: the operator of the machine."""
 
 
 def one(tx: ReadTx, no: int) -> Policy | None:
     """The policy with this number; None: there is none."""
+    if not 0 < no <= LAST:
+        return None
     row = tx.one(select(scoring_policy.c.body).where(scoring_policy.c.no == no))
     return None if row is None else Policy(no, scoring_rules.read(row.body))
 
@@ -74,8 +89,13 @@ def every(tx: ReadTx) -> list[Policy]:
 
 
 def choices(tx: ReadTx) -> list[Chosen]:
-    """All choices: of companies (by id) first, then of service types."""
-    return [Chosen(Kind(row.kind), row.subject, row.policy) for row in tx.all(_CHOICES)]
+    """All choices: of companies (by id) first, then of service types, each by the date from which it holds."""
+    return [_chosen(row) for row in tx.all(_CHOICES)]
+
+
+def choices_of(tx: ReadTx, kind: Kind, subject: str) -> list[Chosen]:
+    """The choices for one company or service type, the earliest first."""
+    return [_chosen(row) for row in tx.all(_CHOICES.where(*_of(kind, subject)))]
 
 
 def of_rules(tx: ReadTx, wanted: Rules) -> Policy | None:
@@ -103,19 +123,50 @@ def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
     return Policy(numbers[rules], rules)
 
 
-def choose(tx: WriteTx, kind: Kind, subject: str, no: int | None) -> None:
-    """Have trips of a company (its id) or of a service type scored by this policy from now on; None: by the settings'.
+def choose(
+    tx: WriteTx, kind: Kind, subject: str, no: int | None, *, from_ms: int, now_ms: int, by: UserId | None = None
+) -> None:
+    """Have trips of a company (its id) or of a service type that begin then or later scored by this policy.
 
-    Raises ValueError when there is no such policy.
+    It ends what was chosen for later dates. None: no policy of its own. Raises ValueError when there is no such policy.
     """
     if no is not None and one(tx, no) is None:
         raise ValueError(f"there is no policy {no}")
-    tx.run(delete(policy_choice).where(policy_choice.c.kind == kind.value, policy_choice.c.subject == subject))
-    if no is not None:
-        tx.run(insert(policy_choice).values(kind=kind.value, subject=subject, policy=no))
+    tx.run(delete(policy_choice).where(*_of(kind, subject), policy_choice.c.from_ms >= from_ms))
+    tx.run(
+        insert(policy_choice).values(
+            kind=kind.value, subject=subject, from_ms=from_ms, policy=no, chosen_ms=now_ms, chosen_by=by
+        )
+    )
+
+
+def chosen() -> ColumnElement[int | None]:
+    """The policy chosen for the company of a trip when it began, else for its service type; NULL: none."""
+    return func.coalesce(_newest("company", trip.c.company_id), _newest("service_type", trip.c.service_type))
+
+
+def _newest(kind: str, subject: ColumnElement[str]) -> ScalarSelect[Any]:
+    """The policy chosen for a subject when the trip began."""
+    in_time = policy_choice.c.from_ms <= func.coalesce(trip.c.start_ms, trip.c.created_ms)
+    of_subject = and_(policy_choice.c.kind == kind, policy_choice.c.subject == subject, in_time)
+    newest = select(policy_choice.c.policy).where(of_subject).order_by(policy_choice.c.from_ms.desc()).limit(1)
+    return newest.scalar_subquery()
+
+
+def _chosen(row: Row[Any]) -> Chosen:
+    return Chosen(Kind(row.kind), row.subject, row.from_ms, row.policy, row.chosen_ms, row.chosen_by)
+
+
+def _of(kind: Kind, subject: str) -> tuple[ColumnElement[bool], ...]:
+    return policy_choice.c.kind == kind.value, policy_choice.c.subject == subject
 
 
 _ALL: Final = select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no)
-_CHOICES: Final = select(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.policy).order_by(
-    policy_choice.c.kind, policy_choice.c.subject
-)
+_CHOICES: Final = select(
+    policy_choice.c.kind,
+    policy_choice.c.subject,
+    policy_choice.c.from_ms,
+    policy_choice.c.policy,
+    policy_choice.c.chosen_ms,
+    policy_choice.c.chosen_by,
+).order_by(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.from_ms)

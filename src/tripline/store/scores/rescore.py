@@ -13,8 +13,8 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.trips import State
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
-from tripline.store.scores import scores
-from tripline.store.tables import driving_score, scoring_job, trip
+from tripline.store.scores import policies
+from tripline.store.tables import driving_score, scoring_job, trip, vehicle
 from tripline.store.transactions import ReadTx, WriteTx
 
 
@@ -48,7 +48,7 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, limit: int)
     `own_policy`: the number of that in force for whoever has chosen none. A trip without a score always belongs: no
     policy is kept with it.
     """
-    in_force = func.coalesce(scores.chosen(), own_policy)
+    in_force = func.coalesce(policies.chosen(), own_policy)
     statement = (
         select(trip.c.no, trip.c.start_ms, trip.c.company_id, (driving_score.c.policy == in_force).label("current"))
         .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
@@ -66,6 +66,21 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, limit: int)
         and (choice.to_ms is None or (row.start_ms is not None and row.start_ms < choice.to_ms))
     ]
     return Page(rows[-1].no if rows else None, len(rows), chosen)
+
+
+def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> list[int]:
+    """The newest scored trips of a company, so many in all and as many of each of its first vehicles; row numbers."""
+    columns = vehicle.c
+    of_company = select(columns.id).where(columns.company_id == company_id)
+    found = tx.all(of_company.order_by(columns.created_ms, columns.id).limit(vehicles))
+    each = -(-trips // max(len(found), 1))
+    nos: list[int] = []
+    for row in found:
+        scored = select(trip.c.no).join(driving_score, driving_score.c.trip_no == trip.c.no)
+        of_vehicle = scored.where(trip.c.vehicle_id == row.id, trip.c.not_scored.is_(None))
+        newest_first = of_vehicle.order_by(trip.c.start_ms.desc(), trip.c.no.desc()).limit(each)
+        nos += [known.no for known in tx.all(newest_first)]
+    return nos[:trips]
 
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:

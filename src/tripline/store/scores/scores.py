@@ -11,11 +11,8 @@ import msgspec
 from sqlalchemy import (
     ARRAY,
     BigInteger,
-    ColumnElement,
     Integer,
-    ScalarSelect,
     Select,
-    and_,
     any_,
     bindparam,
     delete,
@@ -28,11 +25,11 @@ from sqlalchemy import (
 from tripline.scoring.score import NotScored, TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
+from tripline.store.scores import policies
 from tripline.store.tables import (
     driving_score,
     gps_event,
     microtrip,
-    policy_choice,
     scoring_job,
     trip,
     vehicle,
@@ -66,7 +63,7 @@ class Job(NamedTuple):
     microtrips: int
     """How many there are: of several processes, one may commit the microtrip with the smaller number later."""
     policy: int | None
-    """Chosen for the company, else for the service type; None: that of the settings."""
+    """Chosen for the company when the trip began, else for the service type; None: that of the settings."""
 
 
 class Backlog(msgspec.Struct, frozen=True):
@@ -274,22 +271,11 @@ def _jobs(*, waiting: bool = True) -> Select[Any]:
             vehicle.c.category,
             newest,
             count,
-            chosen(),
+            policies.chosen(),
         )
         .select_from(joined)
         .where(erasures.kept(trip.c.vehicle_id))
     )
-
-
-def chosen() -> ColumnElement[int | None]:
-    """The policy chosen for the company of a trip, else for its service type."""
-    return func.coalesce(_chosen("company", trip.c.company_id), _chosen("service_type", trip.c.service_type))
-
-
-def _chosen(kind: str, subject: ColumnElement[str]) -> ScalarSelect[Any]:
-    """The policy chosen for a subject."""
-    of_subject = and_(policy_choice.c.kind == kind, policy_choice.c.subject == subject)
-    return select(policy_choice.c.policy).where(of_subject).scalar_subquery()
 
 
 _DUE: Final = Hot(

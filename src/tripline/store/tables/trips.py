@@ -284,7 +284,10 @@ policy_choice = Table(
     metadata,
     Column("kind", String(16), primary_key=True, comment="company or service_type"),
     Column("subject", String(255), primary_key=True, comment="id of the company, or the service type"),
-    Column("policy", Integer, ForeignKey("scoring_policy.no"), nullable=False),
+    Column("from_ms", BigInteger, primary_key=True, comment="for trips that begin then or later, until the next row"),
+    Column("policy", Integer, ForeignKey("scoring_policy.no"), comment="null: none of its own any more"),
+    Column("chosen_ms", BigInteger, nullable=False),
+    Column("chosen_by", Uuid, comment="the account; null: the operator of the machine"),
     comment="who is scored by another policy than that of the settings",
     sqlite_with_rowid=False,
 )

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import insert, select, update
-from tests.support.scoring_rows import COMPANY, NOW_MS, drive, played
+from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, START_MS, drive, played
 
 from tripline.scoring.rules import Harsh, Rules, Scoring, Style, read
 from tripline.store import tables
@@ -80,13 +80,13 @@ def test_policy_that_a_company_chose_comes_before_that_of_its_service(tmp_path):
         def keep(tx):
             policies.keep(tx, MILD, now_ms=1)
             policies.keep(tx, OTHER, now_ms=2)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=0, now_ms=1)
 
         await rig.write(keep)
         by_service = await scored(rig)
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
         by_company = await scored(rig)
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, None))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, None, from_ms=0, now_ms=1))
         return by_service, by_company, await scored(rig)
 
     by_service, by_company, again = played(tmp_path, play)
@@ -105,7 +105,7 @@ def test_policy_chosen_while_a_trip_is_judged_has_it_judged_anew(tmp_path):
 
         async def overtaken(tasks):
             results = await judged(tasks)
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
             rig.scorer._judged = judged
             return results
 
@@ -123,7 +123,7 @@ def test_equal_score_by_another_policy_keeps_its_time_and_names_the_new_one(tmp_
         before = await rig.rows(tables.driving_score, "policy", "score", "created_ms")
         rig.now_ms += 5_000
         await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1))
         await rig.ask_again(no)
         await rig.drain()
         return before, await rig.rows(tables.driving_score, "policy", "score", "created_ms")
@@ -138,7 +138,7 @@ def test_policy_that_does_not_exist_cannot_be_chosen(tmp_path, no):
     async def play(rig):
         await rig.drain()
         with pytest.raises(ValueError, match=f"no policy {no}"):
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, no))
+            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, no, from_ms=0, now_ms=1))
         return await rig.rows(tables.policy_choice, "policy")
 
     assert played(tmp_path, play) == []
@@ -171,14 +171,46 @@ def test_choices_are_told_by_company_and_by_service_until_they_end(tmp_path):
     async def play(rig):
         def choose(tx):
             policies.keep(tx, MILD, now_ms=1)
-            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3)
-            policies.choose(tx, Kind.COMPANY, COMPANY, 1)
-            policies.choose(tx, Kind.COMPANY, COMPANY, 3)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=0, now_ms=1)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 1, from_ms=0, now_ms=1)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 3, from_ms=0, now_ms=1)
             both = policies.choices(tx)
-            policies.choose(tx, Kind.COMPANY, COMPANY, None)
-            return both, policies.choices(tx)
+            policies.choose(tx, Kind.COMPANY, COMPANY, None, from_ms=50, now_ms=2, by=DRIVER)
+            return both, policies.choices(tx), policies.choices_of(tx, Kind.SERVICE_TYPE, "s")
 
         return await rig.write(choose)
 
-    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 3)
-    assert played(tmp_path, play) == ([policies.Chosen(Kind.COMPANY, COMPANY, 3), service], [service])
+    service = policies.Chosen(Kind.SERVICE_TYPE, "s", 0, 3, 1, None)
+    company = policies.Chosen(Kind.COMPANY, COMPANY, 0, 3, 1, None)
+    ended = policies.Chosen(Kind.COMPANY, COMPANY, 50, None, 2, DRIVER)
+    assert played(tmp_path, play) == ([company, service], [company, ended, service], [service])
+
+
+def test_choice_ends_those_for_later_dates(tmp_path):
+    async def play(rig):
+        def choose(tx):
+            for from_ms, no in ((10, 1), (20, 2), (30, 1), (20, None)):
+                policies.choose(tx, Kind.COMPANY, COMPANY, no, from_ms=from_ms, now_ms=1)
+            return [(each.from_ms, each.no) for each in policies.choices(tx)]
+
+        await scored(rig)
+        return await rig.write(choose)
+
+    assert played(tmp_path, play) == [(10, 1), (20, None)]
+
+
+@pytest.mark.parametrize(
+    ("company_from", "service_from", "expected"),
+    [(0, 0, 2), (START_MS, 0, 2), (START_MS + 1, 0, 3), (START_MS + 1, START_MS, 3), (START_MS + 1, START_MS + 1, 1)],
+)
+def test_choice_holds_for_trips_that_begin_at_its_date_or_later(tmp_path, company_from, service_from, expected):
+    async def play(rig):
+        def choose(tx):
+            policies.keep(tx, MILD, now_ms=1)
+            policies.choose(tx, Kind.COMPANY, COMPANY, 2, from_ms=company_from, now_ms=1)
+            policies.choose(tx, Kind.SERVICE_TYPE, "s", 3, from_ms=service_from, now_ms=1)
+
+        await rig.write(choose)
+        return await scored(rig)
+
+    assert [row[0] for row in played(tmp_path, play)] == [expected]

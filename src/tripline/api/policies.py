@@ -1,0 +1,152 @@
+"""Scoring policies: which there are, by which a company's trips are scored, trying and choosing another."""
+
+from typing import Any, Final
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import BadParameter
+from tripline.http import answers, parameters, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
+from tripline.services.scores import policy_desk
+from tripline.store.scores import policies
+from tripline.store.scores.policies import Chosen, Policy
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest.base import Id
+from tripline.wire.rest.policies import (
+    ChoosePolicy,
+    CompanyScoring,
+    PolicyChoice,
+    PolicyPreview,
+    ScoringPolicies,
+    ScoringPolicy,
+    TryPolicy,
+)
+
+LATEST_MS: Final = 4_102_444_800_000
+"""The end of the year 2099: a later date is a mistake of units."""
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/scoring/policies",
+    access=Action.POLICY_CHOOSE,
+    answer=ScoringPolicies,
+)
+async def list_policies(request: Call) -> ASGIApp:
+    """Every scoring policy that is kept, with every number that it holds."""
+
+    def work(tx: ReadTx) -> ScoringPolicies:
+        permission.permitted_in(tx, request)
+        return ScoringPolicies([_policy(each) for each in policies.every(tx)])
+
+    return answers.ok(await rim_of(request).store.read(work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/scoring",
+    access=Action.POLICY_CHOOSE,
+    answer=CompanyScoring,
+)
+async def company_scoring(request: Call) -> ASGIApp:
+    """By which policy the company's trips are scored, and what was chosen for which dates."""
+    return answers.ok(await rim_of(request).store.read(lambda tx: _company_scoring(tx, request)))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1_3/company/{companyId}/scoring",
+    access=Action.POLICY_CHOOSE,
+    request=ChoosePolicy,
+    required=("policy",),
+    answer=CompanyScoring,
+)
+async def choose_policy(request: Call) -> ASGIApp:
+    """Have the company's trips scored by a policy from a date on. It ends what was chosen for later dates.
+
+    Stored scores stay until they are scored anew; `preview` says first what the policy would do to them.
+    """
+    rim = rim_of(request)
+    actor, company_id = await _admitted(request)
+    body = await parameters.json_object(request)
+    sent = rest_bodies.read(body, ChoosePolicy)
+    if "policy" not in body:
+        raise BadParameter.missing("policy")
+    if sent.from_time is not None and not 0 <= sent.from_time <= LATEST_MS:
+        raise BadParameter("between", field="fromTime", least=0, most=LATEST_MS)
+    await rim.store.write(
+        lambda tx: rim.policies.choose(tx, actor=actor, company_id=company_id, no=sent.policy, from_ms=sent.from_time)
+    )
+    return answers.ok(await rim.store.read(lambda tx: _company_scoring(tx, request)))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/company/{companyId}/scoring/preview",
+    access=Action.POLICY_CHOOSE,
+    request=TryPolicy,
+    required=("policy",),
+    answer=PolicyPreview,
+    refuses=(policy_desk.PreviewUnderWay,),
+)
+async def preview_policy(request: Call) -> ASGIApp:
+    """What a policy would do to the company's newest scored trips; nothing is kept of it."""
+    rim = rim_of(request)
+    _, company_id = await _admitted(request)
+    sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
+    if (no := sent.policy) is None:
+        raise BadParameter.missing("policy")
+    policy = await rim.store.read(lambda tx: policy_desk.known(tx, no))
+    found = await rim.policies.preview(company_id, policy)
+    return answers.ok(
+        PolicyPreview(
+            trips=found.judged,
+            same=found.same,
+            moved=found.moved,
+            lost=found.lost,
+            mean_change=found.sum / found.moved if found.moved else 0.0,
+            greatest_change=found.most,
+            reasons=dict(found.reasons),
+        )
+    )
+
+
+async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
+    """Who asks, and for which company; ownership is checked before the body, and again with what is done."""
+
+    def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
+        actor = permission.permitted_in(tx, request)
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        policy_desk.admit(tx, actor=actor, company_id=company_id)
+        return actor, company_id
+
+    return await rim_of(request).store.read_short(work)
+
+
+def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
+    actor = permission.permitted_in(tx, request)
+    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    chosen = policy_desk.choices(tx, actor=actor, company_id=company_id)
+    return CompanyScoring(
+        in_force=rim_of(request).policies.in_force(tx, company_id),
+        choices=[_choice(each) for each in chosen],
+    )
+
+
+def _choice(chosen: Chosen) -> PolicyChoice:
+    by = chosen.chosen_by
+    return PolicyChoice(chosen.no, chosen.from_ms, chosen.chosen_ms, None if by is None else Id(by))
+
+
+def _policy(kept: Policy) -> ScoringPolicy:
+    sections = msgspec.to_builtins(kept.rules)
+    del sections["scoring"]["grace_s"]  # when a trip is scored is no matter of its policy
+    return ScoringPolicy(policy=kept.no, **sections)
+
+
+handlers: Final[list[Any]] = [list_policies, company_scoring, choose_policy, preview_policy]

@@ -1,0 +1,120 @@
+"""Lets administrators see by which policy a company's trips are scored, try another one, and choose it.
+
+Not here: the same for the operator of the machine (`chores/policies.py`), what a policy holds (`scoring/rules.py`).
+"""
+
+import asyncio
+import datetime
+from typing import Final
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.history import Change, Event
+from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.refusals import BadParameter, TryLater
+from tripline.ports import Clock
+from tripline.scoring.rules import Rules
+from tripline.services.fleet import history
+from tripline.services.scores import rescore
+from tripline.services.scores.rescore import Outcome
+from tripline.store.fleet import companies
+from tripline.store.scores import policies
+from tripline.store.scores import rescore as rows
+from tripline.store.scores.policies import Chosen, Kind, Policy
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+VEHICLES: Final = 100
+TRIPS: Final = 500
+SAMPLES: Final = 2_000_000
+"""A preview looks at no more; judging so many samples takes about a second."""
+COME_AGAIN_S: Final = 2
+
+
+_TIME: Final = "%Y-%m-%d %H:%M UTC"
+_ANY: Final = Scope.everything("which service a company belongs to")
+
+
+class PreviewUnderWay(TryLater):
+    """Another preview is under way in this process."""
+
+    code = "policy.preview_under_way"
+
+
+class PolicyDesk:
+    """One for each process."""
+
+    def __init__(self, *, store: Store, rules: Rules, ids: TimeIds, clock: Clock) -> None:
+        self._store = store
+        self._rules = rules
+        self._ids = ids
+        self._clock = clock
+        self._turn = asyncio.Lock()
+
+    async def preview(self, company_id: CompanyId, policy: Policy) -> Outcome:
+        """What scoring the company's newest trips by this policy would change. Raises `PreviewUnderWay`, `Outage`."""
+        if self._turn.locked():
+            raise PreviewUnderWay(after_s=COME_AGAIN_S)
+        async with self._turn:
+            trip_nos = await self._store.read(lambda tx: rows.newest(tx, company_id, vehicles=VEHICLES, trips=TRIPS))
+            return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES)
+
+    def in_force(self, tx: ReadTx, company_id: CompanyId) -> int | None:
+        """The policy of a trip that begins now; None: the settings are no policy yet, for nothing has been scored."""
+        now_ms = self._clock()
+        subjects = [(Kind.COMPANY, str(company_id))]
+        if (found := companies.find(tx, _ANY, company_id)) is not None:
+            subjects.append((Kind.SERVICE_TYPE, found[0].service_type))
+        for kind, subject in subjects:
+            begun = [each for each in policies.choices_of(tx, kind, subject) if each.from_ms <= now_ms]
+            if begun and begun[-1].no is not None:
+                return begun[-1].no
+        own = policies.of_rules(tx, self._rules)
+        return None if own is None else own.no
+
+    def choose(self, tx: WriteTx, *, actor: Actor, company_id: CompanyId, no: int | None, from_ms: int | None) -> None:
+        """Have trips of the company that begin then (None: now) or later scored by this policy; None: by no own one.
+
+        Raises `NotFound`, `Forbidden`, `BadParameter`.
+        """
+        admit(tx, actor=actor, company_id=company_id)
+        if no is not None:
+            known(tx, no)
+        now_ms = self._clock()
+        begins = now_ms if from_ms is None else from_ms
+        before = [each for each in policies.choices_of(tx, Kind.COMPANY, company_id) if each.from_ms <= begins]
+        policies.choose(tx, Kind.COMPANY, company_id, no, from_ms=begins, now_ms=now_ms, by=actor.user_id)
+        history.note(
+            tx,
+            actor,
+            Event.CHANGED,
+            company_id=company_id,
+            changes=(
+                Change("scoringPolicy", before=before[-1].no if before else None, after=no),
+                Change(
+                    "scoringPolicyFrom",
+                    after=f"{datetime.datetime.fromtimestamp(begins / 1_000, datetime.UTC):{_TIME}}",
+                ),
+            ),
+            ids=self._ids,
+            now_ms=now_ms,
+        )
+
+
+def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who may choose the company's policy. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.POLICY_CHOOSE)
+    access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
+
+
+def choices(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> list[Chosen]:
+    """What was chosen for the company, the earliest first. Raises `NotFound` or `Forbidden`."""
+    admit(tx, actor=actor, company_id=company_id)
+    return policies.choices_of(tx, Kind.COMPANY, company_id)
+
+
+def known(tx: ReadTx, no: int) -> Policy:
+    """The policy with this number. Raises `BadParameter`."""
+    found = policies.one(tx, no)
+    if found is None:
+        raise BadParameter("policy_unknown", field="policy", no=no)
+    return found

@@ -1,0 +1,88 @@
+"""JSON of scoring policies: what they hold, by which a company's trips are scored, what another would do. All ours."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.wire.rest.base import Id
+
+Section = dict[str, float | str | list[float]]
+"""Numbers by name: one, or one for each of car, bus and truck; a choice is a text."""
+_ACCOUNT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
+
+
+class ScoringPolicy(msgspec.Struct, frozen=True, rename="camel"):
+    """Every number that a score depends on, by the names of the settings."""
+
+    policy: Annotated[int, Meta(description="its number", examples=[1])]
+    scoring: Annotated[Section, Meta(description="section `scoring`", examples=[{"harsh_weight": 0.45}])]
+    harsh: Annotated[Section, Meta(description="section `harsh`", examples=[{"start": [10.0, 8.0, 6.0]}])]
+    guards: Annotated[Section, Meta(description="section `guards`", examples=[{"gap_ms": 30000}])]
+    style: Annotated[Section, Meta(description="section `style`", examples=[{"braking_weight": 0.0}])]
+
+
+class ScoringPolicies(msgspec.Struct, frozen=True, rename="camel"):
+    """The policies that are kept."""
+
+    data: Annotated[list[ScoringPolicy], Meta(description="the first one first", examples=[[]])]
+
+
+class PolicyChoice(msgspec.Struct, frozen=True, rename="camel"):
+    """Which policy is for a company, from a date on."""
+
+    policy: Annotated[int | None, Meta(description="its number; null: none of its own any more", examples=[2])]
+    from_time: Annotated[
+        int,
+        Meta(
+            description="for trips that begin then or later, until the next choice, epoch ms", examples=[1735689600000]
+        ),
+    ]
+    chosen_time: Annotated[int, Meta(description="when it was chosen, epoch ms", examples=[1735689600000])]
+    chosen_by: Annotated[
+        Id | None, Meta(description="who chose it; null: the operator of the machine", examples=_ACCOUNT)
+    ]
+
+
+class CompanyScoring(msgspec.Struct, frozen=True, rename="camel"):
+    """By which policies a company's trips are scored."""
+
+    in_force: Annotated[
+        int | None,
+        Meta(description="the policy of a trip that begins now; null: nothing was scored yet", examples=[1]),
+    ]
+    choices: Annotated[list[PolicyChoice], Meta(description="the earliest first", examples=[[]])]
+
+
+class ChoosePolicy(msgspec.Struct, rename="camel", kw_only=True):
+    """The policy to choose."""
+
+    policy: Annotated[
+        int | None, Meta(description="its number; null: that of the service type or the settings", examples=[2])
+    ] = None
+    from_time: Annotated[
+        int | None,
+        Meta(description="for trips that begin then or later, epoch ms; without it: now", examples=[1735689600000]),
+    ] = None
+
+
+class TryPolicy(msgspec.Struct, rename="camel", kw_only=True):
+    """The policy to try."""
+
+    policy: Annotated[int | None, Meta(description="its number", examples=[2])] = None
+
+
+class PolicyPreview(msgspec.Struct, frozen=True, rename="camel"):
+    """What a policy would do to the newest scored trips."""
+
+    trips: Annotated[int, Meta(description="trips that were judged", examples=[500])]
+    same: Annotated[int, Meta(description="scores that would stay", examples=[460])]
+    moved: Annotated[int, Meta(description="scores that would move", examples=[38])]
+    lost: Annotated[int, Meta(description="trips that would have no score any more", examples=[2])]
+    mean_change: Annotated[
+        float, Meta(description="how far scores would move on average, points without sign", examples=[2.4])
+    ]
+    greatest_change: Annotated[float, Meta(description="how far at most", examples=[11.8])]
+    reasons: Annotated[
+        dict[str, int], Meta(description="why trips would have no score, and how many", examples=[{"too_short": 2}])
+    ]

@@ -1,0 +1,182 @@
+"""Scoring policies over REST: which there are, which holds from when, who chose it, wrong values, the history."""
+
+import pytest
+from tests.support import rest
+
+from tripline.domain.access import Authority
+from tripline.scoring.rules import Rules, Scoring
+from tripline.store.scores import policies
+from tripline.store.scores.policies import Kind
+
+POLICIES = "/api/tre/v1_3/scoring/policies"
+UNKNOWN = "11111111-1111-1111-8111-111111111111"
+LATEST_MS = 4_102_444_800_000
+
+
+async def fleet(app):
+    """An operator with the program's policies and one more; its scoring path and its administrator."""
+    record, admin = await app.operator("taxi")
+    await app.store.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
+    return f"/api/tre/v1_3/company/{record['id']['id']}/scoring", admin
+
+
+def test_policies_are_told_with_every_number(run):
+    async def play(app):
+        _, admin = await fleet(app)
+        return await app.get(admin, POLICIES)
+
+    first, second, third = run(play)["data"]
+
+    assert [each["policy"] for each in (first, second, third)] == [1, 2, 3]
+    assert (first["style"]["braking_weight"], second["style"]["braking_weight"]) == (0.0, 0.1)
+    assert (first["scoring"]["harsh_weight"], third["scoring"]["harsh_weight"]) == (0.45, 0.9)
+    assert first["harsh"]["start"] == [10.0, 8.0, 6.0]
+    assert "grace_s" not in first["scoring"]
+
+
+def test_choice_is_told_with_its_date_and_who_made_it(run):
+    async def play(app):
+        path, admin = await fleet(app)
+        before = await app.get(admin, path)
+        now = await app.call(admin, "PUT", path, {"policy": 2})
+        app.now_ms += 1_000
+        later = await app.call(admin, "PUT", path, {"policy": None, "fromTime": app.now_ms + 5_000})
+        app.now_ms += 5_000
+        return app.now_ms - 6_000, admin, before, now.json(), later.json(), await app.get(admin, path)
+
+    now_ms, admin, before, now, later, after = run(play)
+
+    by = {"id": admin.user_id}
+    chosen = {"policy": 2, "fromTime": now_ms, "chosenTime": now_ms, "chosenBy": by}
+    ended = {"policy": None, "fromTime": now_ms + 6_000, "chosenTime": now_ms + 1_000, "chosenBy": by}
+    assert before == {"inForce": 1, "choices": []}
+    assert now == {"inForce": 2, "choices": [chosen]}
+    assert later == {"inForce": 2, "choices": [chosen, ended]}
+    assert after == {"inForce": 1, "choices": [chosen, ended]}
+
+
+def test_choice_of_the_service_holds_where_the_company_has_none(run):
+    async def play(app):
+        path, admin = await fleet(app)
+        await app.store.write(
+            lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 3, from_ms=0, now_ms=app.now_ms)
+        )
+        by_service = await app.get(admin, path)
+        await app.call(admin, "PUT", path, {"policy": 2})
+        return by_service, await app.get(admin, path)
+
+    by_service, by_company = run(play)
+
+    assert by_service == {"inForce": 3, "choices": []}
+    assert by_company["inForce"] == 2
+
+
+def test_nothing_is_in_force_before_anything_was_scored(run):
+    async def play(app):
+        record, admin = await app.operator("taxi")
+        return await app.get(admin, f"/api/tre/v1_3/company/{record['id']['id']}/scoring")
+
+    assert run(play) == {"inForce": None, "choices": []}
+
+
+def test_choice_stands_in_the_history_of_the_company(run):
+    async def play(app):
+        path, admin = await fleet(app)
+        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1})
+        await app.call(admin, "PUT", path, {"policy": 3, "fromTime": 1_790_812_800_000})
+        company = path.split("/")[-2]
+        return await app.get(admin, f"/api/tre/v1/company/{company}/history", limit=5)
+
+    newest, older, *_ = run(play)["data"]
+
+    assert newest["event"] == older["event"] == "CHANGED"
+    assert [(each["field"], each["before"], each["after"]) for each in newest["changes"]] == [
+        ("scoringPolicy", 2, 3),
+        ("scoringPolicyFrom", None, "2026-10-01 00:00 UTC"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "field"),
+    [
+        ({}, 31, "policy"),
+        ({"fromTime": 5}, 31, "policy"),
+        ({"policy": "2"}, 31, "policy"),
+        ({"policy": 0}, 31, "policy"),
+        ({"policy": 4}, 31, "policy"),
+        ({"policy": 2**31}, 31, "policy"),
+        ({"policy": 2**31 - 1}, 31, "policy"),
+        ({"policy": 10**30}, 31, "policy"),
+        ({"policy": 2, "fromTime": -1}, 31, "fromTime"),
+        ({"policy": 2, "fromTime": LATEST_MS + 1}, 31, "fromTime"),
+    ],
+)
+def test_wrong_choice_names_the_field_and_changes_nothing(run, body, code, field):
+    async def play(app):
+        path, admin = await fleet(app)
+        answer = await app.call(admin, "PUT", path, body)
+        return answer, await app.get(admin, path)
+
+    answer, after = run(play)
+
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
+    assert field in answer.json()["message"]
+    assert after["choices"] == []
+
+
+@pytest.mark.parametrize("at", [0, LATEST_MS])
+def test_first_and_last_date_can_be_chosen(run, at):
+    async def play(app):
+        path, admin = await fleet(app)
+        return await app.call(admin, "PUT", path, {"policy": 2, "fromTime": at})
+
+    assert run(play).json()["choices"][0]["fromTime"] == at
+
+
+@pytest.mark.parametrize(("body", "code"), [({}, 31), ({"policy": None}, 31), ({"policy": 9}, 31)])
+def test_preview_needs_a_policy_that_there_is(run, body, code):
+    async def play(app):
+        path, admin = await fleet(app)
+        return await app.call(admin, "POST", f"{path}/preview", body)
+
+    answer = run(play)
+
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
+
+
+def test_preview_of_a_company_without_trips_is_empty(run):
+    async def play(app):
+        path, admin = await fleet(app)
+        return await app.call(admin, "POST", f"{path}/preview", {"policy": 2})
+
+    assert run(play).json() == {
+        "trips": 0,
+        "same": 0,
+        "moved": 0,
+        "lost": 0,
+        "meanChange": 0.0,
+        "greatestChange": 0.0,
+        "reasons": {},
+    }
+
+
+def test_choice_of_a_company_goes_with_it(run):
+    async def play(app):
+        root = await app.account("root@x.example", Authority.SYS_ADMIN)
+        path, _ = await fleet(app)
+        await app.call(root, "PUT", path, {"policy": 2})
+        company = path.split("/")[-2]
+        await app.delete(root, f"/api/tre/v1/company/{company}")
+        return await app.store.read(policies.choices)
+
+    assert run(play) == []
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Play on an empty installation."""
+
+    def play(story):
+        return rest.run(tmp_path, story)
+
+    return play
