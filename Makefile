@@ -13,7 +13,7 @@ PLAIN := -p no:hypothesispytest
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help screenshots demo test test-postgresql test-kafka check bench bench-quick bench-scaled serve format docs
+.PHONY: help screenshots demo test test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    every test: the suite on SQLite, what speaks to a store on PostgreSQL too, processes and networks that fail (installs what the tests need from the system when it is missing and allowed)"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
+	@echo "make evaluate measure how right the scores are: a page with plots in build/evaluation, in two minutes"
 	@echo "make screenshots  a picture of every page of the portal in each theme, language and width, into build/screenshots (ONLY='vehicles ko' for some)"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"
@@ -71,6 +72,9 @@ bench-quick: $(STAMP)
 
 bench-scaled: $(STAMP)
 	$(BIN)/python -m bench postgres buffered burst bus big_pages late_shared
+
+evaluate: $(STAMP)
+	$(BIN)/python -m evaluation
 
 screenshots: $(STAMP)
 	./tests/support/install-system
