@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 from tests.support import reference
 
+from tripline import config_files
 from tripline.domain.refusals import Refusal, Word
 from tripline.language import catalogue
 from tripline.language.catalogue import Catalogue, Language
@@ -191,6 +192,13 @@ def test_words_are_those_of_the_programs_vocabularies() -> None:
     words = {str.__str__(word) for vocabulary in vocabularies for word in vocabulary}
 
     assert set(ENGLISH["words"]) == words
+
+
+def test_every_setting_says_in_every_language_what_it_means() -> None:
+    names = [setting.name for setting in config_files.settings()]
+
+    assert list(catalogue.of_settings(Language.KOREAN)) == names
+    assert catalogue.of_settings(Language.ENGLISH) == {}
 
 
 def test_every_other_text_is_named_by_the_program() -> None:

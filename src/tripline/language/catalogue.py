@@ -5,7 +5,8 @@
 language (`vehicles.ko.toml`); their keys begin with `portal.` and the area. Placeholders are those of `str.format`.
 A text that says a number `n` may have a form for one and another for the rest: `portal.x.found.one` and
 `portal.x.found.other` are asked for as `portal.x.found`. Tests hold the languages equal in keys and placeholders, and
-the refusals of the program equal to `[refusals]`.
+the refusals of the program equal to `[refusals]`. Settings say in English what they mean; other languages have a file
+of their own (`settings.ko.toml`), with a text for each name.
 
 Not here: which language a request asks for (`asked.py`).
 """
@@ -55,6 +56,13 @@ def of_portal(language: Language) -> dict[str, str]:
     for area in areas(language):
         texts |= _read(area)
     return texts
+
+
+@functools.cache
+def of_settings(language: Language) -> dict[str, str]:
+    """What settings mean, by their names; empty in English, for the settings themselves say it."""
+    path = Path(__file__).with_name(f"settings.{language}.toml")
+    return {} if language is Language.ENGLISH else _read(path)
 
 
 def areas(language: Language) -> list[Path]:

@@ -7,9 +7,11 @@ import asyncio
 from typing import Any, Final
 
 from litestar.response import Response
+from msgspec.structs import replace
 
 from tripline.domain.access import Action
 from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
 from tripline.portal import views, windows
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_of
@@ -23,7 +25,9 @@ async def show(request: Call) -> Response[bytes]:
     search = windows.text(request, "q")
     # On a thread: the first time every setting's meaning and bounds are looked up.
     known = await asyncio.to_thread(rim_of(request).settings)
-    found = [each for each in known if _holds(each, search.casefold())]
+    meanings = catalogue.of_settings(visitor.language)
+    told = [replace(each, description=meanings.get(each.name, each.description)) for each in known]
+    found = [each for each in told if _holds(each, search.casefold())]
     return views.show(
         request,
         visitor,

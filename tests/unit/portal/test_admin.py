@@ -153,7 +153,10 @@ async def shows_settings(rest: Rest) -> Browser:
 
 @pytest.mark.parametrize(
     ("language", "told"),
-    [("en", ("Set, not shown", "Settings file", "Environment")), ("ko", ("표시 안 함", "설정 파일", "환경 변수"))],
+    [
+        ("en", ("Set, not shown", "Settings file", "Environment", "least severity written")),
+        ("ko", ("표시 안 함", "설정 파일", "환경 변수", "기록하는 최소 심각도")),
+    ],
 )
 def test_settings_in_force_are_shown_without_their_secrets(
     tmp_path: Path, language: str, told: tuple[str, ...]
@@ -167,6 +170,14 @@ def test_settings_in_force_are_shown_without_their_secrets(
     assert "hush" not in text
     assert "postgresql://…@db.example/fleet" in text
     assert [each for each in told if each not in text] == []
+
+
+def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> str:
+        browser = await shows_settings(rest)
+        return (await browser.get(f"/admin/settings?{urlencode({'q': '심각도'})}", **{"Accept-Language": "ko"})).text
+
+    assert re.findall("<code>([a-z._]+)</code>", support.run(tmp_path, scenario)) == ["log.level"]
 
 
 @pytest.mark.parametrize(
