@@ -90,11 +90,13 @@ WITHOUT_COMPANY = {
     "companies.register",
     "imports.sensors_sample",
     "imports.vehicles_sample",
+    "policies.list_policies",
     "sensors.find",
     "users.find",
     "vehicles.find",
 }
-"""What a granted account may call before it registered its company, though it finds nothing; else it is told to."""
+"""What a granted account may call before it registered its company: it finds nothing, or what is of no company. Else it
+is told to register."""
 
 
 def subjects(operation: Operation) -> tuple[Subject, ...]:
