@@ -74,6 +74,8 @@ NO_RECORD_WRITTEN = {
     "passwords.change": "no record",
     "passwords.ask_for_link": "no record",
     "passwords.set_with_link": "no record",
+    "policies.choose_policy": "no record",
+    "policies.preview_policy": "no record",
     "pushes.resend": "no record",
     "imports.import_vehicles": "unknown columns are named in the report",
     "imports.import_sensors": "unknown columns are named in the report",

@@ -10,6 +10,8 @@ import pytest
 from tests.support import answers, reference, rest
 
 from tripline.domain.access import Authority
+from tripline.scoring.rules import Rules
+from tripline.store.scores import policies
 
 KNOWN: dict[str, Any] = {
     "mileage": 12000,
@@ -20,6 +22,7 @@ KNOWN: dict[str, Any] = {
     "email": "new@people.example",
     "picEmail": "new@people.example",
     "type": "GPS",
+    "policy": 2,
     "notifyHost": "http://203.0.113.10:9090/noti",
 }
 """Values that a field accepts; any other is a text."""
@@ -65,6 +68,7 @@ async def scene(app):
     form = sent(["serviceName", "companyName", "contactName", "mobile", "introduction"], {})
     await app.post(None, "/api/noauth/application", {**form, "email": "applicant@x.example"})
     listed = await app.get(root, "/applications", limit=1)
+    await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
     path = {
         "companyId": operator_id,
         "toCompanyId": partner["id"]["id"],
