@@ -144,6 +144,8 @@ class Cluster(Server):
         _sweep()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=within))
         self._own(self.folder)
+        # In a folder of its own: a server whose disk is full still has to say so.
+        self._log = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")) / "log"
         try:
             self._initialise()
             self.start()
@@ -167,8 +169,7 @@ class Cluster(Server):
 
     def log(self) -> str:
         """What the server has logged, warnings and worse."""
-        path = self.folder / "log"
-        return path.read_text("utf-8", "replace") if path.exists() else ""
+        return self._log.read_text("utf-8", "replace") if self._log.exists() else ""
 
     def start(self) -> None:
         """Start the server, on what it has stored so far, and wait until it can be used."""
@@ -205,7 +206,8 @@ class Cluster(Server):
     def remove(self) -> None:
         """End it and delete everything of it."""
         self.stop(with_signal=signal.SIGQUIT)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self._log.parent):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _initialise(self) -> None:
         secret = self.folder / "secret"
@@ -236,7 +238,7 @@ class Cluster(Server):
             "-p",
             str(self.port),
         ]
-        with (self.folder / "log").open("ab") as log:
+        with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=self.folder,
