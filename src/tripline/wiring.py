@@ -58,6 +58,7 @@ from tripline.services.rpc.abandoned import Overdue
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
@@ -291,6 +292,7 @@ def _rim(
         ),
         settling=settling,
         policies=PolicyDesk(store=ground["store"], rules=config.rules, ids=ground["ids"], clock=ground["clock"]),
+        disputes=DisputeDesk(store=ground["store"], ids=ground["ids"], clock=ground["clock"]),
         node=node,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),

@@ -83,7 +83,6 @@ VALUES = {
     "vehicleNo": "V",
     "serialNo": "on-V",
     "email": "p@admins.example",
-    "state": "SUBMITTED",
 }
 FLAGS = ("true", "false")
 

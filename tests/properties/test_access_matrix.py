@@ -216,7 +216,11 @@ UNSEEN = {
     # A list is shorter, and answered all the same (tests/unit/api/test_companies.py).
     (Action.COMPANY_LIST, Authority.COMPANY_ADMIN, Reach.OWN_COMPANY),
     (Action.COMPANY_LIST, Authority.COMPANY_ADMIN, Reach.PARTNERS),
+    # No director here drives; whoever reads what is driven may contest it, and reading is tried on directors who drove.
+    (Action.DISPUTE_OPEN, Authority.DIRECTOR, Reach.DRIVING_RIGHT),
+    (Action.DISPUTE_OPEN, Authority.DIRECTOR, Reach.SELF),
     # Another reach holds as well: every vehicle of a partner is delegated to its operator, everybody is a colleague.
+    (Action.DISPUTE_OPEN, Authority.COMPANY_ADMIN, Reach.PARTNERS),
     (Action.RIGHT_READ, Authority.DIRECTOR, Reach.SELF),
     (Action.USER_READ, Authority.DIRECTOR, Reach.SELF),
     (Action.VEHICLE_DELEGATIONS_READ, Authority.COMPANY_ADMIN, Reach.PARTNERS),

@@ -53,6 +53,7 @@ USUAL = {
     "applicationId": Subject("applicationId", "application"),
     "companyId": COMPANY,
     "directorId": DIRECTOR,
+    "disputeId": Subject("disputeId", "dispute"),
     "driverId": DRIVER,
     "sensorId": Subject("sensorId", "sensor"),
     "tripId": Subject("tripId", "trip"),
@@ -161,6 +162,8 @@ def expected(world: World, operation: Operation, actor: Login | None, enabled: b
 def reached(world: World, operation: Operation, subject: Subject, actor: Login, chosen) -> bool:
     """Whether the thing is within the actor's reach, by the row and by what no row can say."""
     thing = chosen[subject.name]
+    if operation.name == "disputes.withdraw_dispute" and actor.user_id != thing.user_id:
+        return False
     reaches = access.RULES[subject.action or operation.access].get(actor.authority, frozenset())
     if any(world.holds(reach, actor, thing) for reach in reaches):
         return True

@@ -8,11 +8,11 @@ taken back: the revoked. P's vehicle W is nobody's; X belongs to `other`.
 `World.holds` says in plain Python whether a reach of `domain/access.py` connects an actor with a thing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import update
 
-from tests.support import journeys
+from tests.support import delegating, journeys
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority, Reach
 from tripline.domain.delegations import UserRole
@@ -116,6 +116,7 @@ async def build(app: Rest) -> World:
     await _relate(app, world, vehicles, companies, people)
     await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == gone.user_id).values(enabled=False)))
     trip = await app.store.write(lambda tx: _drive(tx, app, vehicles["own"], sensors["own"], people["driver of P"]))
+    dispute_id = await app.store.write(delegating.dispute(app, trip.id, people["driver of P"]))
     world.things = {
         "company": {
             name: Thing("company", str(login.company_id), company_id=login.company_id)
@@ -124,6 +125,7 @@ async def build(app: Rest) -> World:
         "vehicle": vehicles,
         "sensor": sensors,
         "trip": {"own": trip},
+        "dispute": {"own": replace(trip, noun="dispute", id=dispute_id)},
         "call": {"own": await app.store.write(lambda tx: _call(tx, app, sensors["own"], companies["P"]))},
         "administrator": {name: _person(login) for name, login in companies.items()},
         "director": {name: _person(login) for name, login in people.items() if login.authority is Authority.DIRECTOR},

@@ -8,6 +8,9 @@ from sqlalchemy import update
 from tests.support import journeys, rest, scores
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
+from tripline.domain.disputes import Reason, State
+from tripline.domain.ids import TripId, UserId
+from tripline.store.scores import disputes
 from tripline.store.tables import driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
 
@@ -112,6 +115,28 @@ def scored_trip(app: Rest, owner: Login, vehicle_id: str, driver: Login) -> Any:
         scores.add_event(tx, 0, vehicle_id, created_ms=rest.NOW_MS, event_ms=rest.NOW_MS, **common)
         scores.add_total(tx, vehicle_id, created_ms=rest.NOW_MS, count=1, score=90.5, distance_m=4000.0)
         return trip_id
+
+    return work
+
+
+def dispute(app: Rest, trip_id: str, by: Login) -> Any:
+    """Work that contests the whole trip; its result is the dispute's id."""
+
+    def work(tx: WriteTx) -> str:
+        trip_no, company_id = disputes.trip(tx, TripId(trip_id))
+        dispute_id = app.ids.next(now_ms=app.now_ms)
+        disputes.keep(
+            tx,
+            dispute_id=dispute_id,
+            company_id=company_id,
+            trip_no=trip_no,
+            opened_by=UserId(by.user_id),
+            reason=Reason.OTHER,
+            text="not I",
+            event=None,
+            state=State.OPEN,
+        )
+        return dispute_id
 
     return work
 

@@ -46,6 +46,7 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.store.accounts import accounts
 from tripline.store.transactions import Store
@@ -168,6 +169,7 @@ class Rest:
             ),
             settling=settling,
             policies=PolicyDesk(store=self.store, rules=Rules(), ids=self.ids, clock=lambda: self.now_ms),
+            disputes=DisputeDesk(store=self.store, ids=self.ids, clock=lambda: self.now_ms),
             node=alone,
             unpauser=Unpauser(
                 store=self.store,

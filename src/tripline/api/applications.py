@@ -9,7 +9,7 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline import observe
-from tripline.domain import applications, people
+from tripline.domain import applications, fields, people
 from tripline.domain.access import Action, Gate
 from tripline.http import answers, languages, pages, parameters, peers, permission, reads
 from tripline.http.operations import PageOf, Value, operation
@@ -137,7 +137,7 @@ async def reject(request: Call) -> ASGIApp:
     wanted = parameters.path_id(request, "applicationId")
     await rim.store.read_short(lambda tx: service.read(tx, actor=actor, application_id=wanted))
     sent = rest_bodies.read(await parameters.json_object(request), rest_accounts.Rejection)
-    reason = applications.prose("reason", sent.reason)
+    reason = fields.prose("reason", sent.reason)
     now_ms = rim.clock()
     found = await rim.store.write(
         lambda tx: service.reject(

@@ -25,6 +25,7 @@ from tripline.store.lists import Span
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.reads import By, Owner, Row
 from tripline.store.transactions import Hot, ReadTx
+from tripline.wire.rest import disputes as rest_disputes
 from tripline.wire.rest.base import Id, Page, id_or_unset
 from tripline.wire.rest.explanations import (
     DataQuality,
@@ -183,6 +184,7 @@ def _explained(trip_id: str, untold: service.Untold, zone: ZoneInfo) -> ScoreExp
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
     told = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
     scored = kept.score is not None
+    shown = scored or kept.not_scored == service.WhyNot.ANNULLED.value
     return ScoreExplanation(
         id=Id(trip_id),
         created_time=kept.judged_ms,
@@ -192,11 +194,12 @@ def _explained(trip_id: str, untold: service.Untold, zone: ZoneInfo) -> ScoreExp
         explained_by=untold.policy.no,
         explained_score=told.score if scored else None,
         dist=told.distance_m,
-        harsh_events=[_harsh(each) for each in told.manoeuvres] if scored else [],
-        overspeed=[_stretch(each) for each in told.stretches] if scored else [],
+        harsh_events=[_harsh(each) for each in told.manoeuvres] if shown else [],
+        overspeed=[_stretch(each) for each in told.stretches] if shown else [],
         braking=[_style(each) for each in told.brakings] if scored else [],
         corners=[_style(each) for each in told.corners] if scored else [],
         unexplained=[Id(each) for each in told.unexplained],
+        disputes=[rest_disputes.dispute(each) for each in untold.disputes],
         limit_known=told.limit_known,
         measures=_measures(told.measures),
         quality=DataQuality(**msgspec.structs.asdict(told.quality)),
@@ -217,6 +220,7 @@ def _harsh(found: "explanation.Manoeuvre") -> HarshEvent:
         end_speed=found.end_kmh,
         rate=found.rate,
         threshold=found.threshold,
+        annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
     )
 
@@ -232,6 +236,7 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
         limit=found.limit_kmh,
         limit_source="default",
         seconds=found.seconds,
+        annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
     )
 

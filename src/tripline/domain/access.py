@@ -37,6 +37,7 @@ class Thing(Word, Enum):
     CALL = "call"
     COMPANY = "company"
     DIRECTOR = "director"
+    DISPUTE = "dispute"
     DRAFT = "draft"
     DRIVER = "driver"
     LINE = "line"
@@ -82,6 +83,12 @@ class Action(Enum):
     """Register and remove the companies that vehicles may be delegated to; the row is the delegating company."""
     CANDIDATE_READ = "candidate.read"
     """List those companies; the row is the delegating company."""
+    DISPUTE_DECIDE = "dispute.decide"
+    """Accept or reject what somebody contests of a score; the row is the trip."""
+    DISPUTE_LIST = "dispute.list"
+    """List what is contested about a company's trips, as far as one may decide it; the row is the company."""
+    DISPUTE_OPEN = "dispute.open"
+    """Contest an event or a whole trip, and withdraw that; the row is the trip."""
     DRIVING_READ = "driving.read"
     """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
     INSTALLATION_READ = "installation.read"
@@ -148,6 +155,12 @@ _DIRECTING = frozenset({Reach.MANAGED, Reach.DIRECTING_RIGHT})
 _DIRECTOR = _DIRECTING | {Reach.DRIVING_RIGHT}
 _SELF = frozenset({Reach.SELF})
 
+_DRIVING = {
+    Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,
+    Authority.DIRECTOR: _DIRECTOR | _SELF,
+    Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT, Reach.SELF}),
+}
+
 RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.ACCOUNT_MANAGE: {Authority.SYS_ADMIN: _ALL},
     Action.APPLICATION_REVIEW: {Authority.SYS_ADMIN: _ALL},
@@ -169,11 +182,11 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     },
     Action.CANDIDATE_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
     Action.CANDIDATE_READ: {Authority.COMPANY_ADMIN: _ADMIN},
-    Action.DRIVING_READ: {
-        Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,
-        Authority.DIRECTOR: _DIRECTOR | _SELF,
-        Authority.DRIVER: frozenset({Reach.DRIVING_RIGHT, Reach.SELF}),
-    },
+    # Not those who only have the use of the vehicle: its owner answers for what counts.
+    Action.DISPUTE_DECIDE: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _MANAGED},
+    Action.DISPUTE_LIST: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
+    Action.DISPUTE_OPEN: _DRIVING,
+    Action.DRIVING_READ: _DRIVING,
     Action.PERSON_CREATE: {Authority.COMPANY_ADMIN: _OWN},
     Action.PERSON_DELETE: {Authority.COMPANY_ADMIN: _OWN},
     Action.PERSON_LIST: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _OWN},

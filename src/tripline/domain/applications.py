@@ -13,7 +13,7 @@ import msgspec
 
 from tripline.domain import fields
 from tripline.domain.ids import UserId
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import Kind, Refusal
 
 
 class State(StrEnum):
@@ -96,7 +96,7 @@ def form(
         contact_name=fields.required("contactName", contact_name),
         mobile=fields.required("mobile", mobile),
         email=fields.email("email", email),
-        introduction=prose("introduction", introduction),
+        introduction=fields.prose("introduction", introduction),
         department=fields.text("department", department),
         provider_manager_name=fields.text("providerManagerName", provider_manager_name),
         provider_manager_email=(
@@ -104,14 +104,6 @@ def form(
         ),
         notify_host=fields.text("notifyHost", notify_host),
     )
-
-
-def prose(name: str, value: str | None) -> str:
-    """Required prose: something besides blanks, at most 4096 characters."""
-    checked = fields.long_text(name, value)
-    if checked is None or not checked.strip():
-        raise BadParameter.missing(name)
-    return checked
 
 
 def state_named(text: str | None) -> State | None:

@@ -89,6 +89,14 @@ def long_text(name: str, value: str | None) -> str | None:
     return _printable(name, value, LONG_TEXT_MAX, _CONTROL_IN_PROSE)
 
 
+def prose(name: str, value: str | None) -> str:
+    """Required prose: something besides blanks, at most 4096 characters."""
+    checked = long_text(name, value)
+    if checked is None or not checked.strip():
+        raise BadParameter.missing(name)
+    return checked
+
+
 def required(name: str, value: str | None) -> str:
     """A line of text that must hold something besides blanks."""
     checked = text(name, value)

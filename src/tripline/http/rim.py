@@ -27,6 +27,7 @@ from tripline.services.push.trials import Trials
 from tripline.services.readiness import Report
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.services.settings import InForce
 from tripline.store.transactions import Store
@@ -56,6 +57,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Whether this process can do its work."""
     policies: PolicyDesk
     """Tries and chooses scoring policies."""
+    disputes: DisputeDesk
+    """Opens and decides disputes of scores."""
     node: Node
     """This process among those that share the store."""
     heard_of: Callable[[SensorId], int | None]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from litestar.response import Response
 
 from tripline import observe
-from tripline.domain import applications, people
+from tripline.domain import applications, fields, people
 from tripline.domain.access import Action
 from tripline.domain.applications import State
 from tripline.domain.refusals import Refusal
@@ -98,7 +98,7 @@ async def reject(request: Call) -> Response[bytes]:
     rim, visitor = rim_of(request), await visitor_of(request)
     wanted = parameters.path_id(request, "applicationId")
     try:
-        reason = applications.prose("reason", form.text("reason").replace("\r\n", "\n"))
+        reason = fields.prose("reason", form.text("reason").replace("\r\n", "\n"))
         decided = partial(
             service.reject,
             actor=visitor.actor,

@@ -4,17 +4,19 @@ Trips are worked through in blocks of about `BLOCK` samples, so that what is com
 processor's cache and the memory above the input stays small however much is scored at once.
 
 Here is the order of the steps (`STEPS`); each has its module: `clocks`, `drives` (one instant, one sample), `speeds`,
-`units`, `distances`, `overspeed`, `harsh`, `style`. What findings are worth: `score.py`. The rules: `docs/scoring.md`.
+`units`, `distances`, `overspeed`, `harsh`, `style`. Behind them goes what is annulled (`annulments.py`). What findings
+are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tripline.scoring import clocks, distances, harsh, overspeed, speeds, style, units
+from tripline.scoring import annulments, clocks, distances, harsh, overspeed, speeds, style, units
+from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
 from tripline.scoring.findings import REPAIRS, Events, Findings
 from tripline.scoring.rules import EventType, Rules
@@ -23,15 +25,16 @@ BLOCK: Final = 131_072
 """Samples in one block: a column of them is 1 MiB; smaller blocks spend their time on the calls between arrays."""
 
 
-def findings(drives: Drives, rules: Rules) -> Findings:
-    """The findings of every trip, in the order given."""
+def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -> Findings:
+    """The findings of every trip, in the order given, without what is annulled."""
     parts = []
     for first, last in _blocks(drives.starts):
-        found = _block(drives.part(first, last), rules)
-        found.events.trip[:] += first
-        parts.append(found)
+        within = [each._replace(trip=each.trip - first) for each in annulled if first <= each.trip < last]
+        of_block = _block(drives.part(first, last), rules, within)
+        of_block.events.trip[:] += first
+        parts.append(of_block)
     if not parts:
-        return _block(drives, rules)
+        return _block(drives, rules, ())
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in Findings.__struct_fields__
@@ -109,9 +112,11 @@ class Work(msgspec.Struct, kw_only=True):
         self.long = np.flatnonzero(self.seconds >= min(rules.scoring.max_median_s, rules.guards.gap_ms / 1_000) * 0.999)
 
 
-def _block(drives: Drives, rules: Rules) -> Findings:
+def _block(drives: Drives, rules: Rules, annulled: Sequence[Annulment]) -> Findings:
     """The findings of a few trips."""
-    return found(worked(drives, rules), rules)
+    work = worked(drives, rules)
+    take_out(work, annulled)
+    return found(work, rules)
 
 
 def worked(drives: Drives, rules: Rules) -> Work:
@@ -126,6 +131,15 @@ def worked(drives: Drives, rules: Rules) -> Work:
     for step in STEPS.values():
         step(work, rules)
     return work
+
+
+def take_out(work: Work, annulled: Sequence[Annulment]) -> None:
+    """Go on without what is annulled."""
+    if annulled:
+        drives, own = work.drives, work.own
+        work.over = annulments.over_left(drives, own, work.over, annulled)
+        work.rough = annulments.rough_left(drives, own, work.rough, annulled)
+        work.brakings = annulments.brakings_left(drives, own, work.brakings, annulled)
 
 
 def found(work: Work, rules: Rules) -> Findings:

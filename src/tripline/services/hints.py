@@ -46,6 +46,11 @@ def push_due() -> tuple[Hint, ...]:
     return ((observe.SIGNAL_PUSH_DUE, ""),)
 
 
+def scoring_due() -> tuple[Hint, ...]:
+    """Trips wait to be judged."""
+    return ((observe.SIGNAL_SCORING_DUE, ""),)
+
+
 def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
     """A company was changed or deleted: what it wants pushed, and where to, is read again."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
@@ -68,4 +73,4 @@ def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
 
 def sensor_deleted(sensor_id: SensorId) -> tuple[Hint, ...]:
     """The sensor is gone with its token; its open trip ended and is to be scored."""
-    return (*credential_ended(sensor_id), (observe.SIGNAL_SCORING_DUE, ""), *deleted([sensor_id]))
+    return (*credential_ended(sensor_id), *scoring_due(), *deleted([sensor_id]))

@@ -74,6 +74,8 @@ NO_RECORD_WRITTEN = {
     "passwords.change": "no record",
     "passwords.ask_for_link": "no record",
     "passwords.set_with_link": "no record",
+    "disputes.open_dispute": "the body says what is contested; the record is the outcome",
+    "disputes.decide_dispute": "the body decides; the record is the outcome",
     "policies.choose_policy": "no record",
     "policies.preview_policy": "no record",
     "pushes.resend": "no record",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support import answers, reference, rest
+from tests.support import answers, delegating, journeys, reference, rest
 
 from tripline.domain.access import Authority
 from tripline.scoring.rules import Rules
@@ -23,6 +23,8 @@ KNOWN: dict[str, Any] = {
     "picEmail": "new@people.example",
     "type": "GPS",
     "policy": 2,
+    "reason": "OTHER",
+    "accept": True,
     "notifyHost": "http://203.0.113.10:9090/noti",
 }
 """Values that a field accepts; any other is a text."""
@@ -69,7 +71,12 @@ async def scene(app):
     await app.post(None, "/api/noauth/application", {**form, "email": "applicant@x.example"})
     listed = await app.get(root, "/applications", limit=1)
     await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
+    trip_id = await app.store.write(delegating.scored_trip(app, admin, vehicle["id"]["id"], driver))
+    whose = {"company_id": admin.company_id, "vehicle_id": vehicle["id"]["id"]}
+    contested = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=1, **whose)[1])
     path = {
+        "tripId": trip_id,
+        "disputeId": await app.store.write(delegating.dispute(app, contested, driver)),
         "companyId": operator_id,
         "toCompanyId": partner["id"]["id"],
         "vehicleId": vehicle["id"]["id"],

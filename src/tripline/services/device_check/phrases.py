@@ -52,6 +52,7 @@ NOT_SCORED: Final = {
     "sparse": "samples are 5 s apart or more: send one every 1 to 2 s",
     "speed_implausible": "its speeds do not fit its positions: send `sp` in km/h",
     "too_short": "the trip is shorter than 3,000 m",
+    "annulled": "the trip was contested as a whole, and rightly",
 }
 """Why a trip has no score -> in words (`docs/scoring.md`)."""
 

@@ -19,8 +19,9 @@ from tripline.scoring.findings import Events, Findings
 from tripline.scoring.measures import Measures
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import EventType, Rules
-from tripline.scoring.score import TripScore
-from tripline.services.scores import arrays
+from tripline.scoring.score import COUNTED, TripScore
+from tripline.services.scores import arrays, judgement
+from tripline.store.scores.disputes import Annulled
 from tripline.store.scores.reads import KeptEvent
 from tripline.store.scores.scores import Task
 
@@ -43,6 +44,8 @@ class Manoeuvre(msgspec.Struct, frozen=True, kw_only=True):
     """The greatest, km/h per second; 0: the device reported the event itself."""
     threshold: float
     """The rate that was enough; 0 as before."""
+    annulled: str | None
+    """The accepted dispute for which it does not count."""
     cost: float
     """Points."""
 
@@ -58,6 +61,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     fastest_kmh: float
     limit_kmh: float
     seconds: float
+    annulled: str | None
     cost: float
 
 
@@ -96,15 +100,16 @@ def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_m
 
     `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning.
     """
-    job = task.job
-    drives = arrays.loaded([arrays.Track(task.packed, job.category, job.device_type, job.distance_m)]).drives
+    drives = arrays.loaded([judgement.track(task)]).drives
     work = kernel.worked(drives, rules)
+    shown = kernel.found(work, rules).events
+    kernel.take_out(work, judgement.annulments(task, 0))
     found = kernel.found(work, rules)
     (verdict,) = verdicts.judged(found, rules)
-    scored = verdict if isinstance(verdict, TripScore) else None
+    scored = verdict if isinstance(verdict, TripScore) and not judgement.is_annulled(task) else None
     ids = _ids(kept)
     points = _points_of_burden(found, scored, rules)
-    manoeuvres, stretches = _items(found.events, ids, points, rules)
+    manoeuvres, stretches = _items(shown, ids, points, task.annulled, rules)
     return Explanation(
         manoeuvres=manoeuvres,
         stretches=stretches,
@@ -138,7 +143,11 @@ def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -
 
 
 def _items(
-    events: Events, ids: dict[tuple[int, int], list[str]], points: float, rules: Rules
+    events: Events,
+    ids: dict[tuple[int, int], list[str]],
+    points: float,
+    annulled: Sequence[Annulled],
+    rules: Rules,
 ) -> tuple[list[Manoeuvre], list[Stretch]]:
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
@@ -148,6 +157,8 @@ def _items(
     ):
         known = ids.get((at_ms, kind))
         event_id = known.pop() if known else None
+        dispute_id = _dispute(kind, at_ms, annulled)
+        worth = points if dispute_id is None else 0.0
         if kind != EventType.OVERSPEED:
             manoeuvres.append(
                 Manoeuvre(
@@ -163,14 +174,16 @@ def _items(
                     end_kmh=end_kmh,
                     rate=rate,
                     threshold=least,
-                    cost=rules.scoring.harsh_weight * points,
+                    annulled=dispute_id,
+                    cost=rules.scoring.harsh_weight * worth,
                 )
             )
             continue
         own = [] if event_id is None else [event_id]
-        cost = (rules.scoring.overspeed_weight * seconds + far) * points
+        cost = (rules.scoring.overspeed_weight * seconds + far) * worth
         last = stretches[-1] if stretches else None
-        if last is not None and last.end_ms == begin_ms and last.limit_kmh == limit:
+        as_before = last is not None and (last.end_ms, last.limit_kmh, last.annulled) == (begin_ms, limit, dispute_id)
+        if last is not None and as_before:
             last.event_ids.extend(own)
             stretches[-1] = msgspec.structs.replace(
                 last,
@@ -190,10 +203,21 @@ def _items(
                 fastest_kmh=kmh,
                 limit_kmh=limit,
                 seconds=seconds,
+                annulled=dispute_id,
                 cost=cost,
             )
         )
     return manoeuvres, stretches
+
+
+def _dispute(event_type: int, at_ms: int, annulled: Sequence[Annulled]) -> str | None:
+    """The accepted dispute for which an event does not count."""
+    for each in annulled:
+        if each.kind is None:
+            return each.dispute_id
+        if event_type in COUNTED[each.kind] and each.begin_ms <= at_ms <= each.end_ms:
+            return each.dispute_id
+    return None
 
 
 def _moments(work: kernel.Work, runs: style.Runs, cost: float) -> list[Moment]:

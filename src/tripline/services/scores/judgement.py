@@ -12,6 +12,7 @@ from tripline.domain import trips
 from tripline.domain.ids import VehicleId
 from tripline.scoring import kernel, quality
 from tripline.scoring import policy as verdicts
+from tripline.scoring.annulments import Annulment
 from tripline.scoring.findings import Events
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
@@ -20,6 +21,8 @@ from tripline.store.scores.scores import GpsEvent, Job, Task
 
 SAMPLE_BYTES: Final = arrays.PACKED.itemsize
 """What a sample takes among the packed ones of a job."""
+ANNULLED: Final = "annulled"
+"""Why a trip has no score that was contested as a whole, and rightly."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -43,16 +46,30 @@ def judged(tasks: Sequence[Task], policy_of: Mapping[int | None, Policy]) -> lis
     return results
 
 
+def annulments(task: Task, trip: int) -> list[Annulment]:
+    """Which events of the task's trip do not count; `trip`: its place among those that are judged."""
+    return [Annulment(trip, kind, begin, end) for _, kind, begin, end in task.annulled if kind is not None]
+
+
+def track(task: Task) -> arrays.Track:
+    """The samples of a task's trip, and what else of it counts."""
+    return arrays.Track(task.packed, task.job.category, task.job.device_type, task.job.distance_m)
+
+
+def is_annulled(task: Task) -> bool:
+    """Whether the whole trip is not to be judged."""
+    return any(kind is None for _, kind, _, _ in task.annulled)
+
+
 def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
-    loaded = arrays.loaded(
-        [arrays.Track(packed, job.category, job.device_type, job.distance_m) for job, packed in tasks]
-    )
-    found = kernel.findings(loaded.drives, policy.rules)
+    loaded = arrays.loaded([track(task) for task in tasks])
+    annulled = [each for trip, task in enumerate(tasks) for each in annulments(task, trip)]
+    found = kernel.findings(loaded.drives, policy.rules, annulled)
     events = _events(found.events, len(tasks))
     results = []
     for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
         job, kept = tasks[trip].job, quality.written(found.quality(trip))
-        reason = _row_reason(job)
+        reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[trip]) else None)
         if reason is None and isinstance(verdict, NotScored):
             moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
             reason = _sample_reason(verdict, moments=moments)

@@ -11,12 +11,13 @@ import msgspec
 
 from tripline.domain import access, samples
 from tripline.domain.access import Action, Actor
+from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.refusals import NotFound, Word
 from tripline.scoring import rules as scoring_rules
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
-from tripline.store.scores import policies, scores
+from tripline.store.scores import disputes, policies, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.reads import Explainable
@@ -38,6 +39,7 @@ class WhyNot(Word, Enum):
     DEVICE_TYPE = "device_type"
     PARKING = "parking"
     UNMAPPED = "unmapped"
+    ANNULLED = "annulled"
     NO_SAMPLES = "no_samples"
     UNKNOWN = "unknown"
 
@@ -78,6 +80,8 @@ class Untold(msgspec.Struct, frozen=True):
     kept: Explainable
     policy: Policy
     """By which it is explained."""
+    disputes: list[Dispute]
+    """All of the trip."""
 
 
 class TooLong(NotFound):
@@ -103,7 +107,7 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
     policy = policies.one(tx, kept.policy or job.policy or 1) or Policy(1, scoring_rules.read(policies.FIRST))
-    return Untold(scores.task(tx, job), kept, policy)
+    return Untold(scores.task(tx, job), kept, policy, disputes.of_trip(tx, kept.trip_no))
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:

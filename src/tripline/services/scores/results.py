@@ -12,7 +12,7 @@ from tripline.domain.ids import TimeIds
 from tripline.scoring import policy
 from tripline.scoring.rules import Accumulation
 from tripline.services.scores.judgement import Result
-from tripline.store.scores import scores
+from tripline.store.scores import disputes, scores
 from tripline.store.transactions import WriteTx
 
 
@@ -40,6 +40,9 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
                 how[result.job.vehicle_id] = result.policy.rules.scoring.accumulate
         if (result.not_scored, result.quality) != (result.job.not_scored, result.job.quality):
             scores.note(tx, result.job.trip_no, result.not_scored, result.quality)
+        if result.job.annulments:
+            score = None if result.score is None else result.score.score
+            disputes.note_score(tx, result.job.trip_no, score, now_ms=now_ms)
         scores.finish(tx, result.job.trip_no)
     for vehicle_id, done_ms in changed.items():
         _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)

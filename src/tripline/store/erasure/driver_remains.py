@@ -14,7 +14,7 @@ from sqlalchemy import Column, Update, bindparam, literal_column, select, update
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
 from tripline.store.fleet import history
-from tripline.store.tables import device_event, driving_score, gps_event, rpc_call, trip, vehicle_score
+from tripline.store.tables import device_event, dispute, driving_score, gps_event, rpc_call, trip, vehicle_score
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _DRIVING: Final = Hot(
@@ -29,22 +29,26 @@ _DRIVING: Final = Hot(
 )
 
 
-def _detach(key: Column[int] | Column[str]) -> Update:
+def _detach(key: Column[int] | Column[str], column: str = "user_id") -> Update:
     """Take the driver out of some rows, by the index that begins with it."""
     table = key.table
-    driven = select(key).where(table.c.user_id == bindparam("of_user")).limit(bindparam("most"))
-    return update(table).where(key.in_(driven)).values(user_id=None)
+    driven = select(key).where(table.c[column] == bindparam("of_user")).limit(bindparam("most"))
+    return update(table).where(key.in_(driven)).values({column: None})
 
 
-_IN_TURN: Final = tuple(
-    _detach(key)
-    for key in (
-        *(trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id),
-        rpc_call.c.no,
-    )
+_IN_TURN: Final = (
+    *(
+        _detach(key)
+        for key in (
+            *(trip.c.no, device_event.c.no, gps_event.c.no, driving_score.c.trip_no, vehicle_score.c.vehicle_id),
+            rpc_call.c.no,
+        )
+    ),
+    _detach(dispute.c.no, "opened_by"),
+    _detach(dispute.c.no, "decided_by"),
 )
 """Trips first: a score that was judged for one with another driver is not kept. Accumulated scores after scores: they
-take their driver from them. Calls to devices stay too, and do not tell who made them."""
+take their driver from them. Calls to devices and disputes stay too, and do not tell whose they were."""
 
 
 def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:

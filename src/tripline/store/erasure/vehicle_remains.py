@@ -14,6 +14,7 @@ from tripline.domain.ids import VehicleId
 from tripline.store.tables import (
     account,
     device_event,
+    dispute,
     driving_score,
     gps_event,
     microtrip,
@@ -68,6 +69,7 @@ _NEWEST_TRIP: Final = Hot(
     "of_owner",
 )
 _JOB: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
+_DISPUTES: Final = delete(dispute).where(dispute.c.trip_no == bindparam("of_trip"))
 _TRIP: Final = delete(trip).where(trip.c.no == bindparam("of_trip"))
 _DROVE_BEFORE: Final = (
     select(trip.c.id)
@@ -105,6 +107,7 @@ def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
     erased = tx.run(_MICROTRIPS, {"of_owner": trip_no, "most": limit})
     if erased < limit:
         tx.run(_JOB, {"of_trip": trip_no})
+        tx.run(_DISPUTES, {"of_trip": trip_no})
         tx.run(_TELL_DRIVER, {"of_user": driver_id, "trip_id": trip_id})
         tx.run(_TRIP, {"of_trip": trip_no})
         erased += 1

@@ -25,7 +25,8 @@ from sqlalchemy import (
 from tripline.scoring.score import NotScored, TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
-from tripline.store.scores import policies
+from tripline.store.scores import disputes, policies
+from tripline.store.scores.disputes import Annulled
 from tripline.store.tables import (
     driving_score,
     gps_event,
@@ -64,6 +65,8 @@ class Job(NamedTuple):
     """How many there are: of several processes, one may commit the microtrip with the smaller number later."""
     policy: int | None
     """Chosen for the company when the trip began, else for the service type; None: that of the settings."""
+    annulments: int
+    """How many accepted disputes take something out of the trip."""
 
 
 class Backlog(msgspec.Struct, frozen=True):
@@ -80,6 +83,8 @@ class Task(NamedTuple):
     job: Job
     packed: bytes
     """The packed samples of the trip, in the order received."""
+    annulled: Sequence[Annulled] = ()
+    """What does not count."""
 
 
 class GpsEvent(NamedTuple):
@@ -145,7 +150,8 @@ def as_if_asked(tx: ReadTx, trip_no: int) -> Job | None:
 
 def task(tx: ReadTx, job: Job) -> Task:
     """The job with its samples."""
-    return Task(job, b"".join(row[0] for row in tx.hot(_SAMPLES, job.trip_no)))
+    annulled = disputes.annulled(tx, job.trip_no) if job.annulments else ()
+    return Task(job, b"".join(row[0] for row in tx.hot(_SAMPLES, job.trip_no)), annulled)
 
 
 def score(tx: ReadTx, trip_no: int) -> TripScore | None:
@@ -272,6 +278,7 @@ def _jobs(*, waiting: bool = True) -> Select[Any]:
             newest,
             count,
             policies.chosen(),
+            disputes.annulments(trip.c.no),
         )
         .select_from(joined)
         .where(erasures.kept(trip.c.vehicle_id))

@@ -16,6 +16,7 @@ from tripline.store.tables.devices import (
     rpc_call,
     rpc_later_result,
 )
+from tripline.store.tables.disputes import dispute
 from tripline.store.tables.exports import export, export_piece
 from tripline.store.tables.fleet import (
     carrier_action,
@@ -68,6 +69,7 @@ __all__ = [
     "device_send",
     "device_trace",
     "device_watch",
+    "dispute",
     "driving_score",
     "erasure",
     "export",

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tripline.wire.rest.base import Id
+from tripline.wire.rest.disputes import Dispute
 
 _TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
 _EVENT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
@@ -33,6 +34,9 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
     threshold: Annotated[
         float, Meta(description="the rate from which it counts, km/h per second; 0: none", examples=[15.0])
     ]
+    annulled: Annotated[
+        Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
+    ]
     cost: Annotated[float, Meta(description="points", examples=[1.25])]
 
 
@@ -50,6 +54,9 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
         str, Meta(description="how the limit is known; `default`: the one of the policy", examples=["default"])
     ]
     seconds: Annotated[float, Meta(description="time counted", examples=[12.0])]
+    annulled: Annotated[
+        Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])
+    ]
     cost: Annotated[float, Meta(description="points", examples=[0.48])]
 
 
@@ -140,6 +147,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
         list[Id],
         Meta(description="GPS events of rules of before that this policy does not find", examples=[[]]),
     ]
+    disputes: Annotated[list[Dispute], Meta(description="what was contested, the oldest first", examples=[[]])]
     limit_known: Annotated[
         float, Meta(description="share of the samples whose road has a known limit, 0 to 1", examples=[0.0])
     ]

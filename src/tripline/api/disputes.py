@@ -1,0 +1,164 @@
+"""Disputes of scores: contesting an event or a trip, what is contested, deciding it."""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain import fields
+from tripline.domain.access import Action, Actor
+from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reason, State, TooManyDisputes
+from tripline.domain.ids import CompanyId, TripId
+from tripline.domain.refusals import BadParameter
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services import hints
+from tripline.services.scores import disputes as service
+from tripline.services.scores.reads import NoScoreYet
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest.base import Page
+from tripline.wire.rest.disputes import DecideDispute, Dispute, Disputes, OpenDispute, dispute
+
+_STATE: Final = Value(name="state", type=State, meaning="those in this state alone", example="OPEN")
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/trip/{tripId}/dispute",
+    access=Action.DISPUTE_OPEN,
+    request=OpenDispute,
+    required=("reason", "text"),
+    answer=Dispute,
+    refuses=(NoScoreYet, AlreadyContested, TooManyDisputes),
+)
+async def open_dispute(request: Call) -> ASGIApp:
+    """Contest an event of a scored trip, or the whole trip."""
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
+        actor, trip_id = _trip(tx, request)
+        service.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+        return actor, trip_id
+
+    actor, trip_id = await rim.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
+    reason = fields.one_of("reason", sent.reason, list(Reason))
+    if reason is None:
+        raise BadParameter.missing("reason")
+    text = fields.prose("text", sent.text)
+    event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
+    opened = await rim.disputes.open(actor=actor, trip_id=trip_id, reason=Reason(reason), text=text, event_id=event_id)
+    return answers.ok(dispute(opened))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/trip/{tripId}/dispute",
+    access=Action.DRIVING_READ,
+    answer=Disputes,
+)
+async def list_disputes_of_trip(request: Call) -> ASGIApp:
+    """What was contested of the trip, and what became of it."""
+
+    def work(tx: ReadTx) -> Disputes:
+        actor, trip_id = _trip(tx, request)
+        return Disputes([dispute(each) for each in service.of_trip(tx, actor=actor, trip_id=trip_id)])
+
+    return answers.ok(await rim_of(request).store.read(work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/dispute",
+    access=Action.DISPUTE_LIST,
+    answer=PageOf(record=Dispute, timed=True),
+    query=(*pages.TIME_PAGE, _STATE),
+)
+async def list_disputes(request: Call) -> ASGIApp:
+    """What is contested about the company's trips: for directors, of the vehicles that they manage."""
+
+    def work(tx: ReadTx) -> Page:
+        actor = permission.permitted_in(tx, request)
+        company_id = CompanyId(parameters.path_id(request, "companyId"))
+        service.admit_to_company(tx, actor=actor, company_id=company_id)
+        asked = fields.one_of("state", parameters.query_text(request.query_params, "state"), list(State))
+        state = None if asked is None else State(asked)
+        return reads.by_time(
+            request,
+            lambda span: service.of_company(tx, actor=actor, company_id=company_id, span=span, state=state),
+            record=dispute,
+            id_of=lambda found: found.id,
+        )
+
+    return answers.ok(await reads.page(request, work, laborious=True))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1_3/dispute/{disputeId}/decision",
+    access=Action.DISPUTE_DECIDE,
+    request=DecideDispute,
+    required=("accept",),
+    answer=Dispute,
+    refuses=(OwnDispute, NotOpen),
+)
+async def decide_dispute(request: Call) -> ASGIApp:
+    """Accept a dispute, so that what it is about does not count any more, or reject it with a reason."""
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, str]:
+        actor, dispute_id = _dispute(tx, request)
+        service.to_decide(tx, actor=actor, dispute_id=dispute_id)
+        return actor, dispute_id
+
+    actor, dispute_id = await rim.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), DecideDispute)
+    if (accept := sent.accept) is None:
+        raise BadParameter.missing("accept")
+    answer = fields.long_text("answer", sent.answer) if accept else fields.prose("answer", sent.answer)
+
+    def work(tx: WriteTx) -> Dispute:
+        return dispute(
+            rim.disputes.decide(tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None)
+        )
+
+    decided = await rim.store.write(work)
+    hints.tell(rim.signals, hints.scoring_due())
+    return answers.ok(decided)
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1_3/dispute/{disputeId}/withdrawal",
+    access=Action.DISPUTE_OPEN,
+    answer=Dispute,
+    refuses=(NotOpen,),
+)
+async def withdraw_dispute(request: Call) -> ASGIApp:
+    """Contest no more; for whoever opened the dispute, until it is decided."""
+    rim = rim_of(request)
+
+    def work(tx: WriteTx) -> Dispute:
+        actor, dispute_id = _dispute(tx, request)
+        return dispute(rim.disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
+
+    return answers.ok(await rim.store.write(work))
+
+
+def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
+    """Who asks, and for which trip."""
+    return permission.permitted_in(tx, request), TripId(parameters.path_id(request, "tripId"))
+
+
+def _dispute(tx: ReadTx, request: Call) -> tuple[Actor, str]:
+    return permission.permitted_in(tx, request), parameters.path_id(request, "disputeId")
+
+
+handlers: Final[list[Any]] = [
+    open_dispute,
+    list_disputes_of_trip,
+    list_disputes,
+    decide_dispute,
+    withdraw_dispute,
+]

@@ -1,0 +1,232 @@
+"""Lets people contest what a score is made of, and whoever manages the vehicle decide.
+
+Not here: what may become of a dispute (`domain/disputes.py`), how a trip is judged without what is annulled
+(`scoring/annulments.py`).
+"""
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.disputes import (
+    NEXT,
+    OF_TRIP,
+    AlreadyContested,
+    Cause,
+    Contested,
+    Dispute,
+    NotOpen,
+    OwnDispute,
+    Reason,
+    State,
+    TooManyDisputes,
+)
+from tripline.domain.ids import CompanyId, TimeIds, TripId
+from tripline.domain.refusals import BadParameter, Forbidden
+from tripline.later import Later
+from tripline.ports import Clock
+from tripline.scoring.rules import EventType
+from tripline.scoring.score import COUNTED
+from tripline.services.scores import reads
+from tripline.store.fleet import companies
+from tripline.store.lists import Span
+from tripline.store.scores import disputes, rescore, scores
+from tripline.store.scores.disputes import Event
+from tripline.store.scores.reads import KeptEvent
+from tripline.store.transactions import ReadTx, Store, WriteTx
+from tripline.store.trips import trips
+
+if TYPE_CHECKING:
+    from tripline.services.scores import explanation
+else:
+    # It brings numpy, which a process needs only once somebody contests an event.
+    explanation = Later("tripline.services.scores.explanation")
+
+_STANDING: Final = (State.OPEN, State.ACCEPTED)
+
+
+class DisputeDesk:
+    """One for each process."""
+
+    def __init__(self, *, store: Store, ids: TimeIds, clock: Clock) -> None:
+        self._store = store
+        self._ids = ids
+        self._clock = clock
+
+    async def open(self, *, actor: Actor, trip_id: TripId, reason: Reason, text: str, event_id: str | None) -> Dispute:
+        """Contest an event of a scored trip, or the trip; `text` says more.
+
+        Raises `NotFound`, `Forbidden`, `NoScoreYet`, `BadParameter`, `AlreadyContested`, `TooManyDisputes`.
+        """
+        contested = None if event_id is None else await self._contested(actor, trip_id, event_id)
+
+        def work(tx: WriteTx) -> Dispute:
+            trip_no, company_id = _scored_trip(tx, actor, trip_id)
+            if tx.shared:
+                scores.hold(tx, [trip_no])
+            if contested is not None:
+                _event(tx, trip_no, contested.event_id)
+            known = disputes.of_trip(tx, trip_no)
+            if len(known) >= OF_TRIP:
+                raise TooManyDisputes(most=OF_TRIP)
+            if any(each.state in _STANDING and _same(each.event, contested) for each in known):
+                if contested is None:
+                    raise AlreadyContested("trip")
+                raise AlreadyContested("event")
+            new_id = self._ids.next(now_ms=self._clock())
+            disputes.keep(
+                tx,
+                dispute_id=new_id,
+                company_id=company_id,
+                trip_no=trip_no,
+                opened_by=actor.user_id,
+                reason=reason,
+                text=text,
+                event=contested,
+                state=NEXT[None, None],
+            )
+            return _found(tx, new_id)
+
+        return await self._store.write(work)
+
+    def decide(self, tx: WriteTx, *, actor: Actor, dispute_id: str, accept: bool, answer: str | None) -> Dispute:
+        """Accept the dispute, and have its trip scored without what it is about; or reject it.
+
+        Raises `NotFound`, `Forbidden`, `OwnDispute`, `NotOpen`.
+        """
+        found = to_decide(tx, actor=actor, dispute_id=dispute_id)
+        self._close(tx, found, Cause.ACCEPT if accept else Cause.REJECT, actor=actor, answer=answer)
+        if accept:
+            rescore.ask(tx, [found.trip_no], due_ms=self._clock())
+        return _found(tx, dispute_id)
+
+    def withdraw(self, tx: WriteTx, *, actor: Actor, dispute_id: str) -> Dispute:
+        """Contest no more. Raises `NotFound`, `Forbidden`, `NotOpen`."""
+        scope = access.scope_of(actor, Action.DISPUTE_OPEN)
+        found = access.admitted(disputes.inside(tx, scope, dispute_id), Thing.DISPUTE)
+        if actor.user_id != found.opened_by:
+            raise Forbidden("not_opener")
+        self._close(tx, found, Cause.WITHDRAW, actor=actor, answer=None)
+        return _found(tx, dispute_id)
+
+    def _close(self, tx: WriteTx, found: Dispute, cause: Cause, *, actor: Actor, answer: str | None) -> None:
+        """Give the dispute its last state; nobody scores the trip meanwhile."""
+        if tx.shared:
+            scores.hold(tx, [found.trip_no])
+            found = _found(tx, found.id)
+        state = NEXT.get((found.state, cause))
+        if state is None:
+            raise NotOpen(state=found.state)
+        kept = scores.score(tx, found.trip_no)
+        score = None if kept is None else kept.score
+        disputes.close(tx, found.id, state, by=actor.user_id, answer=answer, score=score, now_ms=self._clock())
+
+    async def _contested(self, actor: Actor, trip_id: TripId, event_id: str) -> Contested:
+        """The event with the time of its manoeuvre or stretch; of a trip too long to explain with its instant alone."""
+
+        def work(tx: ReadTx) -> tuple[Event, reads.Untold | None]:
+            trip_no, _ = _scored_trip(tx, actor, trip_id)
+            event = _event(tx, trip_no, event_id)
+            with contextlib.suppress(reads.TooLong):
+                return event, reads.to_explain(tx, actor=actor, of=trip_id)
+            return event, None
+
+        event, untold = await self._store.read(work)
+        interval = event.event_ms, event.event_ms
+        if untold is not None:
+            interval = await asyncio.to_thread(_interval, event, untold)
+        return Contested(event.id, event.event_type, event.event_ms, _kind(event), *interval)
+
+
+def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
+    """Let pass who may contest something of the trip. Raises `NotFound`, `Forbidden`."""
+    _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
+
+
+def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
+    """A dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`."""
+    scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
+    found = access.admitted(disputes.inside(tx, scope, dispute_id), Thing.DISPUTE)
+    if actor.user_id == found.opened_by:
+        raise OwnDispute("opened")
+    if actor.user_id == found.driver_id:
+        raise OwnDispute("drove")
+    return found
+
+
+def of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[Dispute]:
+    """The disputes of a trip, the oldest first. Raises `NotFound`, `Forbidden`."""
+    return disputes.of_trip(tx, _trip(tx, actor, Action.DRIVING_READ, trip_id)[0])
+
+
+def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
+    """Let pass who may decide disputes about vehicles of the company, or some of them.
+
+    Raises `NotFound`, `Forbidden`.
+    """
+    scope = access.scope_of(actor, Action.DISPUTE_LIST)
+    access.admit(companies.inside(tx, scope, company_id), Thing.COMPANY)
+
+
+def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span, state: State | None) -> list[Dispute]:
+    """Those of the company's disputes that the actor may decide, by when they were opened. Raises `UnknownOffset`."""
+    scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
+    return disputes.of_company(tx, scope, company_id, span, state=state)
+
+
+def _trip(tx: ReadTx, actor: Actor, action: Action, trip_id: TripId) -> tuple[int, CompanyId]:
+    scope = access.scope_of(actor, action)
+    access.admit(trips.trip_inside(tx, scope, trip_id), Thing.TRIP)
+    return disputes.trip(tx, trip_id)
+
+
+def _scored_trip(tx: ReadTx, actor: Actor, trip_id: TripId) -> tuple[int, CompanyId]:
+    found = _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
+    reads.trip_score(tx, actor=actor, of=trip_id)  # refuses a trip without one, and says why
+    return found
+
+
+def _event(tx: ReadTx, trip_no: int, event_id: str) -> Event:
+    found = disputes.event(tx, trip_no, event_id)
+    if found is None:
+        raise BadParameter("event_unknown", field="eventId")
+    return found
+
+
+def _found(tx: ReadTx, dispute_id: str) -> Dispute:
+    found = disputes.inside(tx, access.Scope.everything("what was just written"), dispute_id)
+    assert found is not None
+    return found[0]
+
+
+def _same(one: Contested | None, other: Contested | None) -> bool:
+    """Whether both are about the same: an event of a kind within the other's time, or the whole trip."""
+    if one is None or other is None:
+        return one is other
+    return one.kind == other.kind and one.begin_ms <= other.event_ms <= one.end_ms
+
+
+def _kind(event: Event) -> str:
+    return next(name for name, types in COUNTED.items() if event.event_type in types)
+
+
+def _interval(event: Event, untold: reads.Untold) -> tuple[int, int]:
+    """From when to when the manoeuvre of an event lasted, or the stretch over the limit, its last sample included."""
+    kept = untold.kept.events
+    told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0)
+    if event.event_type != EventType.OVERSPEED:
+        for manoeuvre in told.manoeuvres:
+            if manoeuvre.event_id == event.id:
+                return manoeuvre.begin_ms, manoeuvre.end_ms
+    for stretch in told.stretches:
+        if event.id in stretch.event_ids:
+            return _from_to(kept, stretch.event_ids)
+    return event.event_ms, event.event_ms
+
+
+def _from_to(kept: list[KeptEvent], event_ids: list[str]) -> tuple[int, int]:
+    wanted = set(event_ids)
+    times = [event.event_ms for event in kept if event.id in wanted]
+    return min(times), max(times)

@@ -1,0 +1,192 @@
+"""Disputes of scores as rows, and what those that were accepted annul.
+
+Not here: what may become of one (`domain/disputes.py`), who may do it (`services/scores/disputes.py`).
+"""
+
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, bindparam, func, insert, literal_column, select, update
+
+from tripline.domain import ids
+from tripline.domain.access import Reach, Scope
+from tripline.domain.disputes import Contested, Dispute, Reason, State
+from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.store import scopes
+from tripline.store.erasure import erasures
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import dispute, gps_event
+from tripline.store.tables import trip as trips
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+_ACCEPTED: Final[ColumnElement[bool]] = literal_column(f"dispute.state = '{State.ACCEPTED}'")
+"""As text, for the index is over these rows alone."""
+_OPEN: Final[ColumnElement[bool]] = literal_column(f"dispute.state = '{State.OPEN}'")
+
+
+class Annulled(NamedTuple):
+    """What an accepted dispute takes out of a trip."""
+
+    dispute_id: str
+    kind: str | None
+    """None: the whole trip."""
+    begin_ms: int
+    end_ms: int
+
+
+class Event(NamedTuple):
+    """A GPS event that is kept."""
+
+    id: str
+    event_type: int
+    event_ms: int
+
+
+def keep(
+    tx: WriteTx,
+    *,
+    dispute_id: str,
+    company_id: CompanyId,
+    trip_no: int,
+    opened_by: UserId,
+    reason: Reason,
+    text: str,
+    event: Contested | None,
+    state: State,
+) -> None:
+    """Write a new dispute."""
+    about: dict[str, Any] = {} if event is None else msgspec.structs.asdict(event)
+    row = {"no": ids.no_of(dispute_id), "id": dispute_id, "company_id": company_id, "trip_no": trip_no}
+    row |= {"opened_by": opened_by, "reason": reason.value, "text": text, "state": state.value}
+    tx.run(insert(dispute).values(row | about))
+
+
+def trip(tx: ReadTx, trip_id: TripId) -> tuple[int, CompanyId]:
+    """The number of a trip that is there, and whose it is."""
+    row = tx.one(select(trips.c.no, trips.c.company_id).where(trips.c.id == trip_id))
+    assert row is not None
+    return row.no, CompanyId(row.company_id)
+
+
+def close(
+    tx: WriteTx, dispute_id: str, state: State, *, by: UserId, answer: str | None, score: float | None, now_ms: int
+) -> None:
+    """Give a dispute its last state. `score`: of the trip as it is now."""
+    values = {"state": state.value, "decided_ms": now_ms, "decided_by": by, "answer": answer, "score_before": score}
+    tx.run(update(dispute).where(dispute.c.id == dispute_id).values(values))
+
+
+def note_score(tx: WriteTx, trip_no: int, score: float | None, *, now_ms: int) -> None:
+    """Keep with the accepted disputes of a trip that it was scored without them, and how."""
+    tx.run(_NOTE, {"of_trip": trip_no, "score": score, "at_ms": now_ms})
+
+
+def annulled(tx: ReadTx, trip_no: int) -> list[Annulled]:
+    """What accepted disputes take out of a trip, the oldest first."""
+    return [Annulled(*row) for row in tx.hot(_ANNULLED, trip_no)]
+
+
+def annulments(trip_no: ColumnElement[int]) -> ScalarSelect[int]:
+    """How many accepted disputes a trip has."""
+    return select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip_no, _ACCEPTED).scalar_subquery()
+
+
+def of_trip(tx: ReadTx, trip_no: int) -> list[Dispute]:
+    """The disputes of a trip, the oldest first."""
+    return [_dispute(row) for row in tx.all(_disputes().where(dispute.c.trip_no == trip_no).order_by(dispute.c.no))]
+
+
+def inside(tx: ReadTx, scope: Scope, dispute_id: str) -> tuple[Dispute, bool] | None:
+    """A dispute, and whether its trip's vehicle is inside the scope; None: there is none."""
+    row = tx.one(_one(scope.reaches), {"of_id": dispute_id, **scopes.values(scope)})
+    return None if row is None else (_dispute(row), bool(row.inside))
+
+
+def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, span: Span, *, state: State | None) -> list[Dispute]:
+    """Disputes about vehicles of a company that are inside the scope, by when they were opened. Raises `UnknownOffset`.
+
+    `state`: those alone.
+    """
+    statement = _disputes().where(dispute.c.company_id == company_id, scopes.trips(scope.reaches))
+    if state is State.OPEN:
+        statement = statement.where(_OPEN)
+    elif state is not None:
+        statement = statement.where(dispute.c.state == state.value)
+    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    if span.after is not None:
+        place = tx.one(select(dispute.c.no).where(dispute.c.id == span.after, dispute.c.company_id == company_id))
+        if place is None:
+            raise UnknownOffset.of_list()
+        first, last = (place.no + 1, last) if span.ascending else (first, place.no)
+    ordered = statement.where(dispute.c.no >= first, dispute.c.no < last).order_by(
+        dispute.c.no if span.ascending else dispute.c.no.desc()
+    )
+    return [_dispute(row) for row in tx.all(ordered.limit(span.limit), scopes.values(scope))]
+
+
+def event(tx: ReadTx, trip_no: int, event_id: str) -> Event | None:
+    """A GPS event of a trip."""
+    known = select(gps_event.c.id, gps_event.c.event_type, gps_event.c.event_ms)
+    row = tx.one(known.where(gps_event.c.trip_no == trip_no, gps_event.c.id == event_id))
+    return None if row is None else Event(row.id, row.event_type, row.event_ms)
+
+
+def _disputes() -> Select[Any]:
+    """Disputes of trips that are there."""
+    return (
+        select(
+            dispute,
+            erasures.mentioned(dispute.c.opened_by).label("opener"),
+            erasures.mentioned(dispute.c.decided_by).label("decider"),
+            erasures.mentioned(trips.c.user_id).label("driver_id"),
+            trips.c.id.label("trip_id"),
+            trips.c.vehicle_id,
+        )
+        .select_from(dispute.join(trips, trips.c.no == dispute.c.trip_no))
+        .where(erasures.kept(trips.c.vehicle_id))
+    )
+
+
+@cache
+def _one(reaches: frozenset[Reach]) -> Select[Any]:
+    return _disputes().add_columns(scopes.trips(reaches).label("inside")).where(dispute.c.id == bindparam("of_id"))
+
+
+def _dispute(row: Row[Any]) -> Dispute:
+    contested = None
+    if row.event_id is not None:
+        contested = Contested(row.event_id, row.event_type, row.event_ms, row.kind, row.begin_ms, row.end_ms)
+    return Dispute(
+        id=row.id,
+        created_ms=ids.ms_of_no(row.no),
+        company_id=CompanyId(row.company_id),
+        trip_no=row.trip_no,
+        trip_id=TripId(row.trip_id),
+        vehicle_id=None if row.vehicle_id is None else VehicleId(row.vehicle_id),
+        driver_id=row.driver_id,
+        opened_by=row.opener,
+        reason=Reason(row.reason),
+        text=row.text,
+        event=contested,
+        state=State(row.state),
+        decided_ms=row.decided_ms,
+        decided_by=row.decider,
+        answer=row.answer,
+        score_before=row.score_before,
+        score_after=row.score_after,
+        rescored_ms=row.rescored_ms,
+    )
+
+
+_ANNULLED: Final = Hot(
+    select(dispute.c.id, dispute.c.kind, dispute.c.begin_ms, dispute.c.end_ms)
+    .where(dispute.c.trip_no == bindparam("of_trip"), _ACCEPTED)
+    .order_by(dispute.c.no),
+    "of_trip",
+)
+_NOTE: Final = (
+    update(dispute)
+    .where(dispute.c.trip_no == bindparam("of_trip"), _ACCEPTED, dispute.c.rescored_ms.is_(None))
+    .values(score_after=bindparam("score"), rescored_ms=bindparam("at_ms"))
+)
