@@ -227,6 +227,8 @@ DRIVING = {
     "GET /api/tre/v1_3/vehicle/{V}/analytics/drivingScore?limit=5": "UFFF ..F.FF .F.F F.F",
     "GET /api/tre/v1_3/vehicle/{X}/analytics/drivingScore?limit=5": "UFFF FFFFF. FFFF FFF",
     "GET /api/tre/v1_3/vehicle/{V}/analytics/drivingScore/stat": "UFFF ..F.FF .F.F F.F",
+    "GET /api/tre/v1_3/vehicle/{V}/analytics/drivingScore/stat/explanation": "UFFF ..F.FF .F.F F.F",
+    "GET /api/tre/v1_3/vehicle/{unknown}/analytics/drivingScore/stat/explanation": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_3/vehicle/{V}/analytics/gpsEvent?limit=5": "UFFF ..F.FF .F.F F.F",
     "GET /api/tre/v1_3/vehicle/{unknown}/analytics/gpsEvent?limit=5": "UFFN NNNNNN NNNN NNN",
     "GET /api/tre/v1_2/driver/{driver of P}/analytics/drivingScore?limit=5": "UFFF ..FFFF FFFF .FF",

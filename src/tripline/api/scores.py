@@ -3,11 +3,8 @@
 Paths carry the version of their family (spec/interface, Versioning).
 """
 
-import asyncio
-import datetime
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
-from zoneinfo import ZoneInfo
 
 import msgspec
 from litestar.types import ASGIApp
@@ -25,16 +22,7 @@ from tripline.store.lists import Span
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.reads import By, Owner, Row
 from tripline.store.transactions import Hot, ReadTx
-from tripline.wire.rest import disputes as rest_disputes
 from tripline.wire.rest.base import Id, Page, id_or_unset
-from tripline.wire.rest.explanations import (
-    DataQuality,
-    DriveMeasures,
-    HarshEvent,
-    OverspeedStretch,
-    ScoreExplanation,
-    StyleItem,
-)
 from tripline.wire.rest.scores import AccumulatedScore, DrivingScore, GpsEvent, number
 
 if TYPE_CHECKING:
@@ -164,108 +152,6 @@ async def trip_score(request: Call) -> ASGIApp:
     return answers.ok(_score(await _one(request, "tripId", service.trip_score)))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore/explanation",
-    access=Action.DRIVING_READ,
-    answer=ScoreExplanation,
-    refuses=(service.NoScoreYet, service.TooLong),
-)
-async def trip_explanation(request: Call) -> ASGIApp:
-    """Why the trip has its score, item by item, or why it has none."""
-    untold = await _one(request, "tripId", service.to_explain)
-    zone = rim_of(request).time_zone
-    return answers.ok(await asyncio.to_thread(_explained, parameters.path_id(request, "tripId"), untold, zone))
-
-
-def _explained(trip_id: str, untold: service.Untold, zone: ZoneInfo) -> ScoreExplanation:
-    kept = untold.kept
-    begun = datetime.datetime.fromtimestamp((kept.start_ms or 0) / 1_000, zone)
-    offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
-    told = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
-    scored = kept.score is not None
-    shown = scored or kept.not_scored == service.WhyNot.ANNULLED.value
-    return ScoreExplanation(
-        id=Id(trip_id),
-        created_time=kept.judged_ms,
-        score=kept.score,
-        not_scored=kept.not_scored,
-        policy=kept.policy,
-        explained_by=untold.policy.no,
-        explained_score=told.score if scored else None,
-        dist=told.distance_m,
-        harsh_events=[_harsh(each) for each in told.manoeuvres] if shown else [],
-        overspeed=[_stretch(each) for each in told.stretches] if shown else [],
-        braking=[_style(each) for each in told.brakings] if scored else [],
-        corners=[_style(each) for each in told.corners] if scored else [],
-        unexplained=[Id(each) for each in told.unexplained],
-        disputes=[rest_disputes.dispute(each) for each in untold.disputes],
-        limit_known=told.limit_known,
-        measures=_measures(told.measures),
-        quality=DataQuality(**msgspec.structs.asdict(told.quality)),
-    )
-
-
-def _harsh(found: "explanation.Manoeuvre") -> HarshEvent:
-    return HarshEvent(
-        id=None if found.event_id is None else Id(found.event_id),
-        event_ty=int(found.type),
-        event_ts=found.at_ms,
-        begin_ts=found.begin_ms,
-        end_ts=found.end_ms,
-        pos_lat=found.lat,
-        pos_lon=found.lon,
-        speed=found.speed_kmh,
-        begin_speed=found.begin_kmh,
-        end_speed=found.end_kmh,
-        rate=found.rate,
-        threshold=found.threshold,
-        annulled=None if found.annulled is None else Id(found.annulled),
-        cost=found.cost,
-    )
-
-
-def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
-    return OverspeedStretch(
-        ids=[Id(each) for each in found.event_ids],
-        begin_ts=found.begin_ms,
-        end_ts=found.end_ms,
-        pos_lat=found.lat,
-        pos_lon=found.lon,
-        max_speed=found.fastest_kmh,
-        limit=found.limit_kmh,
-        limit_source="default",
-        seconds=found.seconds,
-        annulled=None if found.annulled is None else Id(found.annulled),
-        cost=found.cost,
-    )
-
-
-def _style(found: "explanation.Moment") -> StyleItem:
-    return StyleItem(
-        begin_ts=found.begin_ms,
-        end_ts=found.end_ms,
-        pos_lat=found.lat,
-        pos_lon=found.lon,
-        peak=found.peak,
-        cost=found.cost,
-    )
-
-
-def _measures(found: "measures.Measures") -> DriveMeasures:
-    return DriveMeasures(
-        driving=found.driving_s,
-        over_limit={
-            str(round(100 * (band - 1))): seconds for band, seconds in zip(measures.BANDS, found.over_s, strict=True)
-        },
-        cornering=found.cornering,
-        cornering_seconds=found.cornering_s,
-        idling=found.idle_s,
-        night_share=found.night_share,
-        longest_drive=found.longest_drive_s,
-    )
-
-
 async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
     """What belongs to the id in the path; refusals in the order of spec/rest 3.3."""
 
@@ -362,5 +248,4 @@ handlers: Final[list[Any]] = [
     driver_events,
     vehicle_stat,
     trip_score,
-    trip_explanation,
 ]

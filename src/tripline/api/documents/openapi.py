@@ -45,7 +45,10 @@ HEADINGS: Final = {
     "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
     "Positions": ("Where vehicles are now.", ("positions",)),
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
-    "Analytics": ("Driving scores, GPS events, scoring policies, disputes.", ("scores", "policies", "disputes")),
+    "Analytics": (
+        "Driving scores and why they are so, GPS events, scoring policies, disputes.",
+        ("scores", "explanations", "policies", "disputes"),
+    ),
     "Delegation": (
         "Vehicles delegated to companies, rights of people on vehicles.",
         ("candidates", "delegations", "rights"),

@@ -119,6 +119,16 @@ def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
+def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
+    """Every scored trip of a vehicle: its id, score, and distance in metres."""
+    return [(row[0], row[1], row[2]) for row in tx.hot(_SCORED, vehicle_id)]
+
+
+def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
+    """The number of the policy by which the vehicle's trip that was judged last was scored; 0: there is none."""
+    return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)
+
+
 def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
     """The state of a trip that exists, and the reason kept with it when it is not scored."""
     state, reason = tx.hot(_TRIP_STATE, trip_id)[0]
@@ -151,6 +161,19 @@ _TOTAL: Final = Hot(
         vehicle_score.c.distance_m,
     ).where(vehicle_score.c.vehicle_id == bindparam("id")),
     "id",
+)
+_SCORED: Final = Hot(
+    select(driving_score.c.trip_id, driving_score.c.score, driving_score.c.distance_m).where(
+        driving_score.c.vehicle_id == bindparam("of_vehicle")
+    ),
+    "of_vehicle",
+)
+_NEWEST_POLICY: Final = Hot(
+    select(driving_score.c.policy)
+    .where(driving_score.c.vehicle_id == bindparam("of_vehicle"))
+    .order_by(driving_score.c.created_ms.desc(), driving_score.c.trip_no.desc())
+    .limit(1),
+    "of_vehicle",
 )
 _EXPLAINABLE: Final = Hot(
     select(

@@ -1,4 +1,4 @@
-"""The answer that explains a trip's score; ours, not of the interface (spec/rest 10.1)."""
+"""Answers that explain a trip's score and an accumulated one; ours, not of the interface (spec/rest 10.1)."""
 
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute
 
 _TRIP: list[object] = [{"id": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"}]
+_VEHICLE: list[object] = [{"id": "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"}]
 _EVENT: list[object] = [{"id": "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"}]
 
 
@@ -177,3 +178,28 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
             ],
         ),
     ]
+
+
+class TripCost(msgspec.Struct, frozen=True, rename="camel"):
+    """One trip and what it cost."""
+
+    trip_id: Annotated[Id, Meta(description="id of the trip", examples=_TRIP)]
+    score: Annotated[float, Meta(description="its score", examples=[70.97])]
+    dist: Annotated[float, Meta(description="its distance, metres", examples=[49162.0])]
+    cost: Annotated[float, Meta(description="points of the accumulated score", examples=[4.31])]
+
+
+class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a vehicle has its accumulated score; its id is the vehicle's id."""
+
+    id: Annotated[Id, Meta(description="id of the vehicle", examples=_VEHICLE)]
+    score: Annotated[float, Meta(description="the accumulated score; costs add up to 100 minus this", examples=[81.5])]
+    count: Annotated[int, Meta(description="trips in the score", examples=[120])]
+    distance: Annotated[float, Meta(description="distance of all those trips, metres", examples=[4376400.0])]
+    accumulate: Annotated[
+        str,
+        Meta(description="`pooled`: as one long trip; `trip_mean`: the mean of the trips' scores", examples=["pooled"]),
+    ]
+    trips: Annotated[list[TripCost], Meta(description="the 100 that cost most, the dearest first", examples=[[]])]
+    others: Annotated[int, Meta(description="trips that are not among them", examples=[20])]
+    others_cost: Annotated[float, Meta(description="points that those cost together", examples=[0.4])]

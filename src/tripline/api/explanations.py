@@ -1,0 +1,181 @@
+"""Explanations of scores: what each event of a trip cost, and what each trip cost of a vehicle's accumulated score.
+
+All ours, not of the interface (spec/rest 10.1).
+"""
+
+import asyncio
+import datetime
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action
+from tripline.http import answers, parameters, permission
+from tripline.http.operations import operation
+from tripline.http.rim import Call, rim_of
+from tripline.later import Later
+from tripline.services.scores import reads, totals
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest import disputes as rest_disputes
+from tripline.wire.rest.base import Id
+from tripline.wire.rest.explanations import (
+    AccumulatedExplanation,
+    DataQuality,
+    DriveMeasures,
+    HarshEvent,
+    OverspeedStretch,
+    ScoreExplanation,
+    StyleItem,
+    TripCost,
+)
+
+if TYPE_CHECKING:
+    from tripline.scoring import measures
+    from tripline.services.scores import explanation
+else:
+    # They bring numpy, which a process needs only once somebody asks.
+    measures = Later("tripline.scoring.measures")
+    explanation = Later("tripline.services.scores.explanation")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore/explanation",
+    access=Action.DRIVING_READ,
+    answer=ScoreExplanation,
+    refuses=(reads.NoScoreYet, reads.TooLong),
+)
+async def trip_explanation(request: Call) -> ASGIApp:
+    """Why the trip has its score, item by item, or why it has none."""
+
+    def work(tx: ReadTx) -> tuple[str, reads.Untold]:
+        actor = permission.permitted_in(tx, request)
+        trip_id = parameters.path_id(request, "tripId")
+        return trip_id, reads.to_explain(tx, actor=actor, of=trip_id)
+
+    rim = rim_of(request)
+    trip_id, untold = await rim.store.read(work)
+    return answers.ok(await asyncio.to_thread(_explained, trip_id, untold, rim.time_zone))
+
+
+def _explained(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExplanation:
+    kept = untold.kept
+    begun = datetime.datetime.fromtimestamp((kept.start_ms or 0) / 1_000, zone)
+    offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
+    told = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
+    scored = kept.score is not None
+    shown = scored or kept.not_scored == reads.WhyNot.ANNULLED.value
+    return ScoreExplanation(
+        id=Id(trip_id),
+        created_time=kept.judged_ms,
+        score=kept.score,
+        not_scored=kept.not_scored,
+        policy=kept.policy,
+        explained_by=untold.policy.no,
+        explained_score=told.score if scored else None,
+        dist=told.distance_m,
+        harsh_events=[_harsh(each) for each in told.manoeuvres] if shown else [],
+        overspeed=[_stretch(each) for each in told.stretches] if shown else [],
+        braking=[_style(each) for each in told.brakings] if scored else [],
+        corners=[_style(each) for each in told.corners] if scored else [],
+        unexplained=[Id(each) for each in told.unexplained],
+        disputes=[rest_disputes.dispute(each) for each in untold.disputes],
+        limit_known=told.limit_known,
+        measures=_measures(told.measures),
+        quality=DataQuality(**msgspec.structs.asdict(told.quality)),
+    )
+
+
+def _harsh(found: "explanation.Manoeuvre") -> HarshEvent:
+    return HarshEvent(
+        id=None if found.event_id is None else Id(found.event_id),
+        event_ty=int(found.type),
+        event_ts=found.at_ms,
+        begin_ts=found.begin_ms,
+        end_ts=found.end_ms,
+        pos_lat=found.lat,
+        pos_lon=found.lon,
+        speed=found.speed_kmh,
+        begin_speed=found.begin_kmh,
+        end_speed=found.end_kmh,
+        rate=found.rate,
+        threshold=found.threshold,
+        annulled=None if found.annulled is None else Id(found.annulled),
+        cost=found.cost,
+    )
+
+
+def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
+    return OverspeedStretch(
+        ids=[Id(each) for each in found.event_ids],
+        begin_ts=found.begin_ms,
+        end_ts=found.end_ms,
+        pos_lat=found.lat,
+        pos_lon=found.lon,
+        max_speed=found.fastest_kmh,
+        limit=found.limit_kmh,
+        limit_source="default",
+        seconds=found.seconds,
+        annulled=None if found.annulled is None else Id(found.annulled),
+        cost=found.cost,
+    )
+
+
+def _style(found: "explanation.Moment") -> StyleItem:
+    return StyleItem(
+        begin_ts=found.begin_ms,
+        end_ts=found.end_ms,
+        pos_lat=found.lat,
+        pos_lon=found.lon,
+        peak=found.peak,
+        cost=found.cost,
+    )
+
+
+def _measures(found: "measures.Measures") -> DriveMeasures:
+    return DriveMeasures(
+        driving=found.driving_s,
+        over_limit={
+            str(round(100 * (band - 1))): seconds for band, seconds in zip(measures.BANDS, found.over_s, strict=True)
+        },
+        cornering=found.cornering,
+        cornering_seconds=found.cornering_s,
+        idling=found.idle_s,
+        night_share=found.night_share,
+        longest_drive=found.longest_drive_s,
+    )
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore/stat/explanation",
+    access=Action.DRIVING_READ,
+    answer=AccumulatedExplanation,
+    refuses=(reads.NoScoreYet,),
+)
+async def vehicle_explanation(request: Call) -> ASGIApp:
+    """Which of its trips cost a vehicle's accumulated score how much, the dearest first."""
+
+    def work(tx: ReadTx) -> tuple[str, totals.Explanation]:
+        actor = permission.permitted_in(tx, request)
+        vehicle_id = parameters.path_id(request, "vehicleId")
+        return vehicle_id, totals.explained(tx, actor=actor, of=vehicle_id)
+
+    vehicle_id, told = await rim_of(request).store.read(work)
+    return answers.ok(
+        AccumulatedExplanation(
+            id=Id(vehicle_id),
+            score=told.score,
+            count=told.count,
+            distance=told.distance_m,
+            accumulate=told.how,
+            trips=[TripCost(Id(each.trip_id), each.score, each.distance_m, each.cost) for each in told.dearest],
+            others=told.others,
+            others_cost=told.others_cost,
+        )
+    )
+
+
+handlers: Final[list[Any]] = [trip_explanation, vehicle_explanation]
