@@ -14,7 +14,7 @@ import pytest
 from litestar.handlers import HTTPRouteHandler
 from msgspec import inspect
 from msgspec.structs import replace
-from tests.support import journeys, rest
+from tests.support import delegating, journeys, rest
 
 from tripline import config
 from tripline.api import families
@@ -24,7 +24,7 @@ from tripline.http import application, operations
 from tripline.http.operations import Operation, PageOf
 from tripline.services.accounts.limits import Limits
 
-LONG = {"description", "additionalInfo", "cooperationTask", "introduction", "reason"}
+LONG = {"answer", "description", "text", "additionalInfo", "cooperationTask", "introduction", "reason"}
 HOSTILE = {
     "html": "<script>alert(1)</script>",
     "formula": "=cmd|' /C calc'!A0",
@@ -74,6 +74,8 @@ FORMER_NAMES = {"sktManagerName", "sktManagerEmail"}
 """Second names of fields: a request that gives both is refused unless they agree."""
 FORWARDED = {"rpc.call"}
 """Operations that hand what they take on to a device, which is not connected here."""
+ONCE = {"disputes.open_dispute", "disputes.decide_dispute"}
+"""Operations that succeed once: later examples find what the first one left."""
 NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}
 """Fields that no answer tells as they were sent."""
 
@@ -118,7 +120,10 @@ class World:
         application = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "A")
         await app.post(None, "/api/noauth/application", {**application, "email": "a@a.example"})
         (applied,) = (await app.get(self.logins[Authority.SYS_ADMIN], "/applications", limit=1))["data"]
-        _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=1, **trip_of(admin)))
+        driver = self.logins[Authority.DRIVER]
+        trip_id = await app.store.write(delegating.scored_trip(app, admin, vehicle["id"]["id"], driver))
+        driven = {"company_id": admin.company_id, "vehicle_id": None, "sensor_id": None, "user_id": driver.user_id}
+        _, contested_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=1, **driven))
         second = await app.post(admin, f"/company/{admin.company_id}/admin", person("second@x.example"))
         self.ids = {
             "companyId": str(admin.company_id),
@@ -126,10 +131,11 @@ class World:
             "vehicleId": vehicle["id"]["id"],
             "sensorId": sensor["id"]["id"],
             "directorId": self.logins[Authority.DIRECTOR].user_id,
-            "driverId": self.logins[Authority.DRIVER].user_id,
+            "driverId": driver.user_id,
             "userId": second["id"]["id"],
             "applicationId": applied["id"]["id"],
             "tripId": trip_id,
+            "disputeId": await app.store.write(delegating.dispute(app, contested_id, driver)),
         }
         return self
 
@@ -162,7 +168,7 @@ class World:
             "id": {"id": self.ids["companyId"]},
         }
         sent = {name: fresh.get(name, value) for name, value in examples.items() if value is not None}
-        passed = {"actions", *FORMER_NAMES, *(name for of, name in NOT_READ if of == operation.name)}
+        passed = {"actions", "eventId", *FORMER_NAMES, *(name for of, name in NOT_READ if of == operation.name)}
         passed |= {"picPasswd"} if operation.method == "PUT" else set()
         return {name: value for name, value in sent.items() if name not in passed}
 
@@ -177,11 +183,6 @@ class World:
 def person(email: str) -> dict[str, str]:
     """A registration of somebody."""
     return {"name": "N", "email": email, "password": "pass phrase"}
-
-
-def trip_of(admin: rest.Login) -> dict[str, Any]:
-    """The columns of a trip of the administrator's company."""
-    return {"company_id": admin.company_id, "vehicle_id": None, "sensor_id": None, "user_id": admin.user_id}
 
 
 def _example(of: inspect.Type) -> Any:
@@ -240,7 +241,7 @@ def test_g5_text_is_refused_by_name_or_comes_back_as_sent(tmp_path, operation):
                 if status == 200:
                     told = operation.answer is None or held(answer.json(), text)
                     assert told or name in NOT_TOLD, (name, kind, answer.text)
-                elif status != 409 or operation.name not in FORWARDED:
+                elif status != 409 or operation.name not in FORWARDED | ONCE:
                     assert explained(name, message), (name, kind, message)
 
     run(tmp_path, scenario)

@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-extensions",
     "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    "--window-size=1300,1800",
+    "--window-size=1300,20000",  # the viewer makes only what is in sight
     "--virtual-time-budget=30000",
     "--enable-logging=stderr",
 )

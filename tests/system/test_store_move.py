@@ -187,6 +187,8 @@ def _driven(server: Running, world: worlds.World, owner: Office, box: Registered
     """Drives that are scored, events, a message nobody understands, a call that failed and one that did not."""
     drive(server, box, *SCORED)
     until(lambda: len(scores(owner, box)) == len(SCORED), "the drives are scored")
+    contested = owner.get(f"{V1}/vehicle/{box.vehicle_id}/trips?limit=1")["data"][0]["id"]["id"]
+    owner.post(f"{V1_3}/trip/{contested}/dispute", {"reason": "TRAFFIC", "text": "아이가 뛰어들었다"})
     owner.post(f"{V1}/vehicle/{box.vehicle_id}/driver/{director}")
     drive(server, box, TOO_SHORT)
     crash = {"ty": 102, "ts": int(time.time() * 1000), "pld": {"tid": 1, "lat": 37.5, "lon": 127.0, "크기": 0.1}}

@@ -17,7 +17,7 @@ from tripline.http import operations
 from tripline.http.operations import Operation
 
 HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>{{7*7}}"
-SAMPLES = every.SAMPLES | {"adminId": "admin of P"}
+SAMPLES = every.SAMPLES | {"adminId": "admin of P", "disputeId": "D"}
 TRIES = 40
 """More than a record has fields."""
 LOOKING = ("P", "operator", "managing director", "platform administrator")
