@@ -171,6 +171,25 @@ def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_ba
     assert driver == {*OWN_TRIP, *OF_ITS_DRIVER}
 
 
+@pytest.mark.parametrize(("name", "opened"), [("borrower", 403), ("driver of borrower", 200), ("owner", 200)])
+def test_trip_of_a_vehicle_taken_back_opens_by_its_id_to_its_driver_and_not_to_the_drivers_company(
+    tmp_path, name, opened
+):
+    async def scenario(app):
+        story = await _told(app)
+        driver = story.people["driver of borrower"]
+        await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, driver))
+        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+        page = await app.call(story.logins[name], "GET", f"/driver/{driver.user_id}/trips?limit=9")
+        listed = [trip["id"]["id"] for trip in page.json()["data"]] if page.status_code == 200 else page.status_code
+        trip = await app.call(story.logins[name], "GET", f"/trip/{story.trip}")
+        return listed, trip.status_code, [story.trip]
+
+    listed, status, trips = rest.run(tmp_path, scenario)
+
+    assert (listed, status) == (403 if name == "owner" else trips, opened)
+
+
 def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(tmp_path):
     async def scenario(app):
         story = await _told(app)
