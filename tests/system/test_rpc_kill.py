@@ -363,6 +363,9 @@ def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path) 
     with stage(tmp_path, wanted="500", TRIPLINE_PUSH_ABSENT_S=ABSENT_S) as play:
         stays, goes, flaps = (play.mounted() for _ in range(3))
         staying = Box(play.server, stays.token)
+        came = Box(play.server, goes.token)
+        play.until(lambda: _newest(play, goes.sensor_id) is True)  # whoever leaves before that is told to nobody
+        came.close()
         for round_no in range(KILLS):
             going = Box(play.server, goes.token)
             if round_no % 2:
