@@ -5,7 +5,6 @@ Follows section 4.3.3 of the standard: the message is handed on at the first PUB
 
 from typing import Final
 
-MAX_IDS: Final = 65_535
 _FREE: Final = 0
 _OFFERED: Final = 1
 """Handed on, not yet answered."""

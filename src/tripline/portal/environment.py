@@ -27,7 +27,7 @@ _FRAMES: Final = ("_loop_vars", "_block_vars")
 """What templates pass with a call, for callables that ask for the context."""
 _MARKS: Final = re.compile("[&<>\"']")
 """What is written otherwise in a page."""
-_FILTERS: Final = ("number", "km", "speed", "percent", "bytes", "date", "time", "exact")
+_FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact")
 
 
 @functools.cache

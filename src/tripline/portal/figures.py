@@ -65,10 +65,6 @@ class Figures:
         """A speed in km/h."""
         return self._measured(value, "speed-kilometer-per-hour", 0)
 
-    def percent(self, value: float | None, decimals: int = 0) -> str:
-        """A share of one."""
-        return NOTHING if value is None else f"{self.number(100 * value, decimals)}%"
-
     def bytes(self, value: float | None) -> str:
         """A number of bytes, in the largest unit of which there is one."""
         if value is None:

@@ -24,7 +24,7 @@ class Message(NamedTuple):
 
     receiver_id: CompanyId
     sensor_id: SensorId
-    selected_by: int
+    selector: int
     """Number of `notifyMsgType`."""
     body: bytes
 
