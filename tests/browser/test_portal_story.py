@@ -253,5 +253,5 @@ def delete(hand, server):
     assert hand.page.locator("ul.goes li").count()
     if confirm.count():
         hand.write(confirm, "12가1002")
-    hand.press("portal.vehicles.delete_submit", number="12가1002")
+    hand.press("portal.vehicles.delete_submit", name="12가1002")
     assert "12가1002" in hand.done()

@@ -170,18 +170,8 @@ def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, User, Mapping[str, i
 def _deletion(
     request: Call, visitor: Visitor, user: User, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
-    return views.show(
-        request,
-        visitor,
-        "people/delete.html",
-        title="portal.people.administrator.delete",
-        error=error,
-        labels=deletions.LABELS,
-        user=user,
-        goes=deletions.sentences(visitor, "person", counts),
-        word=deletions.word(user.name, counts),
-        up=_up(request),
-    )
+    title, up = "portal.people.administrator.delete", _up(request)
+    return deletions.show(request, visitor, "person", user.name, counts, title=title, up=up, error=error)
 
 
 def _company_id(request: Call) -> CompanyId:

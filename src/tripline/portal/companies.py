@@ -276,18 +276,10 @@ def _deletion(
     blocked: bool,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    return views.show(
-        request,
-        visitor,
-        "companies/delete.html",
-        title="portal.companies.delete",
-        error=error,
-        labels=deletions.LABELS,
-        company=company,
-        blocked=blocked,
-        goes=deletions.sentences(visitor, "company", counts),
-        word=deletions.word(company.name, counts),
-        up=_path(company.id),
+    why = visitor.say("portal.companies.blocked", name=company.name) if blocked else None
+    title, up = "portal.companies.delete", _path(company.id)
+    return deletions.show(
+        request, visitor, "company", company.name, counts, title=title, up=up, blocked=why, error=error
     )
 
 

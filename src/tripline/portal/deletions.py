@@ -1,4 +1,4 @@
-"""Deletions in words: what goes with a record, and the word that confirms a large one.
+"""The page that asks before a record is deleted: what goes with it, and the word that confirms a large deletion.
 
 Not here: what goes with it (`services/fleet/goes_with.py`), the deletions themselves.
 """
@@ -6,13 +6,24 @@ Not here: what goes with it (`services/fleet/goes_with.py`), the deletions thems
 from collections.abc import Mapping
 from typing import Final
 
-from tripline.domain.refusals import BadParameter
+from litestar.response import Response
+
+from tripline.domain.refusals import BadParameter, Refusal
+from tripline.http.rim import Call
+from tripline.portal import views
 from tripline.portal.forms import Form
 from tripline.portal.visitors import Visitor
 from tripline.services.fleet.goes_with import TRIPS_MAX
 
 _GOES: Final = "portal.goes."
-LABELS: Final = {"confirm": "portal.goes.confirm"}
+_LABELS: Final = {"confirm": "portal.goes.confirm"}
+_TEXTS: Final = {
+    "company": ("portal.companies.delete_text", "portal.companies.delete_submit"),
+    "person": ("portal.people.delete_text", "portal.people.delete_submit"),
+    "sensor": ("portal.sensors.delete_text", "portal.sensors.delete_submit"),
+    "vehicle": ("portal.vehicles.delete_text", "portal.vehicles.delete_submit"),
+}
+"""By noun: what a deletion does, and its button."""
 _NOT_LARGE: Final = ("delegations", "rights")
 """What ends alone is soon given again; everything else makes a deletion a large one."""
 
@@ -23,13 +34,39 @@ class NotConfirmed(BadParameter):
     code = "form.not_confirmed"
 
 
-def sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:
-    """What goes with the thing, or changes, counted."""
-    return [_sentence(visitor, noun, what, count) for what, count in counts.items() if count]
+def show(
+    request: Call,
+    visitor: Visitor,
+    noun: str,
+    name: str,
+    counts: Mapping[str, int],
+    *,
+    title: str,
+    up: str,
+    blocked: str | None = None,
+    error: Refusal | None = None,
+) -> Response[bytes]:
+    """The page on which this record is deleted; `up`: the record's own, `blocked`: why it cannot be deleted now."""
+    text, submit = (visitor.say(key, name=name) for key in _TEXTS[noun])
+    return views.show(
+        request,
+        visitor,
+        "deletion.html",
+        title=title,
+        error=error,
+        labels=_LABELS,
+        name=name,
+        text=text,
+        submit=submit,
+        goes=_sentences(visitor, noun, counts),
+        word=word(name, counts),
+        blocked=blocked,
+        up=up,
+    )
 
 
 def word(name: str, counts: Mapping[str, int]) -> str | None:
-    """What is to be typed before the thing is deleted; None: a click is enough."""
+    """What is to be typed before the record is deleted; None: a click is enough."""
     return name if any(count for what, count in counts.items() if what not in _NOT_LARGE) else None
 
 
@@ -37,6 +74,11 @@ def require_confirmed(form: Form, expected: str | None) -> None:
     """Let pass a deletion that needs no word, or whose word was typed. Raises `NotConfirmed`."""
     if expected is not None and form.text("confirm") != expected.strip():
         raise NotConfirmed(field="confirm", word=expected)
+
+
+def _sentences(visitor: Visitor, noun: str, counts: Mapping[str, int]) -> list[str]:
+    """What goes with the record, or changes, counted."""
+    return [_sentence(visitor, noun, what, count) for what, count in counts.items() if count]
 
 
 def _sentence(visitor: Visitor, noun: str, what: str, count: int) -> str:

@@ -291,18 +291,8 @@ def _deletion(
     *,
     error: Refusal | None = None,
 ) -> Response[bytes]:
-    return views.show(
-        request,
-        visitor,
-        "people/delete.html",
-        title=f"{_NOUN[role]}delete",
-        error=error,
-        labels=deletions.LABELS,
-        user=user,
-        goes=deletions.sentences(visitor, "person", counts),
-        word=deletions.word(user.name, counts),
-        up=_path(role, user.id),
-    )
+    title, up = f"{_NOUN[role]}delete", _path(role, user.id)
+    return deletions.show(request, visitor, "person", user.name, counts, title=title, up=up, error=error)
 
 
 def _named(role: Authority, title: str, submit: str) -> Names:

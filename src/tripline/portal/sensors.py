@@ -256,18 +256,8 @@ def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor, Mapping[str,
 def _deletion(
     request: Call, visitor: Visitor, sensor: Sensor, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
-    return views.show(
-        request,
-        visitor,
-        "sensors/delete.html",
-        title="portal.sensors.delete",
-        error=error,
-        labels=deletions.LABELS,
-        sensor=sensor,
-        goes=deletions.sentences(visitor, "sensor", counts),
-        word=deletions.word(sensor.serial_no, counts),
-        up=_path(sensor.id),
-    )
+    name, title, up = sensor.serial_no, "portal.sensors.delete", _path(sensor.id)
+    return deletions.show(request, visitor, "sensor", name, counts, title=title, up=up, error=error)
 
 
 def _sensor_id(request: Call) -> SensorId:

@@ -252,18 +252,8 @@ def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle, Mapping[str
 def _deletion(
     request: Call, visitor: Visitor, vehicle: Vehicle, counts: Mapping[str, int], *, error: Refusal | None = None
 ) -> Response[bytes]:
-    return views.show(
-        request,
-        visitor,
-        "vehicles/delete.html",
-        title="portal.vehicles.delete",
-        error=error,
-        labels=deletions.LABELS,
-        vehicle=vehicle,
-        goes=deletions.sentences(visitor, "vehicle", counts),
-        word=deletions.word(vehicle.vehicle_no, counts),
-        up=_path(vehicle.id),
-    )
+    name, title, up = vehicle.vehicle_no, "portal.vehicles.delete", _path(vehicle.id)
+    return deletions.show(request, visitor, "vehicle", name, counts, title=title, up=up, error=error)
 
 
 def _vehicle_id(request: Call) -> VehicleId:
