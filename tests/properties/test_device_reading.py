@@ -149,7 +149,7 @@ def check(topic: str, body: bytes, sensor_type: str) -> None:
 def check_pushed(reading: Microtrip | Trip | DeviceEvent, answer: bytes) -> None:
     """What goes to whoever asked for everything: one message when the number is one that can be asked for."""
     told = notices.of_one(TRACK, reading, RECEIVED_MS, EVERYTHING, None)
-    numbers = pushes.OF_DEVICES.intersection(notices.numbers(reading))
+    numbers = pushes.OF_DEVICES.intersection(notices.numbers_of(reading))
     assert [body["pld"] for body in (msgspec.json.decode(message[3]) for message in told)] == (
         [msgspec.json.decode(answer)] if numbers else []
     )

@@ -10,7 +10,7 @@ need the samples (`scoring/policy.py`).
 
 import hashlib
 from enum import Enum, StrEnum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.domain.ids import RowNo, TripId, UserId, VehicleId
 
@@ -156,17 +156,26 @@ def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: b
     return "parking" if parking else None
 
 
+class MessageKey(NamedTuple):
+    """What two deliveries of one trip message share."""
+
+    text: str
+    for_ever: bool
+    """Else a later message may have the same."""
+
+
 def message_key(
     *, tid: int | None, start_ms: int | None, end_ms: int | None, ts: int | None, payload: bytes
-) -> tuple[str, bool]:
-    """What two deliveries of one trip message share, and whether it holds for ever.
+) -> MessageKey:
+    """The key of a trip message.
 
     Number, start and end do (I3). A message that says neither start nor end (every ADAS trip) is recognised by its
     header time and content, for as long as an equal microtrip is (O3).
     """
     if start_ms is None and end_ms is None:
-        return f"{_text(tid)}={_text(ts)}={hashlib.blake2b(payload, digest_size=8).hexdigest()}", False
-    return f"{_text(tid)}:{_text(start_ms)}:{_text(end_ms)}", True
+        content = hashlib.blake2b(payload, digest_size=8).hexdigest()
+        return MessageKey(f"{_text(tid)}={_text(ts)}={content}", for_ever=False)
+    return MessageKey(f"{_text(tid)}:{_text(start_ms)}:{_text(end_ms)}", for_ever=True)
 
 
 def _text(number: int | None) -> str:

@@ -163,4 +163,4 @@ def test_i3_message_without_times_is_known_by_header_time_and_content_for_a_whil
     assert first == trips.message_key(tid=41, start_ms=None, end_ms=None, ts=7, payload=b"{}")
     assert first != trips.message_key(tid=41, start_ms=None, end_ms=None, ts=8, payload=b"{}")
     assert first != trips.message_key(tid=41, start_ms=None, end_ms=None, ts=7, payload=b"{ }")
-    assert len(trips.message_key(tid=-(2**63), start_ms=None, end_ms=None, ts=-(2**63), payload=b"")[0]) <= 64
+    assert len(trips.message_key(tid=-(2**63), start_ms=None, end_ms=None, ts=-(2**63), payload=b"").text) <= 64

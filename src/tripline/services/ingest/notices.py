@@ -10,7 +10,7 @@ Not here: the rows and their numbers (`services/push/notices.py`), the sending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -39,16 +39,29 @@ _INLINE: Final = 8
 """Companies read on the event loop itself; more are read in a thread."""
 
 
+class Numbers(NamedTuple):
+    """The numbers by which a company may ask for a message (N4)."""
+
+    kind: int
+    """Of its kind, after classification."""
+    sent: int
+    """As sent; of a message that was sent without one, the kind's."""
+
+
 class Wanted(msgspec.Struct, frozen=True):
     """The operator above a company, and who wants what about the company's sensors."""
 
     operator_id: CompanyId
     wishes: tuple[Wish, ...]
-    _chosen: dict[tuple[int, int], list[Receiver]] = msgspec.field(default_factory=dict)
+    _chosen: dict[Numbers, list[Receiver]] = msgspec.field(default_factory=dict)
 
-    def receivers(self, kind: int, sent: int) -> list[Receiver]:
+    def receivers(self, numbers: Numbers) -> list[Receiver]:
         """Who gets a device's message with these numbers (N4)."""
-        numbers = (kind if kind in pushes.OF_DEVICES else _NO_NUMBER, sent if sent in pushes.OF_DEVICES else _NO_NUMBER)
+        # A device may send any number: those that nobody can ask for share one place.
+        kind, sent = numbers
+        numbers = Numbers(
+            kind if kind in pushes.OF_DEVICES else _NO_NUMBER, sent if sent in pushes.OF_DEVICES else _NO_NUMBER
+        )
         found = self._chosen.get(numbers)
         if found is None:
             found = self._chosen[numbers] = pushes.chosen(self.wishes, numbers)
@@ -123,8 +136,8 @@ def of_one(
     about_whom: Track | Subject, reading: Told, received_ms: int, about: Wanted, vehicle_id: VehicleId | None
 ) -> Iterable[Message]:
     """What is to be sent about one reading of a sensor that was stored."""
-    kind, sent = numbers(reading)
-    receivers = about.receivers(kind, sent)
+    numbers = numbers_of(reading)
+    receivers = about.receivers(numbers)
     if not receivers:
         return ()
     payload = device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
@@ -135,21 +148,20 @@ def of_one(
         vehicle_id=push.vehicle_or_unset(vehicle_id),
         ts=push.message_ms(reading.ts, received_ms),
         ty=_NAMES[type(reading)],
-        msg_ty=sent,
+        msg_ty=numbers.sent,
         pld=push.sent_payload(payload),
     )
     return notices.addressed(notice, receivers)
 
 
-def numbers(reading: Told) -> tuple[int, int]:
-    """The number of the message's kind after classification, and the one that was sent (N4); of a message that was
-    sent without one, the kind's."""
+def numbers_of(reading: Told) -> Numbers:
+    """The numbers of a reading that was stored."""
     if isinstance(reading, DeviceEvent):
-        return reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty
+        return Numbers(reading.ty, reading.ty if reading.sent_ty is None else reading.sent_ty)
     trip = device_tables.TRIP_OF.get(reading.device_type)
     if trip is None:
-        return _NO_NUMBER, reading.ty
-    return trip + 1 if isinstance(reading, Microtrip) else trip, reading.ty
+        return Numbers(_NO_NUMBER, reading.ty)
+    return Numbers(trip + 1 if isinstance(reading, Microtrip) else trip, reading.ty)
 
 
 _NAMES: Final[dict[type, pushes.Name]] = {

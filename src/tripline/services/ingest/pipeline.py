@@ -83,6 +83,15 @@ class Portion(NamedTuple):
         return {*(frame.source.sensor_id for frame in self.frames), *self.silent, *self.again}
 
 
+class Kept(NamedTuple):
+    """What the transaction of a batch found out, for after its commit."""
+
+    told: list[Hint]
+    taken: rpc_answers.Taken
+    uncalled: Plan
+    """Rows for answers to no call."""
+
+
 class Writes(NamedTuple):
     """What a batch that was placed writes, beside its answers and refusals."""
 
@@ -304,7 +313,7 @@ class Pipeline:
             await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
-        def write(tx: WriteTx) -> tuple[list[Hint], rpc_answers.Taken, Plan]:
+        def write(tx: WriteTx) -> Kept:
             self.steps.at(steps.LOCKS)
             begin(tx, batch.frames)
             self.tracks.check(tx, batch.concerned)
@@ -322,17 +331,17 @@ class Pipeline:
             uncalled.write(tx, self._ids)
             if writes.traces:
                 ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return told + taken.hints, taken, uncalled
+            return Kept(told + taken.hints, taken, uncalled)
 
         self.steps.at(steps.COMMIT)
         with observe.COMMIT_SECONDS.time():
-            told, taken, uncalled = await self._store.write(write, locked=True)
+            kept = await self._store.write(write, locked=True)
         # The hint is heard a turn of the loop later; the next batch may begin before.
-        self.tracks.forget(taken.mounted)
+        self.tracks.forget(kept.taken.mounted)
         self._rejected.done(unusable)
-        self._rejected.done(uncalled)
-        refusals += taken.refused
-        hints.tell(self._signals, told)
+        self._rejected.done(kept.uncalled)
+        refusals += kept.taken.refused
+        hints.tell(self._signals, kept.told)
 
     async def set_aside(self, portion: Portion, error: Exception) -> Taken:
         """Into the rejected-message log with the one frame."""

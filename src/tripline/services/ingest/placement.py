@@ -13,7 +13,7 @@ from tripline.config import Ingest
 from tripline.domain import ids as time_ids
 from tripline.domain import trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
-from tripline.domain.trips import Cause, LiveTrip
+from tripline.domain.trips import Cause, LiveTrip, MessageKey
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
 from tripline.store.trips.batch_rows import Rows
@@ -224,7 +224,7 @@ class Placer:
         return no, TripId(self._ids.text(no))
 
 
-def message_key(message: Trip) -> tuple[str, bool]:
+def message_key(message: Trip) -> MessageKey:
     """`trips.message_key` of a trip message."""
     return trips.message_key(
         tid=message.tid, start_ms=message.start_ms, end_ms=message.end_ms, ts=message.ts, payload=message.payload
@@ -233,10 +233,9 @@ def message_key(message: Trip) -> tuple[str, bool]:
 
 def _said(message: Trip) -> dict[str, Any]:
     """What the trip's row keeps of its message."""
-    key, _ = message_key(message)
     return {
         "message_ty": message.ty,
-        "message_key": key,
+        "message_key": message_key(message).text,
         "distance_m": message.distance_m,
         "payload": message.payload,
     }

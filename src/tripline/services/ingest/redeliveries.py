@@ -15,7 +15,7 @@ Not here: what makes a body unusable (`wire/device/publish.py`).
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -39,8 +39,11 @@ _INLINE: Final = 128
 """Look-ups done on the event loop itself; more are done in a thread."""
 
 
-Entry = tuple[int, int | None]
-"""Instant and mark of an item: the key of its look-up."""
+class Entry(NamedTuple):
+    """The key by which an item is looked up."""
+
+    instant: int
+    mark: int | None
 
 
 class _Sorted(msgspec.Struct):
@@ -162,8 +165,9 @@ def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], s
     for index in places:
         track, message = items[index].track, items[index].reading
         assert type(message) is Trip
-        key, for_ever = message_key(message)
-        if rows.message_stored(tx, SCOPE, track.sensor_id, message_key=key, since_ms=0 if for_ever else since_ms):
+        key = message_key(message)
+        since = 0 if key.for_ever else since_ms
+        if rows.message_stored(tx, SCOPE, track.sensor_id, message_key=key.text, since_ms=since):
             yield index
 
 
@@ -189,7 +193,7 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: Found, now_ms: int) -> 
                 continue
             if mark is None:
                 mark = deliveries.mark_of(track.key, reading.payload)
-            earlier = first.get((item.instant, mark))
+            earlier = first.get(Entry(item.instant, mark))
             if is_taken:
                 item.mark = mark
                 entry = _entry(item)
@@ -202,7 +206,7 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: Found, now_ms: int) -> 
     for index in told.messages:
         track, message = items[index].track, items[index].reading
         assert type(message) is Trip
-        key = (track.sensor_id, message_key(message)[0])
+        key = (track.sensor_id, message_key(message).text)
         if key in keys:
             twice.add(index)
         keys.add(key)
@@ -220,7 +224,7 @@ def _certain(items: Sequence[Item], told: _Sorted, now_ms: int) -> dict[Entry, i
 
 
 def _entry(item: Item) -> Entry:
-    return item.instant, item.mark
+    return Entry(item.instant, item.mark)
 
 
 def _are_equal(one: Item, other: Item) -> bool:

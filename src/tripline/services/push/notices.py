@@ -45,19 +45,27 @@ class Connected(msgspec.Struct, frozen=True):
     at_ms: int
 
 
+class _Wanted(NamedTuple):
+    """The operator above a company, and who wants messages about its sensors."""
+
+    operator_id: CompanyId
+    receivers: list[pushes.Receiver]
+
+
 def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
     """Push the connection of each device in the order given (class 500); return the hints for after the commit."""
-    operator_and_receivers: dict[CompanyId, tuple[CompanyId, list[pushes.Receiver]]] = {}
+    wanted: dict[CompanyId, _Wanted] = {}
     for company_id in dict.fromkeys(each.subject.company_id for each in told):
         operator, owner = outbox.subscriptions(tx, company_id)
         receivers = pushes.receivers(operator, owner, (Selector.CONNECTION,))
-        operator_and_receivers[company_id] = (operator.company_id, receivers)
+        wanted[company_id] = _Wanted(operator.company_id, receivers)
     messages: list[Message] = []
     for each in told:
-        operator_id, receivers = operator_and_receivers[each.subject.company_id]
-        if receivers:
+        of_company = wanted[each.subject.company_id]
+        if of_company.receivers:
             pld = push.payload(push.Connection(each.connected))
-            messages += addressed(_notice(each.subject, operator_id, Selector.CONNECTION, each.at_ms, pld), receivers)
+            notice = _notice(each.subject, of_company.operator_id, Selector.CONNECTION, each.at_ms, pld)
+            messages += addressed(notice, of_company.receivers)
     return put(tx, messages, ids=ids, now_ms=now_ms)
 
 

@@ -7,7 +7,7 @@ Not here: what is read before placing (`store/ingest/tracks.py`), what REST read
 (`store/ingest/rejected.py`).
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, func, select, union_all, update
 
@@ -94,6 +94,29 @@ _NEWEST: Final = Hot(
 _NO_BOUND: Final = 2**63 - 1
 
 
+class AttributeKey(NamedTuple):
+    """Which of a sensor's latest values."""
+
+    sensor_id: SensorId
+    name: str
+
+
+class Attribute(NamedTuple):
+    """One of the latest values."""
+
+    updated_ms: int
+    payload: bytes
+
+
+class LastHeard(NamedTuple):
+    """What a vehicle was heard of last."""
+
+    trip_id: TripId | None
+    """Its latest trip; None: as it was."""
+    kind: str
+    """Of its last message."""
+
+
 class Rows:
     """The rows of one batch. The lists for bulk inserts are flat: values one after the other."""
 
@@ -114,9 +137,8 @@ class Rows:
         """How many trip messages were placed."""
         self.started: dict[int, int] = {}
         """Trips whose first sample turned out to be earlier."""
-        self.attributes: dict[tuple[SensorId, str], tuple[int, bytes]] = {}
-        self.vehicles: dict[VehicleId, tuple[TripId | None, str]] = {}
-        """Latest trip (None: as it was) and last kind of message."""
+        self.attributes: dict[AttributeKey, Attribute] = {}
+        self.vehicles: dict[VehicleId, LastHeard] = {}
         self.sensors: dict[SensorId, str] = {}
         self.drivers: dict[UserId, TripId] = {}
         """Latest trip."""
@@ -124,7 +146,7 @@ class Rows:
     def tell_vehicle(self, vehicle_id: VehicleId, trip_id: TripId | None, kind: str) -> None:
         """The vehicle's latest trip (None: as it was) and kind of message."""
         before = self.vehicles.get(vehicle_id)
-        self.vehicles[vehicle_id] = (before[0] if trip_id is None and before else trip_id, kind)
+        self.vehicles[vehicle_id] = LastHeard(before.trip_id if trip_id is None and before else trip_id, kind)
 
     def end(
         self, trip: LiveTrip, *, start_ms: int, end_ms: int, closed_ms: int, not_scored: str | None, **said: Any
@@ -149,9 +171,10 @@ class Rows:
 
     def set_attribute(self, sensor_id: SensorId, name: str, updated_ms: int, payload: bytes) -> None:
         """The newest value of an attribute."""
-        before = self.attributes.get((sensor_id, name))
-        if before is None or updated_ms >= before[0]:
-            self.attributes[sensor_id, name] = (updated_ms, payload)
+        key = AttributeKey(sensor_id, name)
+        before = self.attributes.get(key)
+        if before is None or updated_ms >= before.updated_ms:
+            self.attributes[key] = Attribute(updated_ms, payload)
 
 
 def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
@@ -170,8 +193,8 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
         tx,
         _TELL_VEHICLE,
         [
-            {"vehicle_id": key, "trip_id": trip_id, "kind": kind}
-            for key, (trip_id, kind) in sorted(rows.vehicles.items())
+            {"vehicle_id": key, "trip_id": heard.trip_id, "kind": heard.kind}
+            for key, heard in sorted(rows.vehicles.items())
         ],
     )
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
