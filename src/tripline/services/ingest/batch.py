@@ -1,15 +1,22 @@
-"""A batch on its way through the pipeline, and the readings in it: each step adds what it found out.
+"""A batch on its way through the pipeline, the readings in it, and what it writes: each step adds what it found out.
 
 Not here: the steps (`pipeline.py`).
 """
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.services.device_frames import Answered, Frame, Refusal
+from tripline.services.hints import Hint
+from tripline.services.ingest.rejected_log import Plan
 from tripline.services.ingest.tracks import Track
+from tripline.services.push.notices import Message
+from tripline.services.rpc import answers as rpc_answers
+from tripline.store.devices.watches import Trace
+from tripline.store.trips.batch_rows import Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
 Usable = Microtrip | Trip | DeviceEvent | LatestValues
@@ -41,3 +48,20 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     refusals: list[Refusal]
     new: Sequence[Item] = ()
     """Of the items those that were not taken in before: they are placed and kept."""
+
+
+class Writes(NamedTuple):
+    """What a batch that was placed writes, beside its answers and refusals."""
+
+    rows: Rows
+    pushes: Sequence[Message]
+    traces: Sequence[Trace]
+
+
+class Kept(NamedTuple):
+    """What the transaction of a batch found out, for after its commit."""
+
+    told: list[Hint]
+    taken: rpc_answers.Taken
+    uncalled: Plan
+    """Rows for answers to no call."""

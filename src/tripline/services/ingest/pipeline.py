@@ -26,21 +26,18 @@ from tripline.ports import Signals
 from tripline.services import batch_tries, hints
 from tripline.services.batch_tries import Stale
 from tripline.services.device_frames import Answered, Frame, Refusal
-from tripline.services.hints import Hint
 from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
 from tripline.services.ingest import notices as ingest_notices
 from tripline.services.ingest import traces as ingest_traces
-from tripline.services.ingest.batch import Batch, Item
+from tripline.services.ingest.batch import Batch, Item, Kept, Writes
 from tripline.services.ingest.notices import Wishes
 from tripline.services.ingest.placement import Ending, Placer
-from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
+from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.push import notices
-from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
-from tripline.store.devices.watches import Trace
 from tripline.store.ingest.deliveries import ENTRIES, Outlived
 from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows
@@ -81,23 +78,6 @@ class Portion(NamedTuple):
     def concerned(self) -> set[SensorId]:
         """Every sensor that it is about."""
         return {*(frame.source.sensor_id for frame in self.frames), *self.silent, *self.again}
-
-
-class Kept(NamedTuple):
-    """What the transaction of a batch found out, for after its commit."""
-
-    told: list[Hint]
-    taken: rpc_answers.Taken
-    uncalled: Plan
-    """Rows for answers to no call."""
-
-
-class Writes(NamedTuple):
-    """What a batch that was placed writes, beside its answers and refusals."""
-
-    rows: Rows
-    pushes: Sequence[Message]
-    traces: Sequence[Trace]
 
 
 LONG_BYTES: Final = 2**15
