@@ -1,4 +1,4 @@
-"""The clock: nobody else reads it. Everybody below is told what time it is."""
+"""The clock: nobody else reads it. Everybody below gets the time as an argument."""
 
 import time
 

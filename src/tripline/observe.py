@@ -17,7 +17,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor
 SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
 """A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
 SIGNAL_CREDENTIAL_ENDED: Final = "sensor.credential_ended"
-"""A sensor's access token is good no more; the detail is the sensor's id. The gateway ends its session at once."""
+"""A sensor's access token became invalid; the detail is the sensor's id. The gateway ends its session at once."""
 SIGNAL_SCORING_DUE: Final = "scoring.due"
 """A trip was closed; the scorer looks for jobs."""
 SIGNAL_ERASURE_DUE: Final = "erasure.due"
@@ -88,7 +88,7 @@ EVENTS: Final[dict[str, str]] = {
     "push.outage": "the store is away; messages to customers' servers wait, nothing is lost",
     "push.error": "an unexpected error while messages were sent; they will be tried again; a bug",
     "export.done": "a file was made of a list; which list, and its rows",
-    "export.cancelled": "a file was being made of a list that its owner wants no more, or that another process took",
+    "export.cancelled": "a file was being made of a list that its owner no longer wants, or that another process took",
     "export.refused": "a file of a list cannot be made, for its owner may not see the list any more; the refusal",
     "export.failed": "an unexpected error while a file was made of a list; a bug",
     "presence.failed": "who is connected could not be written down; tried again",

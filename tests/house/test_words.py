@@ -16,7 +16,8 @@ FORBIDDEN = (
     r"\b(?:is|are|was|were) waited for\b",
     r"\bwhat is to be told\b",
     r"\bthose of (?:them|whom) (?:of|that)\b",
-    r"\bfor who (?:wants|asks|waits)\b",
+    r"\bfor who (?:may|does|did|wants|asks|asked|waits|manages)\b",
+    r"\bwhose caller was let pass\b",
 )
 """Each has a plain form: `For the operator on call`, `We check`, `The deadline`, `the hints for after the commit`."""
 
@@ -52,6 +53,9 @@ def test_header_that_opens_with_a_question_is_found(line: str) -> None:
     assert QUESTIONS.match(line)
 
 
-@pytest.mark.parametrize("text", ["For who reads this.", "how often it is looked", "an answer is waited for"])
+@pytest.mark.parametrize(
+    "text",
+    ["For who reads this.", "how often it is looked", "an answer is waited for", "the sensor, for who may read it"],
+)
 def test_phrase_that_readers_stumble_over_is_found(text: str) -> None:
     assert stumbles(text) != []

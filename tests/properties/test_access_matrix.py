@@ -89,7 +89,7 @@ class Play:
 
 
 HOLDS_TOKEN = {"GET /api/tre/v1/sensor", "GET /api/tre/v1/sensor/{}"}
-"""Routes whose answer holds a device's access token, for who may know it; the opened line of `free` has one too."""
+"""Routes that answer a device's access token to callers who may know it; the opened line of `free` has one too."""
 
 
 class Stage:

@@ -239,7 +239,7 @@ async def list_vehicles(request: Call) -> ASGIApp:
 
 
 def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:
-    """Who asks, and for which service type, within whose reach it is. Raises `Forbidden`."""
+    """The caller, and the service type in the query, which must be within the caller's reach. Raises `Forbidden`."""
     actor = permission.permitted_in(tx, request)
     service_type = parameters.query_text(request.query_params, "serviceType")
     service.admit_to_service_type(tx, actor=actor, service_type=service_type)

@@ -141,7 +141,7 @@ def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
 
 
 async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
-    """Who asks, and whose messages; ownership is checked before the body, and again with what is done."""
+    """The caller, and whose messages; ownership is checked before the body, and again with what is done."""
 
     def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
         actor, company_id = _asked(tx, request)

@@ -22,7 +22,7 @@ _KEEP: Final = Value(name="keepCurrent", type=bool, meaning="true: the session o
 
 @operation("POST", "/api/auth/logout", access=Gate.ACCOUNT, answer=None)
 async def log_out(request: Call) -> ASGIApp:
-    """End the session of this request: its access tokens and its refresh token are good no more, at once.
+    """End the session of this request: its access tokens and its refresh token become invalid at once.
 
     A token of a version that knew no sessions ends every session of the account.
     """
@@ -61,7 +61,7 @@ async def list_own(request: Call) -> ASGIApp:
 
 @operation("DELETE", "/api/tre/v1/session/{sessionId}", access=Gate.ACCOUNT, answer=None, refuses=(NotFound,))
 async def end(request: Call) -> ASGIApp:
-    """End one of the caller's own sessions: its tokens, or its browser's cookie, are good no more, at once."""
+    """End one of the caller's own sessions: its tokens, or its browser's cookie, become invalid at once."""
     rim = rim_of(request)
     actor = await permission.permitted(request)
     session_id = parameters.path_id(request, "sessionId")

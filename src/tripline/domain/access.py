@@ -275,7 +275,7 @@ class Gate(Enum):
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who asks: an account as its access token names it."""
+    """The caller: an account as its access token names it."""
 
     user_id: UserId
     authority: Authority

@@ -3,7 +3,7 @@
 A customer's trip lives by the customer's `tripId`: the states are those of every trip (`trips.py`), but another number
 or a new mounting does not part it, what comes after silence goes on with it, and a sensor may have several open.
 
-Not here: who asks (`services/bus/placement.py`), rows (`store/trips/bus_trips.py`).
+Not here: the caller (`services/bus/placement.py`), rows (`store/trips/bus_trips.py`).
 """
 
 import hashlib

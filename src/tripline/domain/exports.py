@@ -43,7 +43,7 @@ class Event(Enum):
 
     TAKE = "somebody makes it"
     FINISH = "its file is there"
-    CANCEL = "its owner wants it no more"
+    CANCEL = "its owner no longer wants it"
     FAIL = "it cannot be made"
 
 

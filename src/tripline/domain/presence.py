@@ -1,7 +1,8 @@
 """The news about a device's connection for customers (push class 500). A device that flaps makes none.
 
-A device that comes is told at once when it was told to be away, or nothing was told of it yet. A device that is lost is
-told only when it does not come back for a while; one that is taken over or comes back in time was never away:
+A device that comes is news at once when customers heard last that it is away, or never heard of it. A device
+that is lost is news only when it does not come back for a while; one that is taken over or comes back in time was never
+away:
 
     told away --comes--> told there --lost, back in time--> told there
                                     --lost for `absent_s`--> told away

@@ -130,7 +130,7 @@ class State(StrEnum):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the outbox, for who manages the company's messages."""
+    """A message of the outbox, for whoever manages the company's messages."""
 
     no: RowNo
     id: str

@@ -4,7 +4,7 @@ A sensor has at most one open trip. Microtrips open and extend it; a trip messag
 mounting of the sensor ends it (spec/device-messages 4.2 T5, 4.4 I1-I6). The bus consumer uses the same states and
 decisions.
 
-Not here: who asks (`services/ingest/placement.py`), rows (`store/trips/batch_rows.py`), the rules of the score that
+Not here: the caller (`services/ingest/placement.py`), rows (`store/trips/batch_rows.py`), the rules of the score that
 need the samples (`scoring/policy.py`).
 """
 

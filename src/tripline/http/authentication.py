@@ -159,7 +159,7 @@ def require_own_origin(request: Call) -> None:
 
 
 def _credential(request: Call, now_ms: int) -> Bearer | Cookie:
-    """What shows who asks, with the proof that a change needs. Raises as `actor_in`."""
+    """The credential that identifies the caller, with the proof that a change needs. Raises as `actor_in`."""
     shown = _shown(request, now_ms)
     if isinstance(shown, Cookie) and request.method not in _READING and _OWN_PAGE not in request.scope:
         _require_csrf(request, shown, None)

@@ -1,7 +1,8 @@
 """Permission: lets an account pass whose role may do what the operation needs.
 
-What it needs is the `access` of its declaration (`operations.py`). Not here: who asks (`authentication.py`), which role
-may do what (`domain/access.py`), on which rows (`services/`).
+What it needs is the `access` of its declaration (`operations.py`).
+
+Not here: the caller (`authentication.py`), which role may do what (`domain/access.py`), on which rows (`services/`).
 """
 
 from tripline.domain import access

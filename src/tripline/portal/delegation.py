@@ -197,7 +197,7 @@ async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Don
 
 
 def _out(tx: ReadTx, request: Call, visitor: Visitor) -> Sides:
-    """Own vehicles delegated to others: of one company at a time, for who may know the companies; else all."""
+    """Own vehicles delegated to others: of one company at a time, if the actor may know the companies; else all."""
     actor, asked = visitor.actor, windows.asked(request)
     if not visitor.may(Action.CANDIDATE_READ):
         own = access.company_of(actor)

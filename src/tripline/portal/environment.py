@@ -98,7 +98,7 @@ def _of_reader(name: str) -> Callable[..., str]:
 
 
 def _ago() -> Callable[..., str]:
-    """Writes the span since an instant, with the instant itself for who points at it or hears the page; a script
+    """Writes the span since an instant, with the instant itself for whoever points at it or hears the page; a script
     renews the span."""
 
     @jinja2.pass_context

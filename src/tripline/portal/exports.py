@@ -140,7 +140,7 @@ async def one(request: Call) -> Response[bytes]:
 
 @page("POST", "/exports/{exportId}/cancel", access=Gate.ACCOUNT)
 async def cancel(request: Call) -> Response[bytes]:
-    """Want the file no more."""
+    """Cancel the file."""
     await forms.read(request)
     export_id = RecordId(parameters.path_id(request, "exportId"))
     visitor = await visitor_of(request)

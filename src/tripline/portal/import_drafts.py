@@ -135,7 +135,7 @@ async def bad_rows(request: Call) -> Stream:
 
 
 async def found_in(request: Call) -> tuple[Visitor, Draft]:
-    """Who asks, and the draft in the address. Raises `NotFound`, `Forbidden`."""
+    """The visitor, and the draft in the address. Raises `NotFound`, `Forbidden`."""
     rim = rim_of(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, Draft]:

@@ -1,6 +1,6 @@
 """Declares a page: an operation (`http/operations.py`) whose answer is for people.
 
-Not here: what a page shows (`views.py`), who asks (`visitors.py`), the pages there are (`families.py`).
+Not here: what a page shows (`views.py`), the caller (`visitors.py`), the pages there are (`families.py`).
 """
 
 from collections.abc import Callable, Coroutine, Iterable

@@ -64,7 +64,7 @@ def _count(role: Authority, tx: ReadTx, actor: Actor, wanted: Asked) -> int:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company whose people are asked for. Raises `NotFound` and `Forbidden`."""
+    """Of the company whose people the list shows. Raises `NotFound` and `Forbidden`."""
     if "company" not in wanted.chosen:
         return {}
     company_id = CompanyId(wanted.chosen["company"])

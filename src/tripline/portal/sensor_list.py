@@ -40,7 +40,7 @@ def _filters(wanted: Asked) -> Filters:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company whose sensors are asked for. Raises `NotFound` and `Forbidden`."""
+    """Of the company whose sensors the list shows. Raises `NotFound` and `Forbidden`."""
     company_id = _filters(wanted).company_id
     return {} if company_id is None else {"company": companies.read(tx, actor=actor, company_id=company_id).name}
 

@@ -195,7 +195,7 @@ async def listed(
 
 
 def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
-    """Where a new one is registered, for who may: a granted account registers its company before anything else."""
+    """Where the visitor may register a new one; a granted account registers its company before anything else."""
     address = f"{table.path}/new"
     if create is None or not visitor.may(create) or address not in request.app.state[PAGES]:
         return None

@@ -46,7 +46,7 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
 
 
 class _Sought(Response[bytes]):
-    """A page about what is no page of ours: who asks is looked up before it is made."""
+    """A page that says that there is no such page; we look the visitor up before making it."""
 
     def __init__(self, request: Call, trouble: Trouble) -> None:
         super().__init__(b"")

@@ -43,7 +43,7 @@ def _filters(wanted: Asked) -> Filters:
 
 
 def _names(tx: ReadTx, actor: Actor, wanted: Asked) -> Mapping[str, str]:
-    """Of the company and the director whose vehicles are asked for. Raises `NotFound` and `Forbidden`."""
+    """Of the company and the director whose vehicles the list shows. Raises `NotFound` and `Forbidden`."""
     named, chosen = {}, _filters(wanted)
     if chosen.company_id is not None:
         named["company"] = companies.read(tx, actor=actor, company_id=chosen.company_id).name

@@ -55,7 +55,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def visitor_in(tx: ReadTx, request: Call) -> Visitor:
-    """Who asks, whose role may do what the page needs on some rows: the checks before any other.
+    """The visitor, whose role may do what the page needs on some rows: the checks before any other.
 
     Raises as `permission.permitted_in`.
     """
@@ -65,7 +65,7 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 
 
 def _account_in(tx: ReadTx, request: Call) -> Visitor:
-    """Who asks. Raises as `authentication.actor_in`."""
+    """The account. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
     account = store.of(tx, actor.user_id)
     if account is None:
@@ -91,7 +91,7 @@ async def visitor_of(request: Call) -> Visitor:
 
 
 def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
-    """Who asks for a page that is open to anyone: None for somebody who is not signed in."""
+    """The visitor of a page that is open to anyone; None for somebody who is not signed in."""
     try:
         return visitor_in(tx, request)
     except Refusal as refusal:
@@ -101,7 +101,7 @@ def guest_in(tx: ReadTx, request: Call) -> Visitor | None:
 
 
 async def seek(request: Call) -> None:
-    """Find out who asks for what is no page, so that `known` says it; nobody when that cannot be told."""
+    """Find out who wants what is no page, for `known` to answer; nobody when that cannot be found out."""
     if cookies.found(request) is None:
         return
     with contextlib.suppress(Refusal, Outage):
@@ -109,6 +109,6 @@ async def seek(request: Call) -> None:
 
 
 def known(request: Call) -> Visitor | None:
-    """Who asks, as far as an earlier step of this request found out."""
+    """The visitor, as far as an earlier step of this request found out."""
     visitor: Visitor | None = request.scope.get(_LOOKING)  # type: ignore[assignment]
     return visitor

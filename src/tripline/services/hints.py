@@ -27,7 +27,7 @@ def sensors_changed(sensor_ids: Iterable[SensorId]) -> tuple[Hint, ...]:
 
 
 def credential_ended(sensor_id: SensorId) -> tuple[Hint, ...]:
-    """The sensor's access token is good no more: the gateway disconnects who came with it."""
+    """The sensor's access token became invalid: the gateway disconnects whoever used it."""
     return ((observe.SIGNAL_CREDENTIAL_ENDED, sensor_id),)
 
 

@@ -116,7 +116,7 @@ class Node:
 
 
 class Undertaker:
-    """Ends what nodes held that are there no more."""
+    """Ends what lost nodes held."""
 
     def __init__(self, *, store: Store) -> None:
         self._store = store

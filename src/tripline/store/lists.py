@@ -37,7 +37,7 @@ class UnknownOffset(BadParameter):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """Which part of a list is asked for: `limit` rows that begin with the search text and follow the offset."""
+    """Which part of a list to read: `limit` rows that begin with the search text and follow the offset."""
 
     limit: int
     search: str | None = None
@@ -49,7 +49,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """Which part of a time-ordered list is asked for: `limit` rows, created within the bounds (inclusive)."""
+    """Which part of a time-ordered list to read: `limit` rows, created within the bounds (inclusive)."""
 
     limit: int
     ascending: bool = False

@@ -1,4 +1,4 @@
-"""Exports: a file of all rows for who asked, made in pieces, cancelled, taken over, forgotten."""
+"""Exports: a file of all rows for their owner, made in pieces, cancelled, taken over, forgotten."""
 
 import asyncio
 import csv

@@ -39,12 +39,12 @@ class LinkUnusable(BadParameter):
 
 
 def make(tx: WriteTx, *, user_id: UserId, hours: float, now_ms: int) -> str:
-    """A new token to set the account's password; an earlier one is good no more."""
+    """A new token to set the account's password; an earlier one becomes void."""
     return _made(tx, user_id, Purpose.PASSWORD, now_ms=now_ms, life_ms=round(hours * _MS_PER_HOUR))
 
 
 def make_sign_in(tx: WriteTx, *, user_id: UserId, now_ms: int) -> str:
-    """A new token that signs the account in; an earlier one is good no more."""
+    """A new token that signs the account in; an earlier one becomes void."""
     return _made(tx, user_id, Purpose.SIGN_IN, now_ms=now_ms, life_ms=SIGN_IN_MS)
 
 
@@ -61,7 +61,7 @@ def sign_in_holder(tx: ReadTx, *, token: str, now_ms: int) -> UserId:
 def sign_in(
     tx: WriteTx, *, token: str, client: Client, settings: config.Sessions, before: Cookie | None, now_ms: int
 ) -> Cookie:
-    """The cookie of a new session of the token's account; the token is good no more, and the session `before` of the
+    """The cookie of a new session of the token's account; the token is spent, and the session `before` of the
     same browser ends. Raises `LinkUnusable`."""
     user_id = sign_in_holder(tx, token=token, now_ms=now_ms)
     rows.forget(tx, _hash(token, Purpose.SIGN_IN))
@@ -69,7 +69,7 @@ def sign_in(
 
 
 def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId:
-    """The account whose password was set; the token is good no more, and neither is any session of the account.
+    """The account whose password was set; the token is spent and every session of the account ends.
 
     Raises `LinkUnusable`.
     """

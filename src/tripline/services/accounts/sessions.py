@@ -31,7 +31,7 @@ def listed(tx: ReadTx, *, actor: Actor, now_ms: int, span: Span) -> Sequence[Ses
 
 
 def end(tx: WriteTx, *, actor: Actor, session_id: str) -> None:
-    """End one session of the actor. Raises `NotFound` for one that is no more, or somebody else's."""
+    """End one session of the actor. Raises `NotFound` for one that has ended or is somebody else's."""
     if not rows.revoke_own(tx, actor.user_id, session_id):
         raise NotFound("session")
 

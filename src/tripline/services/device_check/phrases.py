@@ -34,7 +34,7 @@ ENDINGS: Final = {
     "refused": "the CONNECT was refused",
     "flooded": "the device sent more without waiting for acknowledgements than is taken",
     "slow_reader": "the device did not read what the server sent",
-    "credential_ended": "the token is good no more: the sensor was deleted, or has a new token",
+    "credential_ended": "the token is not valid any longer: the sensor was deleted, or has a new token",
     "store_away": "the server could not keep anything; connect again in some seconds",
     "server_stopping": "the server was stopped; connect again",
     "server_lost": "the server was gone; connect again",

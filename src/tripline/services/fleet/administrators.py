@@ -27,7 +27,7 @@ def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def find(tx: ReadTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> User:
-    """The administrator of the company, for who may manage both. Raises `NotFound` or `Forbidden`."""
+    """The administrator of the company, if the actor may manage both. Raises `NotFound` or `Forbidden`."""
     admit(tx, actor=actor, company_id=company_id)
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
     found = access.admitted(rows.find(tx, scope, (Authority.COMPANY_ADMIN,), user_id), access.Thing.ADMINISTRATOR)

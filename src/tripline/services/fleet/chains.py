@@ -1,7 +1,7 @@
 """The chain of a vehicle for somebody who may see to whom it is delegated (`domain/chains.py`).
 
-Companies are told to everybody who may see the vehicle's delegations, people only to those who may read their rights;
-of the others the numbers are told.
+Whoever may see the vehicle's delegations sees the companies. People are shown to those who may read their rights;
+everybody else sees how many there are.
 """
 
 from collections import defaultdict

@@ -140,13 +140,13 @@ def _address(company: Company, channel: Channel) -> tuple[object, ...]:
 
 
 def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
-    """The company, for who may change it. Raises `NotFound` or `Forbidden`."""
+    """The company, if the actor may change it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_MODIFY)
     return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def find_to_delete(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
-    """The company, for who may delete it: nobody the own one. Raises `NotFound` or `Forbidden`."""
+    """The company, if the actor may delete it; nobody deletes the own one. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_DELETE)
     if company_id == actor.company_id:
         raise Forbidden("delete_oneself")

@@ -26,7 +26,7 @@ def vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[str, int]:
 
 
 def sensor(tx: ReadTx, sensor_id: SensorId) -> dict[str, int]:
-    """Trips that name the sensor no more, or go with it when they are of no vehicle."""
+    """Trips that stop naming the sensor, or go with it when they are of no vehicle."""
     return {"trips": trip_counts.of_sensor(tx, sensor_id)}
 
 

@@ -128,19 +128,19 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounte
 
 
 def read_with_token(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, for who may know its access token. Raises `NotFound` or `Forbidden`."""
+    """The sensor, if the actor may know its access token. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.SENSOR_CREDENTIAL_READ)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
 def find_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, for who may modify it. Raises `NotFound` or `Forbidden`."""
+    """The sensor, if the actor may modify it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.SENSOR_MODIFY)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
 def find_to_delete(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, for who may delete it. Raises `NotFound` or `Forbidden`."""
+    """The sensor, if the actor may delete it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.SENSOR_DELETE)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 

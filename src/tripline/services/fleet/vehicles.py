@@ -111,14 +111,14 @@ def admit_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
 
 
 def find_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, for who may modify it. Raises `NotFound` or `Forbidden`."""
+    """The vehicle, if the actor may modify it. Raises `NotFound` or `Forbidden`."""
     return access.admitted(
         rows.find(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE
     )
 
 
 def find_to_delete(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, for who may delete it. Raises `NotFound` or `Forbidden`."""
+    """The vehicle, if the actor may delete it. Raises `NotFound` or `Forbidden`."""
     return access.admitted(
         rows.find(tx, access.scope_of(actor, Action.VEHICLE_DELETE), vehicle_id), access.Thing.VEHICLE
     )

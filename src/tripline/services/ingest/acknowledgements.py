@@ -1,4 +1,4 @@
-"""Acknowledgements of a batch that is durable: each source is told once, a few in a turn of the event loop."""
+"""Acknowledgements of a batch that is durable: each source hears once, a few in a turn of the event loop."""
 
 import asyncio
 from collections.abc import Sequence

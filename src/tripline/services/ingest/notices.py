@@ -1,6 +1,6 @@
 """Messages to customers' servers about what devices sent: trips, microtrips and device events (spec/push 2, 4.2, 4.4).
 
-What was stored is told, one message for each stored record: an aggregate with two trip numbers is two records, so two
+We tell what was stored, one message for each stored record: an aggregate with two trip numbers is two records, so two
 messages. What was rejected or delivered again is not told, nor is a trip that silence ended: there is no message of it.
 
 What companies want is remembered and read again when a company changes, here or in another process; while nobody wants

@@ -23,7 +23,7 @@ class Outcome(Enum):
     """What came of an attempt."""
 
     DELIVERED = "2xx"
-    GONE = "410: the receiver wants this no more"
+    GONE = "410: the receiver no longer wants this"
     REFUSED = "another 4xx: the receiver is there, and does not take this message"
     FAILED = "another status: the receiver is not well"
     LOST = "no status: the connection failed, or ended, or carried no HTTP"

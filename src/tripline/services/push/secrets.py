@@ -30,7 +30,7 @@ class Sign(msgspec.Struct, frozen=True):
 
 
 def of(tx: WriteTx, company_id: CompanyId, *, now_ms: int) -> Secret:
-    """The company's secret, made when it has none; whose caller was let pass."""
+    """The company's secret, made when it has none; the caller checked permission."""
     found = push_secrets.find(tx, company_id)
     if found is None:
         found = Secret(now_ms, secrets.token_bytes(SECRET_BYTES), None, None)

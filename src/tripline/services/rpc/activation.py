@@ -10,7 +10,7 @@ from tripline.store.transactions import WriteTx
 
 
 def acknowledged(tx: WriteTx, call: Call) -> None:
-    """The device acknowledged an activation; one that it refuses is awaited no more."""
+    """The device acknowledged an activation; one that it refuses is no longer awaited."""
     if refuses(call.response_code):
         rpc_activations.withdraw(tx, call)
 

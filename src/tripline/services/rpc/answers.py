@@ -39,7 +39,7 @@ class Taken(msgspec.Struct):
     hints: list[Hint] = msgspec.field(default_factory=list)
     """Hints for after the commit."""
     mounted: list[SensorId] = msgspec.field(default_factory=list)
-    """Sensors that results put on a vehicle: what is remembered of them holds no more."""
+    """Sensors that results put on a vehicle: forget what is remembered of them."""
     refused: list[Refusal] = msgspec.field(default_factory=list)
     """Answers that belong to no call."""
 

@@ -91,7 +91,7 @@ class Calls:
     async def call(
         self, *, actor: Actor, sensor_id: SensorId, asked: Asked, admit: Callable[[ReadTx], None] = _anybody
     ) -> Answered:
-        """The device's acknowledgement, read together with whether it is still for who asked: `admit` refuses.
+        """The device's acknowledgement, read together with whether the caller may still have it: `admit` refuses.
 
         Raises `NotFound`, `Forbidden`, `rpc.NotConnected`, `rpc.NotSubscribed`, `rpc.Congested`, `rpc.NoAck`,
         `rpc.Cancelled`, `rpc.TooManyCalls`, or `Outage` when the store is away or the server stops.
@@ -139,9 +139,10 @@ class Calls:
     async def start(
         self, actor: Actor, sensor_id: SensorId, begin: Callable[[WriteTx, int], tuple[Call, bytes] | None]
     ) -> Call | None:
-        """As `through`, for who does not wait for the acknowledgement: the call, sent. What comes of it is in its row.
+        """As `through`, for a caller that does not wait for the acknowledgement: the call, sent.
 
-        When none comes in time, `abandoned.py` ends the call. Raises as `through`, but neither `NoAck` nor `Cancelled`.
+        Its row holds what comes of it. When none comes in time, `abandoned.py` ends the call. Raises as
+        `through`, but neither `NoAck` nor `Cancelled`.
         """
         ack_ms = min(LONGEST_ACK_MS, round(self._settings.ack_s * 1000))
         until = asyncio.get_running_loop().time() + ack_ms / 1000
@@ -186,7 +187,7 @@ class Calls:
             finally:
                 unasked.cancel()
             event.clear()
-            # What the device says is read before whether it is still for who asked: one view of both is not needed.
+            # What the device says is read before whether the caller may still have it: one view of both is not needed.
             standing = await self._store.read_short(look, consistent=False)
             if standing is None or _is_answered(standing):
                 return standing

@@ -63,9 +63,9 @@ class Mounter:
         return await self._store.read_short(lambda tx: _read(tx, actor, sensor_id)), answered
 
     async def start(self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId) -> tuple[Sensor, Call | None]:
-        """As `mount`, for who does not wait for the acknowledgement: the call that was sent, if one is needed.
+        """As `mount`, for a caller that does not wait for the acknowledgement: the call sent, if one is needed.
 
-        How far it is says `activation_progress.py`. Raises as `mount`, except for what the device answers.
+        `activation_progress.py` says how far it is. Raises as `mount`, except for what the device answers.
         """
         sensor, became = await self._mounted(actor, sensor_id, vehicle_id)
         if became is not Mounting.NEEDS_ACTIVATION:

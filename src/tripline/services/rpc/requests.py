@@ -101,7 +101,7 @@ def end(
 def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Hint, ...]:
     """End those of the calls that are not past it; return the hints for after the commit.
 
-    An activation that could not be delivered, or is cancelled, is awaited no more; one that was not acknowledged is,
+    An activation that could not be delivered, or is cancelled, is no longer awaited; one that was not acknowledged is,
     for its result may still come (spec/rpc 6.3).
     """
     post = Post(tx)

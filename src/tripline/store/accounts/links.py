@@ -25,7 +25,7 @@ class Purpose(StrEnum):
 
 
 def replace(tx: WriteTx, user_id: UserId, purpose: Purpose, *, token_hash: str, now_ms: int, expires_ms: int) -> None:
-    """Keep a new link of the account; an earlier one for the same is good no more."""
+    """Keep a new link of the account; an earlier one for the same purpose becomes void."""
     tx.run(delete(account_link).where(_LINK.user_id == user_id, _LINK.purpose == purpose))
     row = {"token_hash": token_hash, "user_id": user_id, "created_ms": now_ms, "expires_ms": expires_ms}
     tx.run(insert(account_link).values(**row, purpose=purpose))

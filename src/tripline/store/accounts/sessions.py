@@ -25,7 +25,7 @@ _SESSION: Final = account_session.c
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """Who asks by a cookie, and since when the cookie's session is there and was prolonged, epoch ms."""
+    """The account behind a cookie, and since when the cookie's session is there and was prolonged, epoch ms."""
 
     actor: Actor
     created_ms: int
@@ -45,7 +45,7 @@ def find(tx: ReadTx, session_id: str) -> Session | None:
 
 
 def visit(tx: ReadTx, session_id: str, secret_hash: str, *, now_ms: int) -> Visit | None:
-    """Who asks by a cookie: the enabled account of the browser's session, while it lasts."""
+    """The account behind a cookie: the enabled account of the browser's session, while it lasts."""
     rows = tx.hot(_VISIT, session_id, secret_hash, now_ms)
     if not rows:
         return None
@@ -95,7 +95,7 @@ def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[
 
 
 def revoke(tx: WriteTx, session_id: str) -> None:
-    """End one session: its tokens or its cookie are good no more."""
+    """End one session: its tokens or its cookie become invalid."""
     tx.run(delete(account_session).where(_SESSION.id == session_id))
 
 

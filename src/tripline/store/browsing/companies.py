@@ -15,7 +15,7 @@ from tripline.store.transactions import ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which companies are asked for; None: whichever."""
+    """Which companies to list; None: any."""
 
     service_type: str | None = None
     search: str | None = None

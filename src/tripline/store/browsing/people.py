@@ -14,7 +14,7 @@ from tripline.store.transactions import ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which people of a company are asked for; None: whichever."""
+    """Which people of a company to list; None: any."""
 
     company_id: CompanyId | None
     role: Authority

@@ -33,7 +33,7 @@ class Heard(Enum):
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sensors are asked for; None: whichever."""
+    """Which sensors to list; None: any."""
 
     search: str | None = None
     """Beginning of the serial number, in any case."""

@@ -16,7 +16,7 @@ from tripline.store.transactions import ReadTx
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which services are asked for; None: whichever."""
+    """Which services to list; None: any."""
 
     search: str | None = None
     """Beginning of the service type, in any case."""
@@ -42,13 +42,13 @@ class ListedService(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(tx: ReadTx, filters: Filters, turn: Turn) -> Slice[ListedService]:
-    """The services of the turn, whose caller was let pass."""
+    """The services of the turn; the caller checked permission."""
     found = _BROWSED.page(tx, turn, _sources(filters), (), search=filters.search)
     return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
 
 
 def count(tx: ReadTx, filters: Filters) -> int:
-    """How many services the filters let pass, whose caller was let pass."""
+    """How many services the filters let pass; the caller checked permission."""
     return _BROWSED.count(tx, _sources(filters), (), search=filters.search)
 
 

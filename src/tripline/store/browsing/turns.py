@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """Which page is asked for: `limit` rows behind the place, or before it."""
+    """Which page to read: `limit` rows behind the place, or before it."""
 
     limit: int
     by: str

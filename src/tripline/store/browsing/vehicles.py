@@ -25,7 +25,7 @@ from tripline.store.transactions import Hot, ReadTx
 
 
 class Whose(Enum):
-    """Whose vehicles are asked for."""
+    """Whose vehicles to list."""
 
     OWN = "own"
     """Of the company that asks."""
@@ -36,7 +36,7 @@ class Whose(Enum):
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which vehicles are asked for; None: whichever."""
+    """Which vehicles to list; None: any."""
 
     search: str | None = None
     """Beginning of the number, in any case."""

@@ -5,7 +5,7 @@ transaction puts the vehicle on this list, and from then on they are not there f
 such rows by something else than their vehicle asks `kept`. The same holds for the mention of a deleted sensor or
 person in trips, events and scores, and for those of a sensor's trips that have no vehicle.
 
-Not here: erasing the rows (`vehicle_remains.py`, `sensor_remains.py`, `driver_remains.py`), who asks for it
+Not here: erasing the rows (`vehicle_remains.py`, `sensor_remains.py`, `driver_remains.py`), the caller
 (`services/eraser.py`).
 """
 
@@ -55,7 +55,7 @@ def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
 
 
 def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
-    """What the sensor drove names it no more, and what it drove without a vehicle waits to be erased."""
+    """What the sensor drove stops naming it, and what it drove without a vehicle waits to be erased."""
     tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
 
 

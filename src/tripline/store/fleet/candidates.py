@@ -70,7 +70,7 @@ def remove(tx: WriteTx, from_company: CompanyId, to_company: CompanyId) -> None:
 
 
 def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
-    """End every relation of a company that is to be deleted, whose caller was let pass."""
+    """End every relation of a company that is about to be deleted. The caller checked permission."""
     tx.run(_FORGET_COMPANY, {"company": company_id})
 
 

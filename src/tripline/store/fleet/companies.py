@@ -46,7 +46,7 @@ def count_partners(tx: ReadTx, scope: Scope, service_type: str | None) -> int:
 
 
 def owns_anything(tx: ReadTx, company_id: CompanyId) -> bool:
-    """Whether a vehicle or sensor is the company's, which is to be deleted and whose caller was let pass."""
+    """Whether the company still owns a vehicle or sensor. The caller checked permission to delete it."""
     vehicles = exists().where(vehicle.c.company_id == company_id)
     sensors = exists().where(sensor.c.company_id == company_id)
     return bool(tx.all(select(vehicles | sensors))[0][0])
@@ -76,7 +76,7 @@ def change(tx: WriteTx, company_id: CompanyId, details: Details) -> None:
 
 
 def remove(tx: WriteTx, company_id: CompanyId) -> None:
-    """Delete a company whose caller was let pass, with the messages that wait for it and what signs them.
+    """Delete a company with the messages that wait for it and their secret; the caller checked permission.
 
     Those it registered stay.
 

@@ -123,7 +123,7 @@ def vehicles(side: Side) -> ColumnElement[bool]:
 
 
 def count(tx: ReadTx, from_company_id: CompanyId, to_company_id: CompanyId) -> int:
-    """How many vehicles the first company, whose caller was let pass, delegated to the second."""
+    """How many vehicles the first company delegated to the second; the caller checked permission."""
     counted: int = tx.hot(_COUNT, from_company_id, to_company_id)[0][0]
     return counted
 
@@ -178,13 +178,13 @@ def insert_new(
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
-    """The company has the vehicle no more; what its people may do with it: `rights.end_of_company`."""
+    """Take the vehicle back from the company; what its people may do with it: `rights.end_of_company`."""
     tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
     positions.reach_changed(tx, vehicle_id, [company_id])
 
 
 def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
-    """End every delegation of a vehicle that is to be deleted, whose caller was let pass; how many.
+    """End every delegation of a vehicle that is about to be deleted; how many. The caller checked permission.
 
     Its rights: `rights.forget_vehicle`.
     """
@@ -192,7 +192,7 @@ def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
 
 
 def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
-    """End every delegation to and from a company that is to be deleted, whose caller was let pass; how many.
+    """End every delegation to and from a company that is about to be deleted; how many. The caller checked permission.
 
     The rights of its people are forgotten with each of them (`rights.forget_user`).
     """

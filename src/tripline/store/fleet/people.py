@@ -67,7 +67,7 @@ def count(tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority) -> i
 
 
 def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
-    """Every account of a company that is to be deleted, whose caller was let pass."""
+    """Every account of a company that is about to be deleted. The caller checked permission."""
     return [UserId(row.id) for row in tx.all(select(account.c.id).where(account.c.company_id == company_id))]
 
 
@@ -95,7 +95,7 @@ def introduce(tx: WriteTx, user_id: UserId, *, name: str, phone: str | None, div
 
 
 def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | None, now_ms: int) -> None:
-    """Write a partial update into an account whose caller was let pass; without a hash the password stays.
+    """Write a partial update into an account; without a hash the password stays. The caller checked permission.
 
     Raises `people.EmailTaken` when another account logs in with the address.
     """
@@ -108,7 +108,7 @@ def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | No
 
 
 def remove(tx: WriteTx, user_id: UserId) -> None:
-    """Delete an account whose caller was let pass, and the mails that wait for it; nothing else may name it now."""
+    """Delete an account and the mails that wait for it; nothing else may name it. The caller checked permission."""
     tx.run(delete(mail_outbox).where(mail_outbox.c.account_id == user_id))
     tx.run(delete(account).where(account.c.id == user_id))
 

@@ -125,7 +125,7 @@ def insert_new(
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> bool:
-    """The person has this right no more; whether that made the vehicle lose its current driver.
+    """End this right of the person; whether that made the vehicle lose its current driver.
 
     Who has another right on the vehicle, or manages it, goes on driving.
     """
@@ -144,12 +144,12 @@ def end_of_company(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) ->
 
 
 def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
-    """End every right on a vehicle that is to be deleted, whose caller was let pass; how many."""
+    """End every right on a vehicle that is about to be deleted; how many. The caller checked permission."""
     return tx.run(_FORGET_VEHICLE, {"of_vehicle": vehicle_id})
 
 
 def forget_user(tx: WriteTx, user_id: UserId) -> int:
-    """End every right of a person who is to be deleted, whose caller was let pass; how many."""
+    """End every right of a person who is about to be deleted; how many. The caller checked permission."""
     return tx.run(_FORGET_USER, {"of_user": user_id})
 
 

@@ -119,7 +119,7 @@ def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId 
 
 
 def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
-    """Take every sensor off a vehicle that is to be deleted, whose caller was let pass; the sensors.
+    """Take every sensor off a vehicle that is about to be deleted; the sensors. The caller checked permission.
 
     What they reported of the vehicle is forgotten.
     The caller tells the pipeline of each after the commit (`SIGNAL_SENSOR_CHANGED`).
@@ -132,7 +132,7 @@ def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
 
 
 def remove(tx: WriteTx, sensor_id: SensorId) -> None:
-    """Delete the row of a sensor whose caller was let pass and whose line is forgotten."""
+    """Delete the row of a sensor whose line is forgotten; the caller checked permission."""
     tx.run(delete(sensor).where(sensor.c.id == bindparam("key")), {"key": sensor_id})
 
 

@@ -4,7 +4,7 @@ An entry is (instant, mark, row number). Live messages of all sensors have insta
 to a few pages, and a look-up takes as long in a trip of a month as in one of an hour. Entries are needed for as long as
 a redelivery counts (`ingest.redelivery_minutes`) and go some time after that.
 
-Not here: instant and mark (`domain/deliveries.py`), who asks (`services/ingest/redeliveries.py`), messages of the
+Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`), messages of the
 version before, which have no entries (`delivery_gaps.py`).
 """
 
@@ -120,7 +120,7 @@ def compared(tx: ReadTx, scope: Scope, entries: Sequence[tuple[Sent, RowNo]], *,
 
 
 class Outlived:
-    """Drops entries of a database file that are needed no more, walking round the table.
+    """Drops entries of a database file that nobody needs any longer, walking round the table.
 
     Each batch looks at twice as many entries as it adds, so the walk catches up with entries added in front of it. The
     table holds about twice as many as are needed, however fast they come. A shared database drops whole weeks instead

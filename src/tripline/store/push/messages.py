@@ -26,7 +26,7 @@ _FIELDS: Final = list(Message.__struct_fields__)
 
 
 def page(tx: ReadTx, company_id: CompanyId, state: State, *, after: RowNo | None, limit: int) -> Sequence[Message]:
-    """Messages to the company's servers, whose caller was let pass, behind this number.
+    """Messages to the company's servers behind this number; the caller checked permission.
 
     What waits comes in its order, the rest the newest first.
     """

@@ -26,7 +26,7 @@ _TRIED_AMONG: Final = 100
 
 
 class Which(msgspec.Struct, frozen=True, kw_only=True):
-    """Which of the parked messages; None: whichever."""
+    """Which of the parked messages; None: any."""
 
     company_id: CompanyId | None = None
     channel: Channel | None = None

@@ -25,14 +25,14 @@ class Secret(msgspec.Struct, frozen=True):
 
 
 def find(tx: ReadTx, company_id: CompanyId) -> Secret | None:
-    """A company's secret; whose caller was let pass."""
+    """A company's secret; the caller checked permission."""
     statement = select(_SECRET.created_ms, _SECRET.secret, _SECRET.former, _SECRET.former_until_ms)
     row = tx.one(statement.where(_SECRET.company_id == company_id))
     return None if row is None else Secret(**row._mapping)
 
 
 def put(tx: WriteTx, company_id: CompanyId, secret: Secret) -> None:
-    """Keep a company's secret in place of what it had; whose caller was let pass."""
+    """Keep a company's secret in place of what it had; the caller checked permission."""
     remove(tx, company_id)
     tx.run(
         insert(push_secret).values(

@@ -64,7 +64,7 @@ def forget(tx: WriteTx, sensor_id: SensorId) -> None:
 
 
 def withdraw(tx: WriteTx, call: Call) -> bool:
-    """This request is awaited no more; False when it did not count: another one took its place, or none is awaited."""
+    """Stop awaiting this request; False when it did not count: another one took its place, or none is awaited."""
     return tx.run(_WITHDRAW, {"key": call.sensor_id, "request": call.id}) == 1
 
 

@@ -78,7 +78,7 @@ def take(tx: WriteTx, node_id: str, *, limit: int) -> list[Waiting]:
 
 
 def withdraw(tx: WriteTx, no: RowNo) -> bool:
-    """Send this message no more; False when it was taken."""
+    """Withdraw this message; False when it was taken."""
     return tx.run(_WITHDRAW, {"key": no}) == 1
 
 
