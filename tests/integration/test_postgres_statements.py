@@ -7,7 +7,8 @@ import time
 import psycopg
 import pytest
 from psycopg import errors
-from sqlalchemy import literal, select
+from sqlalchemy import func, literal, select
+from sqlalchemy.engine.interfaces import CacheStats
 from tests.support import databases
 
 from tripline.store.database import postgres
@@ -196,3 +197,17 @@ def test_work_is_run_again_when_something_had_the_server_forget_what_was_prepare
         asyncio.run(scenario(database.url))
 
     assert runs == [[(1,)]] * 6
+
+
+def test_what_one_connection_compiled_is_compiled_for_those_of_other_databases():
+    statement = select(func.current_database(), literal("of this test alone"))
+    found = []
+    with databases.fresh("one") as first, databases.fresh("two") as second:
+        with postgres.open_engine(first.url).connect():
+            pass  # learns what the server can do
+        for database in (first, second):
+            with postgres.open_engine(database.url).connect() as connection:
+                answer = connection.execute(statement)
+                found.append((answer.context.cache_hit, answer.scalar()))
+
+    assert found == [(CacheStats.CACHE_MISS, first.name), (CacheStats.CACHE_HIT, second.name)]

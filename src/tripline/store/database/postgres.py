@@ -29,6 +29,7 @@ import psycopg
 from psycopg import errors
 from psycopg.types.string import StrDumperUnknown
 from sqlalchemy import Connection, Engine, NullPool, create_engine, exc, text
+from sqlalchemy.util import LRUCache
 
 from tripline.observe import logger
 from tripline.ports import Fault, Outage
@@ -63,6 +64,10 @@ _OPTIONS: Final = {
     "options": f"-c idle_in_transaction_session_timeout={LONGEST_IDLE_S}s -c lock_timeout=10s -c timezone=UTC"
     " -c synchronous_commit=on -c jit=off -c client_connection_check_interval=5s",
 }
+_COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
+"""Statement -> its SQL, for every connection: there are fewer statements than this."""
+_first: Engine | None = None
+"""The engine whose dialect later ones share."""
 _COLLISIONS: Final = (
     errors.SerializationFailure,
     errors.DeadlockDetected,
@@ -135,14 +140,20 @@ def _connect(url: str) -> psycopg.Connection[Any]:
 
 
 def open_engine(url: str) -> Engine:
-    """An engine whose connections are in autocommit mode: transactions are begun by hand. Connects when it is used."""
-    return create_engine(
-        "postgresql+psycopg://",
-        creator=functools.partial(_connect, url),
-        poolclass=NullPool,
-        pool_reset_on_return=None,
-        hide_parameters=True,  # an unexpected error is logged with its text, which must not hold anybody's values
-    )
+    """An engine whose connections are in autocommit mode: transactions are begun by hand. Connects when it is used.
+
+    Engines share a dialect once one of them has connected, and with it what is compiled.
+    """
+    global _first
+    connect: Any = functools.partial(_connect, url)
+    pool = NullPool(connect, reset_on_return=None)
+    # An unexpected error is logged with its text, which must not hold anybody's values.
+    options: dict[str, Any] = {"hide_parameters": True, "execution_options": {"compiled_cache": _COMPILED}}
+    # A dialect learns from its first connection what its server can do.
+    if _first is not None and _first.dialect.server_version_info is not None:
+        return Engine(pool, _first.dialect, _first.url, **options)
+    _first = create_engine("postgresql+psycopg://", pool=pool, **options)
+    return _first
 
 
 class _Lane:
