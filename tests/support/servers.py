@@ -8,16 +8,21 @@ import io
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.support import launcher, logs, stores
 from tripline import cli
+from tripline.adapters import tls_local
 
 READY = re.compile(r"ready api=(?P<api>\S+) analytics=(?P<analytics>\S+) devices=(?P<devices>\S+) ca=(?P<ca>\S+)\n")
 STOP_S = 15
@@ -105,13 +110,19 @@ def run_here(
 
 
 def start(
-    data: Path, *flags: str, variables: Mapping[str, str] | None = None, program: Sequence[str] | None = None
+    data: Path,
+    *flags: str,
+    variables: Mapping[str, str] | None = None,
+    program: Sequence[str] | None = None,
+    first: bool = False,
 ) -> Running:
     """Start a server and wait for its ready line. The caller stops it; `serving` does that by itself.
 
     It is forked from a process that has loaded the program (`launcher.py`), or a new one with this `program` in place
-    of ours.
+    of ours. Tables and certificates are there already in a new folder, unless it is to be a `first` start.
     """
+    if not first and program is None:
+        _install(data, with_certificates="TRIPLINE_TLS_CERT" not in (variables or {}))
     errors = errors_of(data)
     given = {flag.partition("=")[0] for flag in flags}
     picked = [f"{port}=0" for port in ("--api-port", "--analytics-port", "--device-port") if port not in given]
@@ -153,12 +164,44 @@ def same_listeners(server: Running) -> tuple[str, str]:
     return f"--api-port={server.api.rpartition(':')[2]}", f"--device-port={server.device_port}"
 
 
+def _install(data: Path, *, with_certificates: bool) -> None:
+    """Put into a new data folder what a first start makes there, which takes longer than all else of a start."""
+    tls = data / "tls"
+    if tls.exists():
+        return
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = stores.Database(data).path
+    if not database.exists() and not stores.on_postgresql():
+        _write(database, stores.installed(), 0o600)
+    if with_certificates:
+        tls.mkdir(mode=0o700)
+        for name, (content, mode) in _certificates().items():
+            _write(tls / name, content, mode)
+
+
+@cache
+def _certificates() -> dict[str, tuple[bytes, int]]:
+    """The files of our own authority and their modes."""
+    with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
+        tls_local.made(Path(folder), host="127.0.0.1", now_ms=time.time_ns() // 1_000_000)
+        return {file.name: (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) for file in Path(folder).iterdir()}
+
+
+def _write(file: Path, content: bytes, mode: int) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as written:
+        written.write(content)
+
+
 @contextlib.contextmanager
 def serving(
-    data: Path, *flags: str, variables: Mapping[str, str] | None = None, program: Sequence[str] | None = None
+    data: Path,
+    *flags: str,
+    variables: Mapping[str, str] | None = None,
+    program: Sequence[str] | None = None,
+    first: bool = False,
 ) -> Iterator[Running]:
     """A server for the length of a `with` block."""
-    server = start(data, *flags, variables=variables, program=program)
+    server = start(data, *flags, variables=variables, program=program, first=first)
     try:
         yield server
     finally:

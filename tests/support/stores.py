@@ -6,6 +6,7 @@ test names its database by the folder that it would have it in, whichever it is:
 
 import os
 import sqlite3
+import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -172,7 +173,7 @@ def migrated(folder: Path) -> Database:
     if on_postgresql():
         database.empty()
     else:
-        migrate.upgrade(database.path)
+        database.path.write_bytes(installed())
     return database
 
 
@@ -197,6 +198,16 @@ def fresh_file(folder: Path) -> Path:
 def variables(data: Path) -> dict[str, str]:
     """Environment variables that give a server or command on this data folder its database."""
     return {"TRIPLINE_STORE_URL": Database(data).url} if on_postgresql() else {}
+
+
+@cache
+def installed() -> bytes:
+    """The content of a database file as a first start makes it; made once, for it takes as long as all of a start."""
+    with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
+        path = Database(Path(folder)).path
+        migrate.upgrade(path)
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.serialize()
 
 
 @cache

@@ -14,7 +14,7 @@ from tests.support import fleet, servers, stores
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
     """A server for tests that only look."""
-    with servers.serving(tmp_path_factory.mktemp("lasting") / "data") as server:
+    with servers.serving(tmp_path_factory.mktemp("lasting") / "data", first=True) as server:
         yield server
 
 
@@ -64,7 +64,7 @@ def test_serve_makes_its_data_private(lasting):
 def test_serve_in_a_folder_open_to_all_writes_files_for_its_owner_alone(tmp_path):
     data = tmp_path / "data"
     data.mkdir(mode=0o755)
-    with servers.serving(data) as server, fleet.Company(server.api, data):
+    with servers.serving(data, first=True) as server, fleet.Company(server.api, data):
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in data.iterdir()}
 
     assert {"tripline.db", "tripline.db-wal"} <= modes.keys()
