@@ -76,6 +76,7 @@ FORWARDED = {"rpc.call"}
 """Operations that hand what they take on to a device, which is not connected here."""
 ONCE = {"disputes.open_dispute", "disputes.decide_dispute"}
 """Operations that succeed once: later examples find what the first one left."""
+PATIENT = config.Accounts(applications_per_hour=100_000, failures=100_000, address_failures=100_000)
 NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}
 """Fields that no answer tells as they were sent."""
 
@@ -101,11 +102,8 @@ class World:
         self._number = itertools.count(1)
 
     async def settle(self) -> "World":
-        """Register one of each; nobody is asked to wait."""
+        """Register one of each."""
         app = self.app
-        patient = config.Accounts(applications_per_hour=100_000, failures=100_000, address_failures=100_000)
-        app.rim = replace(app.rim, limits=Limits(accounts=patient, rest=config.Rest()))
-        rest.application(app.rim)
         _, admin = await app.operator("ace")
         _, partner = await app.partner(admin, "p@p.example")
         self.logins = {
@@ -193,12 +191,21 @@ def _example(of: inspect.Type) -> Any:
 
 
 def run(tmp_path: Any, scenario: Any) -> Any:
-    """Play the scenario in a fresh world."""
+    """Play the scenario in a fresh world, where nobody is asked to wait."""
 
     async def play(app: rest.Rest) -> Any:
-        return await scenario(await World(app).settle())
+        app.rim = replace(app.rim, limits=Limits(accounts=PATIENT, rest=config.Rest()))
+        rest.application(app.rim)
+        world = World(app)
+        world.logins, world.ids = await app.staged(_settled)
+        return await scenario(world)
 
     return rest.run(tmp_path, play)
+
+
+async def _settled(app: rest.Rest) -> tuple[dict[Authority, rest.Login], dict[str, str]]:
+    world = await World(app).settle()
+    return world.logins, world.ids
 
 
 def judged(answer: Any) -> tuple[int, str]:

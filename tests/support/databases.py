@@ -39,6 +39,7 @@ _EMPTY = """
         FOR name IN SELECT oid::regclass::text FROM pg_class
             WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'schema_version'
         LOOP
+            CONTINUE WHEN pg_relation_size(name::regclass) = 0;
             EXECUTE format('SELECT EXISTS (SELECT FROM %s)', name) INTO filled;
             IF pg_relation_size(name::regclass) >= {large} THEN
                 EXECUTE format('TRUNCATE %s CASCADE', name);
