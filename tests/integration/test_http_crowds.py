@@ -210,6 +210,38 @@ def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(
     assert listener.of_address.taken == (0 if behind_proxy else admitted)
 
 
+class _Idle:
+    """A connection that is not busy, served last at this instant."""
+
+    def __init__(self, since: float) -> None:
+        self.since = since
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.parametrize("since", [(1.0, 2.0), (2.0, 1.0)], ids=["before TLS", "in HTTP"])
+def test_of_all_kinds_of_idle_connections_the_one_served_nothing_for_longest_gives_way(
+    since: tuple[float, float],
+) -> None:
+    idle = [_Idle(each) for each in since]
+    listener = Listener(
+        name="api",
+        bounds=Bounds(connections=1),
+        causes=Causes(lambda: 0.0),
+        of_address=Places(100, 100),
+        make=asyncio.Protocol,
+        turned_away=None,
+        longest=(lambda: idle[0], lambda: idle[1]),
+    )
+
+    for _ in range(2):
+        Entrance(listener).connection_made(_From("192.0.2.1"))
+
+    assert [each.aborted for each in idle] == [each == min(since) for each in since]
+
+
 def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = writer.get_extra_info("peername")

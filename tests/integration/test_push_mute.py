@@ -78,6 +78,23 @@ def test_mute_receivers_do_not_delay_another_company(tmp_path):
     assert play(tmp_path, scenario, at_once=4) < 50
 
 
+def test_receivers_that_are_down_have_a_quarter_of_all_requests_together(tmp_path):
+    async def scenario(world):
+        failing = Receiver(lambda _: Reply(status(503), after_s=0.05))
+        async with serving(failing), world.pushing():
+            for number in range(8):
+                company_id = await world.company(f"down-{number}", notify_host=failing.url)
+                for sensor in range(3):
+                    await world.put(company_id, sensor, b"x")
+            await world.until_tried(24)
+            failing.most_at_once = 0
+            world.move(1_000)
+            await failing.until(32)
+            return failing.most_at_once
+
+    assert play(tmp_path, scenario, at_once=8) == 2
+
+
 def test_mute_state_survives_a_restart_and_no_message_comes_twice(tmp_path):
     async def scenario(world):
         mute = Receiver(lambda _: SILENT)

@@ -1,6 +1,7 @@
 """Bulk registration over REST: what becomes of good, bad and hostile files."""
 
 import asyncio
+import contextlib
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from tripline import config
 from tripline.domain.access import Authority
 from tripline.http import uploads
 from tripline.services.fleet import imports
-from tripline.services.fleet.import_desk import WAITING, ImportDesk
+from tripline.services.fleet.import_desk import OF_ACCOUNT, OF_ALL, OF_COMPANY, WAITING, ImportDesk, ManyImports
 from tripline.store.tables import sensor, vehicle, vehicle_company
 from tripline.wire import csv_registrations
 
@@ -397,6 +398,27 @@ def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
         return same.status_code, else_.status_code, (await send(app, admin, b"vehicleNo,mileage\nZ,1\n")).status_code
 
     assert rest.run(tmp_path, scenario) == (own, other, 200)
+
+
+@pytest.mark.parametrize(
+    ("bound", "company", "free"),
+    [(OF_ACCOUNT, "ace", ("kim", "ace")), (OF_COMPANY, "ace", ("kim", "bee")), (OF_ALL, None, None)],
+    ids=["account", "company", "all"],
+)
+def test_files_that_arrive_are_bounded_in_number(bound, company, free):
+    """Nobody else is held up by a full account or company; where all places are taken, everybody is."""
+    desk = ImportDesk(config.Rest())
+    with contextlib.ExitStack() as arriving:
+        for number in range(bound):
+            account = "lee" if bound == OF_ACCOUNT else f"account {number}"
+            arriving.enter_context(desk.arrival(account=account, company=company or f"company {number}"))
+        with pytest.raises(ManyImports), desk.arrival(account="lee", company=company or "new"):
+            pass
+        if free is not None:
+            with desk.arrival(account=free[0], company=free[1]):
+                pass
+    with desk.arrival(account="lee", company=company or "new"):
+        pass
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_999, 200), (3_000, 200), (3_001, 429)])

@@ -133,6 +133,22 @@ def test_h6_trip_without_usable_speeds_is_scored_from_its_positions(tmp_path, sa
     assert (len(scores), events, [reason for _, reason in trips], jobs) == (1, [], [None], [])
 
 
+@pytest.mark.parametrize(("kmh", "speeding"), [(100, (0, 0.0)), (130, (400, 399.0))])
+def test_h6_positions_alone_tell_of_speeding(tmp_path, kmh, speeding):
+    metres_a_degree = 111_195
+    steps = [sample(second, math.nan, lat=36 + second * kmh / 3.6 / metres_a_degree) for second in range(400)]
+
+    async def play(rig):
+        await rig.add_trip(steps)
+        await rig.drain()
+        return await left(rig)
+
+    ((score,), _, _, _, _) = played(tmp_path, play)
+
+    told = dict(zip(SCORE, score, strict=False))
+    assert (told["over_speed"], told["over_speed_s"]) == speeding
+
+
 @pytest.mark.parametrize(("category", "accel"), [("BUS", 1), ("TRUCK", 1), ("TAXI", 0), (None, 0)])
 def test_vehicle_category_decides_the_thresholds(tmp_path, category, accel):
     vehicle_id = "44444444-0000-11b2-8080-808080808080"
