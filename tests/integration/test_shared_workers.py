@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, insert, select
 from tests.support import databases, pushes, receivers, scoring_rows
 from tests.support.databases import Database
-from tests.support.scoring_rows import NOW_MS, VEHICLE, drive
+from tests.support.scoring_rows import NOW_MS, VEHICLE, add_microtrip, drive, sample
 
 from tripline import config
 from tripline.adapters.signals_local import LocalSignals
@@ -97,6 +97,45 @@ def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum
     assert found == [(100,)] * 60
     assert totals == [(vehicle_id, 20, 20 * 9_000) for vehicle_id in vehicles]
     assert jobs == []
+
+
+def test_scorers_side_by_side_count_each_drive_of_two_sensors_once(database, monkeypatch):
+    """Rounds of changes: each turns round which of a vehicle's two trips covers the longer time."""
+    monkeypatch.setattr("tripline.services.scores.scorer.JOBS", 2)
+    vehicles = [f"2222222{number}-0000-11b2-8080-808080808080" for number in range(6)]
+    sensors = [f"5555555{number}-0000-11b2-8080-808080808080" for number in range(2)]
+
+    async def play(stores):
+        rigs = [scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores)]
+        for vehicle_id in vehicles:
+            await rigs[0].add_vehicle(vehicle_id)
+        nos = [
+            [
+                await rigs[0].add_trip(drive(*[40.0] * 10), vehicle_id=each, sensor_id=sensor_id, distance_m=9_000)
+                for sensor_id in sensors
+            ]
+            for each in vehicles
+        ]
+        seen = []
+        for turn in range(5):
+            for pair in nos:
+                no, length = pair[turn % 2], 12 + 2 * turn
+                late = [sample(second, 40) for second in range(length)]
+                await rigs[0].write(lambda tx, no=no, late=late: [add_microtrip(tx, rigs[0].ids, no, x) for x in late])
+                for each in pair:
+                    await rigs[0].ask_again(each) if turn else None
+            await asyncio.gather(*(rig.drain() for rig in rigs))
+            while await rigs[0].rows(tables.scoring_job, "trip_no"):
+                await asyncio.sleep(0)
+                for rig in rigs:
+                    rig.now_ms += scorer.LEASE_MS
+                await asyncio.gather(*(rig.drain() for rig in rigs))
+            scored = await rigs[0].rows(tables.driving_score, "trip_no")
+            totals = await rigs[0].rows(tables.vehicle_score, "vehicle_id", "count")
+            seen.append((sorted(scored) == sorted((pair[turn % 2],) for pair in nos), totals))
+        return seen
+
+    assert played(database, 3, play) == [(True, [(vehicle_id, 1) for vehicle_id in vehicles])] * 5
 
 
 @pytest.mark.parametrize("step", ["put_off", "hold", "hold_vehicles", "forget", "keep_score", "finish", "keep_total"])

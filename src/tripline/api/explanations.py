@@ -72,6 +72,7 @@ def _explained(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExpla
         created_time=kept.judged_ms,
         score=kept.score,
         not_scored=kept.not_scored,
+        duplicate_of=None if untold.counting is None else Id(untold.counting),
         policy=kept.policy,
         explained_by=untold.policy.no,
         explained_score=told.score if scored else None,

@@ -58,8 +58,17 @@ class Events(msgspec.Struct, frozen=True):
     """The burden of a sample far over the limit beyond that of its seconds; 0 by policies that give it no weight."""
 
 
+class Spans(msgspec.Struct, frozen=True):
+    """Spans of time without a gap, of all trips: equally long arrays, by trip. Where a clock steps they may overlap."""
+
+    trip: Ints
+    begin_ms: Ints
+    end_ms: Ints
+    """As `begin_ms` where a sample stands alone."""
+
+
 class Findings(msgspec.Struct, frozen=True):
-    """What was found in each trip (shape n), and the events of all."""
+    """What was found in each trip (shape n), and the events and spans of all."""
 
     distance_m: Floats
     """As stated where that is believed; else whole metres, summed from steps."""
@@ -81,6 +90,7 @@ class Findings(msgspec.Struct, frozen=True):
     """Mean interval but for gaps; 0 with fewer than two samples."""
     repairs: Ints
     """Shape n x `REPAIRS`."""
+    spans: Spans
     events: Events
 
     def quality(self, trip: int) -> Quality:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tripline.scoring import annulments, clocks, distances, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
-from tripline.scoring.findings import REPAIRS, Events, Findings
+from tripline.scoring.findings import REPAIRS, Events, Findings, Spans
 from tripline.scoring.rules import EventType, Rules
 
 BLOCK: Final = 131_072
@@ -32,16 +32,18 @@ def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -
         within = [each._replace(trip=each.trip - first) for each in annulled if first <= each.trip < last]
         of_block = _block(drives.part(first, last), rules, within)
         of_block.events.trip[:] += first
+        of_block.spans.trip[:] += first
         parts.append(of_block)
     if not parts:
         return _block(drives, rules, ())
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in Findings.__struct_fields__
-        if name != "events"
+        if name not in ("spans", "events")
     }
+    spans = (np.concatenate([getattr(part.spans, column) for part in parts]) for column in Spans.__struct_fields__)
     events = (np.concatenate([getattr(part.events, column) for part in parts]) for column in Events.__struct_fields__)
-    return Findings(**columns, events=Events(*events))
+    return Findings(**columns, spans=Spans(*spans), events=Events(*events))
 
 
 def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
@@ -159,6 +161,7 @@ def found(work: Work, rules: Rules) -> Findings:
         gaps=gaps,
         period_ms=period_ms,
         repairs=work.repairs,
+        spans=_spans(work, rules),
         events=events,
     )
 
@@ -312,6 +315,16 @@ def _sampling(work: Work, rules: Rules) -> tuple[Ints, Ints]:
     counts = work.summed(np.maximum(np.diff(drives.starts) - 1, 0)) - gaps
     period = np.round((work.summed(lasting) - in_gaps) / np.maximum(counts, 1)).astype(np.int64)
     return gaps, period
+
+
+def _spans(work: Work, rules: Rules) -> Spans:
+    """The time without gaps of each trip."""
+    drives = work.drives
+    gaps = work.long[work.spacing[work.long] > rules.guards.gap_ms]
+    filled = np.diff(drives.starts) > 0
+    first = np.sort(np.concatenate([drives.starts[:-1][filled], gaps + 1]))
+    last = np.sort(np.concatenate([drives.starts[1:][filled] - 1, gaps]))
+    return Spans(trip=work.at(first), begin_ms=drives.time_ms[first], end_ms=drives.time_ms[last])
 
 
 def _dense(work: Work, rules: Rules) -> Flags:

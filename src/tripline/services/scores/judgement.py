@@ -10,10 +10,11 @@ import msgspec
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
-from tripline.scoring import kernel, quality
+from tripline.scoring import covers, kernel, quality
 from tripline.scoring import policy as verdicts
 from tripline.scoring.annulments import Annulment
-from tripline.scoring.findings import Events
+from tripline.scoring.covers import Cover
+from tripline.scoring.findings import Events, Spans
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
 from tripline.store.scores.policies import Policy
@@ -36,6 +37,8 @@ class Result(msgspec.Struct, frozen=True):
     not_scored: str | None
     quality: bytes
     """How good the samples were (`scoring/quality.py`)."""
+    cover: Cover = ()
+    """The time that the samples cover of a trip that is to have a score."""
 
 
 def judged(tasks: Sequence[Task], policy_of: Mapping[int | None, Policy]) -> list[Result]:
@@ -66,6 +69,7 @@ def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
     annulled = [each for trip, task in enumerate(tasks) for each in annulments(task, trip)]
     found = kernel.findings(loaded.drives, policy.rules, annulled)
     events = _events(found.events, len(tasks))
+    spans = _spans(found.spans, len(tasks))
     results = []
     for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
         job, kept = tasks[trip].job, quality.written(found.quality(trip))
@@ -74,7 +78,7 @@ def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
             moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
             reason = _sample_reason(verdict, moments=moments)
         if reason is None and isinstance(verdict, TripScore):
-            results.append(Result(job, policy, verdict, events[trip], None, kept))
+            results.append(Result(job, policy, verdict, events[trip], None, kept, covers.joined(spans[trip])))
         else:
             results.append(Result(job, policy, None, [], reason, kept))
     return results
@@ -95,6 +99,14 @@ def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
     if verdict is NotScored.NO_SAMPLES and moments:
         return NotScored.NO_POSITION.value
     return verdict.value
+
+
+def _spans(found: Spans, trips_in_all: int) -> list[list[tuple[int, int]]]:
+    """The spans of each trip."""
+    spans: list[list[tuple[int, int]]] = [[] for _ in range(trips_in_all)]
+    for trip, begin, end in zip(found.trip.tolist(), found.begin_ms.tolist(), found.end_ms.tolist(), strict=True):
+        spans[trip].append((begin, end))
+    return spans
 
 
 def _events(found: Events, trips_in_all: int) -> list[list[GpsEvent]]:

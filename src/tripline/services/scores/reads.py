@@ -15,9 +15,10 @@ from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId, VehicleId
 from tripline.domain.refusals import NotFound, Word
 from tripline.scoring import rules as scoring_rules
+from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
-from tripline.store.scores import disputes, policies, scores
+from tripline.store.scores import covers, disputes, policies, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.reads import Explainable
@@ -40,6 +41,7 @@ class WhyNot(Word, Enum):
     PARKING = "parking"
     UNMAPPED = "unmapped"
     ANNULLED = "annulled"
+    DUPLICATE = "duplicate"
     NO_SAMPLES = "no_samples"
     UNKNOWN = "unknown"
 
@@ -82,6 +84,8 @@ class Untold(msgspec.Struct, frozen=True):
     """By which it is explained."""
     disputes: list[Dispute]
     """All of the trip."""
+    counting: TripId | None = None
+    """Of a duplicate the trip that counts in its place."""
 
 
 class TooLong(NotFound):
@@ -107,7 +111,16 @@ def to_explain(tx: ReadTx, *, actor: Actor, of: str) -> Untold:
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
     policy = policies.one(tx, kept.policy or job.policy or 1) or Policy(1, scoring_rules.read(policies.FIRST))
-    return Untold(scores.task(tx, job), kept, policy, disputes.of_trip(tx, kept.trip_no))
+    counting = None
+    if kept.not_scored == WhyNot.DUPLICATE.value:
+        counting = duplicates.counting(tx, kept.trip_no, job.vehicle_id, covers.of_trip(tx, kept.trip_no))
+    return Untold(
+        scores.task(tx, job),
+        kept,
+        policy,
+        disputes.of_trip(tx, kept.trip_no),
+        None if counting is None else TripId(counting.trip_id),
+    )
 
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:

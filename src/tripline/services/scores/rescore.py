@@ -17,6 +17,7 @@ import msgspec
 from tripline.later import Later
 from tripline.ports import Clock
 from tripline.scoring.rules import Rules
+from tripline.services.scores.duplicates import DUPLICATE
 from tripline.services.scores.scorer import Scorer, with_samples
 from tripline.store.scores import policies, rescore, scores
 from tripline.store.scores.policies import Policy
@@ -84,11 +85,15 @@ async def rescored(store: Store, scorer: Scorer, choice: Choice, *, clock: Clock
     own = await scorer.own_policy()
     async for trip_nos in _chosen(store, choice, own.no, progress):
         await _score(store, scorer, trip_nos, outcome, due_ms=clock())
+    while await scorer.score_due():
+        pass  # trips that these have a bearing on (`duplicates.py`)
     return outcome
 
 
 async def tried(store: Store, rules: Rules, choice: Choice, *, policy: Policy | None, progress: Progress) -> Outcome:
     """What scoring the chosen trips anew would change; nothing is written. Raises `Outage`.
+
+    Duplicates count as staying so: nothing is decided between trips.
 
     `rules`: those of the settings. `policy`: the one to try in place of those in force.
     """
@@ -162,7 +167,7 @@ async def _try(
         done += len(tasks)
         size += sum(len(task.packed) for task in tasks)
         for result in await asyncio.to_thread(judgement.judged, tasks, known):
-            if result.score is not None:
+            if result.score is not None and result.job.not_scored != DUPLICATE:
                 after[result.job.trip_no] = result.score.score
             elif result.job.trip_no in before:
                 outcome.reasons[result.not_scored or ""] += 1

@@ -7,10 +7,14 @@ rows already there changes nothing, so ids and times of analysis stay.
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tripline.domain import ids
 from tripline.domain.ids import TimeIds
 from tripline.scoring import policy
 from tripline.scoring.rules import Accumulation
+from tripline.scoring.score import TripScore
+from tripline.services.scores import duplicates
 from tripline.services.scores.judgement import Result
 from tripline.store.scores import disputes, scores
 from tripline.store.transactions import WriteTx
@@ -21,17 +25,21 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
     if tx.shared:
         scores.hold(tx, {each.job.trip_no for each in results})
         scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
-    kept: list[Result] = []
+    unchanged: list[Result] = []
     for result in results:
         if scores.job(tx, result.job.trip_no) == result.job:
-            kept.append(result)
+            unchanged.append(result)
         elif tx.shared:
             # Ends the lease; a job with another time is somebody else's: a new request, or another process.
             scores.put_off(tx, result.job, due_ms=now_ms)
     changed: dict[str, int] = {}
     how: dict[str, Accumulation] = {}
-    for result in kept:
-        if _is_kept(tx, result):
+    kept: list[Result] = []
+    for judged in unchanged:
+        result = _counting(tx, judged)
+        kept.append(result)
+        before = scores.score(tx, result.job.trip_no)
+        if _is_kept(tx, result, before):
             scores.name_policy(tx, result.job.trip_no, result.policy.no)
         else:
             done_ms = _replace(tx, result, ids=ids, now_ms=now_ms)
@@ -44,14 +52,30 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
             score = None if result.score is None else result.score.score
             disputes.note_score(tx, result.job.trip_no, score, now_ms=now_ms)
         scores.finish(tx, result.job.trip_no)
+        duplicates.keep(
+            tx,
+            result.job.trip_no,
+            result.job.vehicle_id,
+            result.cover,
+            counted=before is not None,
+            counts=result.score is not None,
+            now_ms=now_ms,
+        )
     for vehicle_id, done_ms in changed.items():
         _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)
     return kept
 
 
-def _is_kept(tx: WriteTx, result: Result) -> bool:
+def _counting(tx: WriteTx, result: Result) -> Result:
+    """The result; without score and events when another trip of the vehicle counts in its place."""
+    job = result.job
+    if result.score is None or duplicates.counting(tx, job.trip_no, job.vehicle_id, result.cover) is None:
+        return result
+    return replace(result, score=None, events=[], not_scored=duplicates.DUPLICATE)
+
+
+def _is_kept(tx: WriteTx, result: Result, before: TripScore | None) -> bool:
     """Whether the rows already say exactly this."""
-    before = scores.score(tx, result.job.trip_no)
     if before != result.score:
         return False
     return before is None or scores.events(tx, result.job.trip_no) == result.events

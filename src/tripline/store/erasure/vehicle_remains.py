@@ -21,6 +21,7 @@ from tripline.store.tables import (
     rpc_call,
     scoring_job,
     trip,
+    trip_cover,
     vehicle_score,
 )
 from tripline.store.transactions import Hot, WriteTx
@@ -70,6 +71,7 @@ _NEWEST_TRIP: Final = Hot(
 )
 _JOB: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _DISPUTES: Final = delete(dispute).where(dispute.c.trip_no == bindparam("of_trip"))
+_COVER: Final = delete(trip_cover).where(trip_cover.c.trip_no == bindparam("of_trip"))
 _TRIP: Final = delete(trip).where(trip.c.no == bindparam("of_trip"))
 _DROVE_BEFORE: Final = (
     select(trip.c.id)
@@ -108,6 +110,7 @@ def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
     if erased < limit:
         tx.run(_JOB, {"of_trip": trip_no})
         tx.run(_DISPUTES, {"of_trip": trip_no})
+        tx.run(_COVER, {"of_trip": trip_no})
         tx.run(_TELL_DRIVER, {"of_user": driver_id, "trip_id": trip_id})
         tx.run(_TRIP, {"of_trip": trip_no})
         erased += 1

@@ -49,6 +49,7 @@ from tripline.store.tables.trips import (
     scoring_policy,
     sensor_attribute,
     trip,
+    trip_cover,
     vehicle_position,
     vehicle_score,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "service_application",
     "simulated_line",
     "trip",
+    "trip_cover",
     "vehicle",
     "vehicle_company",
     "vehicle_position",

@@ -224,6 +224,19 @@ Index("ix_driving_score_sums", driving_score.c.vehicle_id, driving_score.c.score
 Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
 
 
+trip_cover = Table(
+    "trip_cover",
+    metadata,
+    Column("trip_no", RowNumber, primary_key=True, autoincrement=False),
+    Column("vehicle_id", Uuid, nullable=False),
+    Column("begin_ms", BigInteger, nullable=False),
+    Column("end_ms", BigInteger, nullable=False),
+    Column("spans", LargeBinary, nullable=False, comment="scoring/covers.py"),
+    comment="the time that each trip covers which has a score, or would have one if it were no duplicate",
+)
+Index("ix_trip_cover_vehicle", trip_cover.c.vehicle_id, trip_cover.c.end_ms, trip_cover.c.begin_ms)
+
+
 gps_event = Table(
     "gps_event",
     metadata,

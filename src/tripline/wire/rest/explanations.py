@@ -128,6 +128,10 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     ]
     score: Annotated[float | None, Meta(description="the score that is kept; null: none", examples=[98.27])]
     not_scored: Annotated[str | None, Meta(description="why there is none (docs/scoring.md)", examples=["too_short"])]
+    duplicate_of: Annotated[
+        Id | None,
+        Meta(description="of a `duplicate` the trip that counts in its place; null: none", examples=[None]),
+    ]
     policy: Annotated[
         int | None,
         Meta(description="number of the policy that the score comes from; 0: of before policies", examples=[1]),

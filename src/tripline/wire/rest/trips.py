@@ -90,7 +90,7 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
         str | None,
         Meta(
             description="why the trip has no score: device_type, unmapped, parking, no_samples, no_position, sparse,"
-            " speed_implausible, too_short; null when it has one or still waits for it",
+            " speed_implausible, too_short, annulled, duplicate; null when it has one or still waits for it",
             examples=["too_short"],
         ),
     ]

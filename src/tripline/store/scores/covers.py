@@ -1,0 +1,81 @@
+"""The time that trips cover, as rows, and the trips of a vehicle that share time with one.
+
+The scorer works for everyone, so nothing here takes a scope. Not here: what is made of it
+(`services/scores/duplicates.py`).
+"""
+
+from typing import Final, NamedTuple
+
+from sqlalchemy import bindparam, delete, select
+
+from tripline.scoring import covers
+from tripline.scoring.covers import Cover
+from tripline.store.bulk import Bulk
+from tripline.store.tables import driving_score, trip, trip_cover
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class Covering(NamedTuple):
+    """A trip with the time that it covers."""
+
+    trip_no: int
+    trip_id: str
+    sensor_id: str | None
+    """None: deleted since."""
+    device_type: str
+    cover: Cover
+    counts: bool
+    """Whether it has a score; else it is a duplicate."""
+
+
+def of_trip(tx: ReadTx, trip_no: int) -> Cover:
+    """What a trip covers as far as is kept; nothing where it would have no score anyway."""
+    return next((covers.read(row[0]) for row in tx.hot(_ONE, trip_no)), ())
+
+
+def origin(tx: ReadTx, trip_no: int) -> tuple[str | None, str]:
+    """The sensor and type of device of a trip that exists."""
+    sensor_id, device_type = tx.hot(_ORIGIN, trip_no)[0]
+    return sensor_id, device_type
+
+
+def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
+    """The vehicle's trips that may share time with a cover that is not empty, its own trip among them."""
+    rows = tx.hot(_SHARING, vehicle_id, cover[0][0], cover[-1][1])
+    return [
+        Covering(no, trip_id, sensor_id, device_type, covers.read(body), scored is not None)
+        for no, trip_id, sensor_id, device_type, body, scored in rows
+    ]
+
+
+def keep(tx: WriteTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> None:
+    """Write what a trip covers; nothing: no row."""
+    if cover and vehicle_id is not None:
+        _COVERS.insert(tx, [trip_no, vehicle_id, cover[0][0], cover[-1][1], covers.written(cover)])
+    else:
+        tx.run(_FORGET, {"of_trip": trip_no})
+
+
+_ONE: Final = Hot(select(trip_cover.c.spans).where(trip_cover.c.trip_no == bindparam("of_trip")), "of_trip")
+_ORIGIN: Final = Hot(select(trip.c.sensor_id, trip.c.device_type).where(trip.c.no == bindparam("of_trip")), "of_trip")
+_SHARING: Final = Hot(
+    select(trip.c.no, trip.c.id, trip.c.sensor_id, trip.c.device_type, trip_cover.c.spans, driving_score.c.trip_no)
+    .select_from(
+        trip_cover.join(trip, trip.c.no == trip_cover.c.trip_no).outerjoin(
+            driving_score, driving_score.c.trip_no == trip_cover.c.trip_no
+        )
+    )
+    .where(
+        trip_cover.c.vehicle_id == bindparam("of_vehicle"),
+        trip_cover.c.end_ms > bindparam("from_ms"),
+        trip_cover.c.begin_ms < bindparam("to_ms"),
+    ),
+    *("of_vehicle", "from_ms", "to_ms"),
+)
+_FORGET: Final = delete(trip_cover).where(trip_cover.c.trip_no == bindparam("of_trip"))
+_COVERS: Final = Bulk(
+    trip_cover,
+    *("trip_no", "vehicle_id", "begin_ms", "end_ms", "spans"),
+    on_conflict="ON CONFLICT (trip_no) DO UPDATE SET vehicle_id = excluded.vehicle_id, begin_ms = excluded.begin_ms,"
+    " end_ms = excluded.end_ms, spans = excluded.spans",
+)

@@ -1,0 +1,262 @@
+"""Two sensors on one vehicle: the trip that covers the longer time counts, whichever came or changed first."""
+
+import pytest
+from sqlalchemy import insert, update
+from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, add_microtrip, played, sample
+
+from tripline.domain.access import Actor, Authority
+from tripline.domain.ids import CompanyId, UserId
+from tripline.services.scores import reads, rescore
+from tripline.store import tables
+from tripline.store.scores import scores
+from tripline.store.scores.rescore import Choice
+
+GPS, OBD, THIRD = (f"{digit * 8}-0000-11b2-8080-808080808080" for digit in "567")
+METRES = 9_000
+
+
+def span(first, last, *, step=4):
+    """Samples from one second to another."""
+    return [sample(second, 50) for second in range(first, last + 1, step)]
+
+
+async def told(rig):
+    """Why each trip has no score, by row number, and the vehicle's number of scored trips."""
+    scored = {no for (no,) in await rig.rows(tables.driving_score, "trip_no")}
+    trips = await rig.rows(tables.trip, "no", "not_scored")
+    assert all((no in scored) == (reason is None) for no, reason in trips)
+    totals = await rig.rows(tables.vehicle_score, "count")
+    assert await rig.rows(tables.scoring_job, "trip_no") == []
+    return [reason for _, reason in trips], sum(count for (count,) in totals)
+
+
+async def add(rig, first, last, sensor_id, **changes):
+    return await rig.add_trip(span(first, last), sensor_id=sensor_id, distance_m=METRES, **changes)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("longer_first", [True, False])
+def test_trip_that_covers_the_longer_time_counts(tmp_path, longer_first, at_once):
+    async def play(rig):
+        lengths = (100, 80) if longer_first else (80, 100)
+        for length, sensor_id in zip(lengths, (GPS, OBD), strict=True):
+            await add(rig, 0, length, sensor_id)
+            if not at_once:
+                await rig.drain()
+        await rig.drain()
+        return await told(rig)
+
+    expected = [None, "duplicate"] if longer_first else ["duplicate", None]
+    assert played(tmp_path, play) == (expected, 1)
+
+
+def test_more_samples_in_less_time_do_not_count(tmp_path):
+    async def play(rig):
+        await rig.add_trip(span(0, 28, step=1), sensor_id=GPS, distance_m=METRES)
+        await rig.add_trip(span(0, 32), sensor_id=OBD, distance_m=METRES)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == (["duplicate", None], 1)
+
+
+def test_of_equally_long_ones_the_first_counts(tmp_path):
+    async def play(rig):
+        await add(rig, 0, 80, GPS)
+        await add(rig, 0, 80, OBD)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == ([None, "duplicate"], 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((0, 80, GPS), (40, 120, OBD), [None, None]),
+        ((0, 84, GPS), (40, 120, OBD), [None, "duplicate"]),
+        ((0, 80, GPS), (0, 80, GPS), [None, None]),
+        ((0, 80, GPS), (0, 76, None), [None, "duplicate"]),
+        ((0, 80, None), (0, 76, None), [None, None]),
+    ],
+    ids=["half", "more than half", "one sensor", "deleted sensor", "both deleted"],
+)
+def test_trips_are_one_drive_by_more_than_half_of_the_shorter_and_of_two_sensors(tmp_path, first, second, expected):
+    async def play(rig):
+        for each in (first, second):
+            await add(rig, *each)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == (expected, expected.count(None))
+
+
+def test_deleted_sensors_of_two_types_are_two(tmp_path):
+    async def play(rig):
+        await add(rig, 0, 80, None)
+        await add(rig, 0, 76, None, device_type="OBD")
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == ([None, "duplicate"], 1)
+
+
+def test_other_vehicles_and_trips_without_a_score_do_not_count(tmp_path):
+    async def play(rig):
+        other = "44444444-0000-11b2-8080-808080808080"
+        await rig.add_vehicle(other)
+        await add(rig, 0, 60, GPS)
+        await add(rig, 0, 80, OBD, vehicle_id=other)
+        await add(rig, 0, 84, OBD, device_type="ADAS")
+        await rig.add_trip(span(0, 88), sensor_id=THIRD, distance_m=2_999)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == ([None, None, "device_type", "too_short"], 2)
+
+
+def test_trip_below_a_duplicate_counts_when_nothing_that_counts_is_above_it(tmp_path):
+    """The third shares more than half with the second alone, and that one is a duplicate of the first."""
+
+    async def play(rig):
+        await add(rig, 0, 92, GPS)
+        await add(rig, 40, 116, OBD)
+        await add(rig, 80, 112, THIRD)
+        await rig.drain()
+        before = await told(rig)
+        await rig.write(
+            lambda tx: tx.run(update(tables.trip).where(tables.trip.c.sensor_id == GPS).values(distance_m=1))
+        )
+        ((first,), *_) = await rig.rows(tables.trip, "no")
+        await rig.ask_again(first)
+        await rig.drain()
+        return before, await told(rig)
+
+    assert played(tmp_path, play) == (
+        ([None, "duplicate", None], 2),
+        (["too_short", None, "duplicate"], 1),
+    )
+
+
+def test_late_data_turns_it_round_and_back_again_when_it_is_annulled(tmp_path):
+    async def play(rig):
+        first = await add(rig, 0, 80, GPS)
+        second = await add(rig, 0, 60, OBD)
+        await rig.drain()
+        seen = [await told(rig)]
+        await rig.write(lambda tx: [add_microtrip(tx, rig.ids, second, each) for each in span(64, 100)])
+        await rig.ask_again(second)
+        await rig.drain()
+        seen.append(await told(rig))
+        await rig.write(
+            lambda tx: tx.run(
+                insert(tables.dispute).values(
+                    no=1,
+                    id=THIRD,
+                    company_id=COMPANY,
+                    trip_no=second,
+                    reason="DEVICE",
+                    text="x",
+                    state="ACCEPTED",
+                )
+            )
+        )
+        await rig.ask_again(second)
+        await rig.drain()
+        return first, [*seen, await told(rig)]
+
+    _, seen = played(tmp_path, play)
+    assert seen == [([None, "duplicate"], 1), (["duplicate", None], 1), ([None, "annulled"], 1)]
+
+
+def test_duplicate_has_no_events_and_gets_them_when_it_counts(tmp_path):
+    speeds = [*[50.0] * 10, 65, *[65.0] * 10]
+    harsh = [sample(second, kmh) for second, kmh in enumerate(speeds)]
+
+    async def play(rig):
+        longer = await rig.add_trip(span(0, 40), sensor_id=GPS, distance_m=METRES)
+        await rig.add_trip(harsh, sensor_id=OBD, distance_m=METRES)
+        await rig.drain()
+        before = await rig.rows(tables.gps_event, "event_ms")
+        await rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == longer).values(distance_m=1)))
+        await rig.ask_again(longer)
+        await rig.drain()
+        return before, await rig.rows(tables.gps_event, "event_ms"), await told(rig)
+
+    assert played(tmp_path, play) == ([], [(START_MS + 10_000,)], (["too_short", None], 1))
+
+
+def test_rescoring_keeps_what_was_decided_and_a_try_tells_of_no_change(tmp_path):
+    async def play(rig):
+        await add(rig, 0, 80, GPS)
+        await add(rig, 0, 76, OBD)
+        await rig.drain()
+        before = await told(rig)
+        everything = Choice(everything=True)
+        tried = await rescore.tried(rig.store, rig.scorer._rules, everything, policy=None, progress=lambda _: None)
+        done = await rescore.rescored(
+            rig.store, rig.scorer, everything, clock=lambda: rig.now_ms, progress=lambda _: None
+        )
+        return before, await told(rig), [(each.judged, each.same) for each in (tried, done)]
+
+    before, after, outcomes = played(tmp_path, play)
+    assert before == after == ([None, "duplicate"], 1)
+    assert outcomes == [(2, 2), (2, 2)]
+
+
+def test_rescoring_scores_also_what_it_has_a_bearing_on(tmp_path):
+    """The trip that is not chosen counts at the end of the command, without a server."""
+
+    async def play(rig):
+        await add(rig, 0, 80, GPS)
+        await add(rig, 0, 76, OBD)
+        await rig.drain()
+        await rig.write(
+            lambda tx: tx.run(
+                update(tables.trip)
+                .where(tables.trip.c.sensor_id == GPS)
+                .values(distance_m=1, company_id=VEHICLE, start_ms=1)
+            )
+        )
+        await rescore.rescored(
+            rig.store,
+            rig.scorer,
+            Choice(everything=True, company_id=CompanyId(VEHICLE)),
+            clock=lambda: rig.now_ms,
+            progress=lambda _: None,
+        )
+        return await told(rig)
+
+    assert played(tmp_path, play) == (["too_short", None], 1)
+
+
+def test_explanation_names_the_trip_that_counts(tmp_path):
+    async def play(rig):
+        await add(rig, 0, 80, GPS)
+        await add(rig, 0, 76, OBD)
+        await rig.drain()
+        (first,), (second,) = await rig.rows(tables.trip, "id")
+        actor = Actor(UserId(COMPANY), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
+        return first, [
+            (await rig.store.read(lambda tx, of=of: reads.to_explain(tx, actor=actor, of=of))).counting
+            for of in (first, second)
+        ]
+
+    first, named = played(tmp_path, play)
+    assert named == [None, first]
+
+
+def test_cover_goes_with_the_score_that_a_trip_would_have(tmp_path):
+    async def play(rig):
+        no = await add(rig, 0, 80, GPS)
+        await rig.drain()
+        kept = await rig.rows(tables.trip_cover, "trip_no", "vehicle_id", "begin_ms", "end_ms")
+        await rig.write(lambda tx: tx.run(update(tables.trip).values(distance_m=1)))
+        await rig.ask_again(no)
+        await rig.drain()
+        job = await rig.store.read(lambda tx: scores.as_if_asked(tx, no))
+        return no, kept, await rig.rows(tables.trip_cover, "trip_no"), job.not_scored
+
+    no, kept, left, reason = played(tmp_path, play)
+    assert kept == [(no, VEHICLE, START_MS, START_MS + 80_000)]
+    assert (left, reason) == ([], "too_short")
