@@ -6,6 +6,8 @@ import pytest
 from evaluation import __main__ as evaluate
 from evaluation import measured, report
 
+from tripline.scoring import certainty
+
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
@@ -25,6 +27,20 @@ def test_report_tells_every_gate_and_draws_every_plot(small):
     assert all(gate["what"] in text for gate in facts["gates"])
     assert {row["kind"] for row in facts["accuracy"]} == {"start", "acceleration", "deceleration", "stop"}
     assert "http" not in text
+
+
+def test_certainty_that_explanations_tell_is_what_is_measured(small):
+    """On so few manoeuvres within a tenth; `docs/scoring.md` has the figures of the whole report."""
+    for period_ms, told in certainty.MEASURED.items():
+        rows = [
+            row
+            for row in small[0]["accuracy"]
+            if (row["judge"], row["interval"], row["long"]) == (report.OURS, period_ms / 1_000, False)
+            and row["smoothing"] <= 0.5
+        ]
+        right = sum((row["precision"] or 0) * row["found"] for row in rows)
+
+        assert right / sum(row["found"] for row in rows) == pytest.approx(told, abs=0.1)
 
 
 def test_gates_of_real_drives_hold(small):

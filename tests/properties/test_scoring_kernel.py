@@ -45,6 +45,8 @@ def told(findings, trip):
         findings.instants[trip],
         findings.dense[trip],
         findings.over_s[trip],
+        findings.quality(trip),
+        findings.style[trip],
         list(zip(*events, strict=True)),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from tripline.scoring import kernel
 from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Findings
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column, Rules
 
 NAN = float("nan")
@@ -15,7 +16,7 @@ NAN = float("nan")
 
 def drives(*trips: dict[str, Any]) -> Drives:
     """Each trip: `speed` (km/h) or None, `t` (seconds, default one a second), and any other column by its name."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("t", "lat", "lon", "speed", "em", "limit")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("t", "lat", "lon", "speed", "em", "limit", "source")}
     for trip in trips:
         n = len(trip["speed"]) if trip.get("speed") is not None else len(trip["t"])
         defaults = {
@@ -25,6 +26,7 @@ def drives(*trips: dict[str, Any]) -> Drives:
             "speed": [NAN] * n,
             "em": [-1] * n,
             "limit": [NAN] * n,
+            "source": [LimitSource.TAGGED] * n,
         }
         for name, default in defaults.items():
             given = trip.get(name)
@@ -40,6 +42,7 @@ def drives(*trips: dict[str, Any]) -> Drives:
         speed_kmh=np.array(flat["speed"], np.float64),
         em=em if (em >= 0).any() else None,
         limit_kmh=None if np.isnan(limit).all() else limit,
+        limit_source=np.array(flat["source"], np.int8),
         column=np.array([trip.get("column", Column.CAR) for trip in trips], np.int8),
         obd=np.array([trip.get("obd", False) for trip in trips], np.bool_),
         stated_m=np.array([trip.get("stated_m", NAN) for trip in trips], np.float64),

@@ -8,7 +8,6 @@ import datetime
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
@@ -16,13 +15,14 @@ from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
 from tripline.later import Later
+from tripline.scoring.quality import LimitSource
 from tripline.services.scores import reads, totals
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import disputes as rest_disputes
+from tripline.wire.rest import quality as rest_quality
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.explanations import (
     AccumulatedExplanation,
-    DataQuality,
     DriveMeasures,
     HarshEvent,
     OverspeedStretch,
@@ -38,6 +38,14 @@ else:
     # They bring numpy, which a process needs only once somebody asks.
     measures = Later("tripline.scoring.measures")
     explanation = Later("tripline.services.scores.explanation")
+
+_WAYS: Final = {
+    LimitSource.TAGGED: "tagged",
+    LimitSource.IMPLIED: "implied",
+    LimitSource.ROAD_CLASS: "roadClass",
+    LimitSource.DEFAULT: "default",
+    LimitSource.NONE: "none",
+}
 
 
 @operation(
@@ -83,9 +91,9 @@ def _explained(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExpla
         corners=[_style(each) for each in told.corners] if scored else [],
         unexplained=[Id(each) for each in told.unexplained],
         disputes=[rest_disputes.dispute(each) for each in untold.disputes],
-        limit_known=told.limit_known,
+        limit_known=told.quality.limits.known,
         measures=_measures(told.measures),
-        quality=DataQuality(**msgspec.structs.asdict(told.quality)),
+        quality=rest_quality.data_quality(told.quality),
     )
 
 
@@ -117,7 +125,7 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
         pos_lon=found.lon,
         max_speed=found.fastest_kmh,
         limit=found.limit_kmh,
-        limit_source="default",
+        limit_source=_WAYS[found.limit_source],
         seconds=found.seconds,
         annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,
@@ -141,6 +149,7 @@ def _measures(found: "measures.Measures") -> DriveMeasures:
         over_limit={
             str(round(100 * (band - 1))): seconds for band, seconds in zip(measures.BANDS, found.over_s, strict=True)
         },
+        long_overspeed=found.long_over_s,
         cornering=found.cornering,
         cornering_seconds=found.cornering_s,
         idling=found.idle_s,
@@ -172,10 +181,21 @@ async def vehicle_explanation(request: Call) -> ASGIApp:
             count=told.count,
             distance=told.distance_m,
             accumulate=told.how,
-            trips=[TripCost(Id(each.trip_id), each.score, each.distance_m, each.cost) for each in told.dearest],
+            trips=[_trip_cost(each) for each in told.dearest],
             others=told.others,
             others_cost=told.others_cost,
         )
+    )
+
+
+def _trip_cost(found: totals.TripCost) -> TripCost:
+    return TripCost(
+        trip_id=Id(found.trip_id),
+        score=found.score,
+        dist=found.distance_m,
+        cost=found.cost,
+        limit_known=None if found.quality is None else found.quality.limits.known,
+        quality=None if found.quality is None else rest_quality.data_quality(found.quality),
     )
 
 

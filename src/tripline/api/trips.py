@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
 from tripline.domain.ids import TripId, VehicleId
-from tripline.domain.stored_trips import StoredEvent, StoredMicrotrip, StoredTrip
+from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.operations import PageOf, operation
 from tripline.http.rim import Call, rim_of
@@ -87,7 +87,7 @@ async def read(request: Call) -> ASGIApp:
     """A trip."""
     rim = rim_of(request)
 
-    def work(tx: ReadTx) -> StoredTrip:
+    def work(tx: ReadTx) -> JudgedTrip:
         actor = permission.permitted_in(tx, request)
         return trips.read_trip(tx, actor=actor, trip_id=TripId(parameters.path_id(request, "tripId")))
 

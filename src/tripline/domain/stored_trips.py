@@ -33,6 +33,13 @@ class StoredTrip(msgspec.Struct, frozen=True):
     """Why it has no score; None: it has one, or waits for it."""
 
 
+class JudgedTrip(StoredTrip, frozen=True):
+    """One trip with what its judgement left beside the score."""
+
+    quality: bytes | None
+    """JSON of how good its samples were (`scoring/quality.py`); None: it was not judged."""
+
+
 class StoredMicrotrip(msgspec.Struct, frozen=True):
     """One microtrip message, with what it shares with its trip."""
 

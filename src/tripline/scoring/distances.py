@@ -9,11 +9,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, seams
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, seams
 from tripline.scoring.geometry import haversine_m, steps_m
 from tripline.scoring.rules import Rules
-
-Singles = NDArray[np.float32]
 
 
 class Source(IntEnum):
@@ -30,6 +28,8 @@ class Steps(msgspec.Struct, frozen=True):
     """Shape n: what the steps of each trip come to, metres, and how many of them were mended."""
 
     metres: Floats
+    each: Singles
+    """From each sample to the next; 0 between trips."""
     replaced: Ints
     """By the speed's distance."""
     left_out: Ints
@@ -92,6 +92,7 @@ def guarded(drives: Drives, speed_kmh: Singles, seconds: Singles, without: Flags
     count = len(drives)
     return Steps(
         metres=_sums(steps, drives.starts),
+        each=steps,
         replaced=np.bincount(drives.at(replaced), minlength=count),
         left_out=np.bincount(drives.at(left_out), minlength=count),
     )

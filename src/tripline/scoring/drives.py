@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Singles = NDArray[np.float32]
 
 
 class Drives(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,8 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
     """Manoeuvre bits, 0..255; -1 where absent. None: absent everywhere."""
     limit_kmh: Floats | None
     """Speed limit of the road; NaN where unknown. None: unknown everywhere."""
+    limit_source: NDArray[np.int8] | None = None
+    """`quality.LimitSource` of each limit that is known. None: each is tagged."""
     column: NDArray[np.int8]
     """Shape n, `rules.Column`."""
     obd: Flags
@@ -50,6 +53,7 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
             speed_kmh=self.speed_kmh[a:b],
             em=None if self.em is None else self.em[a:b],
             limit_kmh=None if self.limit_kmh is None else self.limit_kmh[a:b],
+            limit_source=None if self.limit_source is None else self.limit_source[a:b],
             column=self.column[first:last],
             obd=self.obd[first:last],
             stated_m=self.stated_m[first:last],
@@ -99,6 +103,7 @@ def picked(drives: Drives, samples: Ints) -> Drives:
         speed_kmh=drives.speed_kmh[samples],
         em=None if drives.em is None else drives.em[samples],
         limit_kmh=None if drives.limit_kmh is None else drives.limit_kmh[samples],
+        limit_source=None if drives.limit_source is None else drives.limit_source[samples],
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tripline.scoring import distances
 from tripline.scoring.drives import Flags, Floats, Ints
-from tripline.scoring.quality import Quality
+from tripline.scoring.quality import BY_DEFAULT, Limits, LimitSource, Quality
 from tripline.scoring.rules import EventType
 
 Types = NDArray[np.int8]
@@ -42,6 +42,8 @@ class Events(msgspec.Struct, frozen=True):
     """0 where a sample with manoeuvre bits has no speed at all."""
     limit_kmh: Floats
     """The limit broken; 0 for harsh events."""
+    limit_source: Types
+    """`quality.LimitSource` of that; of harsh events it says nothing."""
     begin_ms: Ints
     """Where a manoeuvre begins; else as `time_ms`."""
     end_ms: Ints
@@ -88,6 +90,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Intervals longer than `guards.gap_ms`."""
     period_ms: Ints
     """Mean interval but for gaps; 0 with fewer than two samples."""
+    limits: Floats
+    """Shape n x `quality.LimitSource`: the share of the distance whose limit is known in each way."""
     repairs: Ints
     """Shape n x `REPAIRS`."""
     spans: Spans
@@ -103,7 +107,12 @@ class Findings(msgspec.Struct, frozen=True):
             speed_ratio=None if np.isnan(ratio) else round(ratio, 4),
             distance=distances.Source(int(self.source[trip])).name.lower(),
             repairs={name: count for name, count in zip(REPAIRS, self.repairs[trip].tolist(), strict=True) if count},
+            limits=self._limits(trip),
         )
+
+    def _limits(self, trip: int) -> Limits:
+        shares = {each.name.lower(): round(float(self.limits[trip, each]), 4) for each in LimitSource}
+        return BY_DEFAULT if shares["default"] == 1 else Limits(**shares)
 
     def counts(self, *kinds: EventType) -> Ints:
         """Events of these kinds in each trip."""

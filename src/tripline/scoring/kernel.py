@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from tripline.scoring import annulments, clocks, distances, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
-from tripline.scoring.drives import Drives, Flags, Floats, Ints, cut, instants, intervals_ms, picked
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked
 from tripline.scoring.findings import REPAIRS, Events, Findings, Spans
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Rules
 
 BLOCK: Final = 131_072
@@ -69,13 +70,13 @@ class Work(msgspec.Struct, kw_only=True):
     """Shape of trips x `REPAIRS`."""
     spacing: Ints = np.empty(0, np.int64)
     """Time from each sample to the next, ms."""
-    seconds: distances.Singles = np.empty(0, np.float32)
+    seconds: Singles = np.empty(0, np.float32)
     """The same in seconds."""
     long: Ints = np.empty(0, np.int64)
     """The few intervals that might be gaps, or too long for the median."""
     speed: Floats = np.empty(0)
     """km/h; NaN where there is none to go by."""
-    quick: distances.Singles = np.empty(0, np.float32)
+    quick: Singles = np.empty(0, np.float32)
     """The same in single precision."""
     without: Flags = np.empty(0, np.bool_)
     """The stretches most of whose samples have no speed."""
@@ -83,6 +84,8 @@ class Work(msgspec.Struct, kw_only=True):
     """Of each trip."""
     own_m: Floats = np.empty(0)
     """Of each trip: the sum of its guarded steps."""
+    steps_m: Singles = np.empty(0, np.float32)
+    """Those steps."""
     jumps: Ints = np.empty(0, np.int64)
     over: Ints = np.empty(0, np.int64)
     rough: harsh.Found = harsh.NOTHING
@@ -160,6 +163,7 @@ def found(work: Work, rules: Rules) -> Findings:
         source=source,
         gaps=gaps,
         period_ms=period_ms,
+        limits=overspeed.shares(work.drives, work.own, work.steps_m, len(work.repairs), rules),
         repairs=work.repairs,
         spans=_spans(work, rules),
         events=events,
@@ -249,6 +253,7 @@ def _distances(work: Work, rules: Rules) -> None:
     """Sum the steps between positions, as far as they can have been driven."""
     steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, rules)
     work.own_m = work.summed(steps.metres)
+    work.steps_m = steps.each
     work.mended("replaced_steps", steps.replaced)
     work.mended("left_out_steps", steps.left_out)
 
@@ -375,6 +380,9 @@ def _events(work: Work, rules: Rules) -> Events:
         lon=drives.lon[samples],
         speed_kmh=np.nan_to_num(work.speed[samples]),
         limit_kmh=np.concatenate([of_rough, limits])[order],
+        limit_source=np.concatenate(
+            [np.full(rough.samples.size, LimitSource.NONE, np.int8), overspeed.sources(drives, over, rules)]
+        )[order],
         begin_ms=drives.time_ms[begins],
         end_ms=drives.time_ms[ends],
         begin_kmh=np.nan_to_num(work.speed[begins]),

@@ -20,6 +20,9 @@ IDLE_MS: Final = 300_000
 """Standing for so long is idling, as nobody says whether the engine runs."""
 REST_MS: Final = 900_000
 """Standing for so long is a rest."""
+LONG_OVER_KMH: Final = 20.0
+LONG_OVER_S: Final = 180.0
+"""So much above the limit for so long is long overspeed (KOTSA)."""
 NIGHT: Final = (22, 6)
 """Hours of the night: from the first to the second, local time."""
 HOUR_MS: Final = 3_600_000
@@ -32,6 +35,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Time between samples with a speed above standing, without gaps."""
     over_s: tuple[float, ...]
     """Seconds above each of `BANDS`."""
+    long_over_s: float
+    """Seconds of runs more than `LONG_OVER_KMH` above the limit that last `LONG_OVER_S` and longer."""
     cornering: int
     """Corners taken fast (`style.py`)."""
     cornering_s: float
@@ -50,6 +55,7 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
         return Measures(
             driving_s=0.0,
             over_s=(0.0,) * len(BANDS),
+            long_over_s=0.0,
             cornering=0,
             cornering_s=0.0,
             idle_s=0.0,
@@ -63,10 +69,12 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     hour = (drives.time_ms[:-1] + utc_offset_ms) // HOUR_MS % 24
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     driven = float(metres[moving].sum())
+    over_s, long_over_s = _over(work, rules)
     corners = style.corners(drives, speed, work.spacing, rules)
     return Measures(
         driving_s=float(step_ms[moving].sum()) / 1_000,
-        over_s=_over(work, rules),
+        over_s=over_s,
+        long_over_s=long_over_s,
         cornering=int(corners.first.size),
         cornering_s=float((drives.time_ms[corners.last + 1] - drives.time_ms[corners.first]).sum()) / 1_000,
         idle_s=_idle_ms(step_ms, near & ~moving) / 1_000,
@@ -75,12 +83,19 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     )
 
 
-def _over(work: Work, rules: Rules) -> tuple[float, ...]:
+def _over(work: Work, rules: Rules) -> tuple[tuple[float, ...], float]:
+    """Seconds above each band, and of long overspeed."""
     samples = np.arange(work.speed.size)
     limits = overspeed.limits_kmh(work.drives, samples, rules)
     seconds = overspeed.seconds(work.drives, samples, work.spacing, rules)
     known = limits > 0
-    return tuple(float(seconds[known & (work.speed > np.round(limits * band, 6))].sum()) for band in BANDS)
+    bands = tuple(float(seconds[known & (work.speed > np.round(limits * band, 6))].sum()) for band in BANDS)
+    far = known & (work.speed > limits + LONG_OVER_KMH)
+    # A sample before a gap, or at the end of a stretch, ends its run.
+    ends = np.append(~(far[:-1] & far[1:]) | (work.spacing > rules.guards.gap_ms) | (work.spacing <= 0), True)
+    ends[np.maximum(work.drives.starts[1:] - 1, 0)] = True
+    runs = np.bincount(np.cumsum(np.append(False, ends[:-1])), weights=np.where(far, seconds, 0))
+    return bands, float(runs[runs >= LONG_OVER_S].sum())
 
 
 def _idle_ms(step_ms: Ints, standing: Flags) -> int:

@@ -7,8 +7,10 @@ road). Without tolerance the score hardly separates calm from aggressive drivers
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.drives import Drives, Floats, Ints, Singles
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Rules
 
 _FACTOR: Final = {"factor": 1.10, "kotsa": 1.0, "plus15": 1.0}
@@ -21,6 +23,33 @@ def limits_kmh(drives: Drives, samples: Ints, rules: Rules) -> Floats:
         return np.full(samples.size, rules.scoring.default_limit_kmh)
     roads = drives.limit_kmh[samples]
     return np.where(np.isnan(roads), rules.scoring.default_limit_kmh, roads)
+
+
+def sources(drives: Drives, samples: Ints, rules: Rules) -> NDArray[np.int8]:
+    """How the limit at each of these samples is known: `LimitSource`."""
+    otherwise = LimitSource.DEFAULT if rules.scoring.default_limit_kmh else LimitSource.NONE
+    if drives.limit_kmh is None:
+        return np.full(samples.size, otherwise, np.int8)
+    roads = LimitSource.TAGGED if drives.limit_source is None else drives.limit_source[samples]
+    return np.where(np.isnan(drives.limit_kmh[samples]), otherwise, roads).astype(np.int8)
+
+
+def shares(drives: Drives, own: Ints, steps_m: Singles, trips: int, rules: Rules) -> Floats:
+    """Shape trips x `LimitSource`: the share of each trip's distance whose limit is known in each way.
+
+    `own`: the trip of each stretch. `steps_m`: from each sample to the next; a step is as its first sample.
+    """
+    ways = len(LimitSource)
+    known = np.zeros((trips, ways))
+    known[:, LimitSource.DEFAULT if rules.scoring.default_limit_kmh else LimitSource.NONE] = 1
+    if drives.limit_kmh is None or not steps_m.size:
+        return known
+    first = np.arange(steps_m.size)
+    places = own[drives.at(first)] * ways + sources(drives, first, rules)
+    metres = np.bincount(places, weights=steps_m, minlength=trips * ways).reshape(trips, ways)
+    driven = metres.sum(axis=1)
+    known[driven > 0] = metres[driven > 0] / driven[driven > 0, None]
+    return known
 
 
 def samples_over(drives: Drives, speed_kmh: Floats, rules: Rules) -> Ints:

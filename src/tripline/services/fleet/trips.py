@@ -7,7 +7,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import TripId, VehicleId
 from tripline.domain.refusals import NotFound
-from tripline.domain.stored_trips import StoredMicrotrip, StoredTrip
+from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
 from tripline.store.fleet import vehicles
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -27,7 +27,7 @@ def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
     access.admit(rows.trip_inside(tx, scope, trip_id), access.Thing.TRIP)
 
 
-def read_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> StoredTrip:
+def read_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> JudgedTrip:
     """The trip. Raises `NotFound` or `Forbidden`."""
     admit_to_trip(tx, actor=actor, trip_id=trip_id)
     return rows.trip_of(tx, trip_id)

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 
 from tripline.scoring import kernel, measures, style
 from tripline.scoring import policy as verdicts
+from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Findings
 from tripline.scoring.measures import Measures
-from tripline.scoring.quality import Quality
+from tripline.scoring.quality import LimitSource, Quality
 from tripline.scoring.rules import EventType, Rules
 from tripline.scoring.score import COUNTED, TripScore
 from tripline.services.scores import arrays, judgement
@@ -60,6 +60,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     lon: float
     fastest_kmh: float
     limit_kmh: float
+    limit_source: LimitSource
     seconds: float
     annulled: str | None
     cost: float
@@ -89,8 +90,6 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     """By the policy of this explanation; None: it gives none."""
     distance_m: float
-    limit_known: float
-    """Share of the samples whose road has a known limit."""
     measures: Measures
     quality: Quality
 
@@ -100,7 +99,11 @@ def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_m
 
     `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning.
     """
-    drives = arrays.loaded([judgement.track(task)]).drives
+    return of_drive(arrays.loaded([judgement.track(task)]).drives, task, rules, kept, utc_offset_ms=utc_offset_ms)
+
+
+def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_ms: int) -> Explanation:
+    """As `of_trip`, of the task's samples with all that is known of them."""
     work = kernel.worked(drives, rules)
     shown = kernel.found(work, rules).events
     kernel.take_out(work, judgement.annulments(task, 0))
@@ -118,9 +121,8 @@ def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_m
         unexplained=[event_id for of_moment in ids.values() for event_id in of_moment],
         score=None if scored is None else scored.score,
         distance_m=float(found.distance_m[0]),
-        limit_known=_limit_known(work),
         measures=measures.of_trip(work, rules, utc_offset_ms=utc_offset_ms),
-        quality=found.quality(0),
+        quality=judgement.of_samples(task, found.quality(0)),
     )
 
 
@@ -152,7 +154,7 @@ def _items(
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
-    for kind, at_ms, lat, lon, kmh, limit, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds, far in zip(
+    for kind, at_ms, lat, lon, kmh, limit, way, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds, far in zip(
         *columns, strict=True
     ):
         known = ids.get((at_ms, kind))
@@ -182,8 +184,10 @@ def _items(
         own = [] if event_id is None else [event_id]
         cost = (rules.scoring.overspeed_weight * seconds + far) * worth
         last = stretches[-1] if stretches else None
-        as_before = last is not None and (last.end_ms, last.limit_kmh, last.annulled) == (begin_ms, limit, dispute_id)
-        if last is not None and as_before:
+        own_way = LimitSource(way)
+        if last is not None and (
+            (last.end_ms, last.limit_kmh, last.limit_source, last.annulled) == (begin_ms, limit, own_way, dispute_id)
+        ):
             last.event_ids.extend(own)
             stretches[-1] = msgspec.structs.replace(
                 last,
@@ -202,6 +206,7 @@ def _items(
                 lon=lon,
                 fastest_kmh=kmh,
                 limit_kmh=limit,
+                limit_source=own_way,
                 seconds=seconds,
                 annulled=dispute_id,
                 cost=cost,
@@ -227,10 +232,3 @@ def _moments(work: kernel.Work, runs: style.Runs, cost: float) -> list[Moment]:
         Moment(begin_ms=begin_ms, end_ms=end_ms, lat=lat, lon=lon, peak=peak, cost=cost)
         for begin_ms, end_ms, lat, lon, peak in zip(*(column.tolist() for column in (*columns, runs.peak)), strict=True)
     ]
-
-
-def _limit_known(work: kernel.Work) -> float:
-    limits = work.drives.limit_kmh
-    if limits is None or not limits.size:
-        return 0.0
-    return float((~np.isnan(limits)).mean())

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
@@ -15,6 +16,7 @@ from tripline.scoring import policy as verdicts
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.covers import Cover
 from tripline.scoring.findings import Events, Spans
+from tripline.scoring.quality import Quality
 from tripline.scoring.score import NotScored, TripScore
 from tripline.services.scores import arrays
 from tripline.store.scores.policies import Policy
@@ -59,6 +61,11 @@ def track(task: Task) -> arrays.Track:
     return arrays.Track(task.packed, task.job.category, task.job.device_type, task.job.distance_m)
 
 
+def of_samples(task: Task, found: Quality) -> Quality:
+    """The quality, with how many of the task's samples take no part."""
+    return replace(found, dropped=len(task.packed) // SAMPLE_BYTES - found.samples)
+
+
 def is_annulled(task: Task) -> bool:
     """Whether the whole trip is not to be judged."""
     return any(kind is None for _, kind, _, _ in task.annulled)
@@ -72,7 +79,7 @@ def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
     spans = _spans(found.spans, len(tasks))
     results = []
     for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
-        job, kept = tasks[trip].job, quality.written(found.quality(trip))
+        job, kept = tasks[trip].job, quality.written(of_samples(tasks[trip], found.quality(trip)))
         reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[trip]) else None)
         if reason is None and isinstance(verdict, NotScored):
             moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms

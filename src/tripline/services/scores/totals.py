@@ -8,8 +8,11 @@ import math
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from tripline.domain.access import Actor
+from tripline.scoring import quality
+from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
 from tripline.services.scores.reads import NoScoreYet, admit_to_vehicle
 from tripline.store.scores import policies
@@ -27,6 +30,8 @@ class TripCost(msgspec.Struct, frozen=True):
     score: float
     distance_m: float
     cost: float
+    quality: Quality | None = None
+    """None: it was judged before this was kept."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,15 +60,20 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     points = (100.0 - kept.score) / whole if whole else 0.0
     costs = [TripCost(*trip, burden * points) for trip, burden in zip(trips, burdens, strict=True)]
     costs.sort(key=lambda each: (-each.cost, each.trip_id))
+    kept_of = rows.qualities(tx, [each.trip_id for each in costs[:SHOWN]])
     return Explanation(
         score=kept.score,
         count=kept.trips,
         distance_m=kept.distance_m,
         how=how,
-        dearest=costs[:SHOWN],
+        dearest=[_with_quality(each, kept_of.get(each.trip_id)) for each in costs[:SHOWN]],
         others=len(costs[SHOWN:]),
         others_cost=math.fsum(each.cost for each in costs[SHOWN:]),
     )
+
+
+def _with_quality(cost: TripCost, kept: bytes | None) -> TripCost:
+    return cost if kept is None else replace(cost, quality=quality.read(kept))
 
 
 def _burden(score: float, distance_m: float, how: Accumulation) -> float:

@@ -124,6 +124,12 @@ def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
     return [(row[0], row[1], row[2]) for row in tx.hot(_SCORED, vehicle_id)]
 
 
+def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
+    """How good the samples of these trips were, where that was kept."""
+    found = select(trip.c.id, trip.c.quality).where(trip.c.id.in_(trip_ids), trip.c.quality.is_not(None))
+    return {row.id: row.quality for row in tx.all(found)}
+
+
 def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
     """The number of the policy by which the vehicle's trip that was judged last was scored; 0: there is none."""
     return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)

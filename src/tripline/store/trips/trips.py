@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, tupl
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import TripId, UserId, VehicleId
-from tripline.domain.stored_trips import StoredTrip
+from tripline.domain.stored_trips import JudgedTrip, StoredTrip
 from tripline.store import scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
@@ -38,9 +38,9 @@ def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredT
     return _trips(tx, _OF_PERSON, user_id, span)
 
 
-def trip_of(tx: ReadTx, trip_id: TripId) -> StoredTrip:
+def trip_of(tx: ReadTx, trip_id: TripId) -> JudgedTrip:
     """The trip, which `trip_inside` has found."""
-    return StoredTrip(*tx.hot(_ONE_TRIP, trip_id)[0])
+    return JudgedTrip(*tx.hot(_ONE_TRIP, trip_id)[0])
 
 
 _OF_VEHICLE: Final = "vehicle_id"
@@ -57,7 +57,7 @@ IS_THERE: Final = and_(
     erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
 )
 """Whether a trip was not left behind by its deleted vehicle, or when it has none by its deleted sensor."""
-_ONE_TRIP: Final = Hot(select(*_TRIP).where(trip.c.id == bindparam("id")), "id")
+_ONE_TRIP: Final = Hot(select(*_TRIP, trip.c.quality).where(trip.c.id == bindparam("id")), "id")
 
 
 @cache

@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from tripline.wire.rest import quality
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute
 
@@ -52,7 +53,12 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
     max_speed: Annotated[float, Meta(description="the fastest, km/h", examples=[131.5])]
     limit: Annotated[float, Meta(description="the limit, km/h, without the tolerance", examples=[110.0])]
     limit_source: Annotated[
-        str, Meta(description="how the limit is known; `default`: the one of the policy", examples=["default"])
+        str,
+        Meta(
+            description="how the limit is known: `tagged`, `implied` by zone or place, `roadClass`: the default of the"
+            " road's class, `default`: that of the policy",
+            examples=["default"],
+        ),
     ]
     seconds: Annotated[float, Meta(description="time counted", examples=[12.0])]
     annulled: Annotated[
@@ -86,6 +92,10 @@ class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
             examples=[{"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0}],
         ),
     ]
+    long_overspeed: Annotated[
+        float,
+        Meta(description="seconds more than 20 km/h above the limit, for 3 minutes and longer", examples=[0.0]),
+    ]
     cornering: Annotated[int, Meta(description="corners taken with 0.3 g and more", examples=[2])]
     cornering_seconds: Annotated[float, Meta(description="time in them, seconds", examples=[3.0])]
     idling: Annotated[float, Meta(description="seconds of standing for 5 minutes and longer", examples=[420.0])]
@@ -93,29 +103,6 @@ class DriveMeasures(msgspec.Struct, frozen=True, rename="camel"):
         float, Meta(description="share of the distance between 22 and 6, time zone of the service", examples=[0.0])
     ]
     longest_drive: Annotated[float, Meta(description="seconds without a rest of 15 minutes", examples=[3480.0])]
-
-
-class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
-    """How good the samples were."""
-
-    samples: Annotated[int, Meta(description="samples that take part", examples=[3600])]
-    period_ms: Annotated[
-        int, Meta(description="mean interval between them, ms; 0 with fewer than two", examples=[1000])
-    ]
-    gaps: Annotated[int, Meta(description="intervals that are gaps", examples=[0])]
-    speed_ratio: Annotated[
-        float | None, Meta(description="distance by speed for each metre by positions; null: unknown", examples=[1.01])
-    ]
-    distance: Annotated[
-        str,
-        Meta(
-            description="`own`: by positions; `stated` by the trip message; `doubted`: stated, not believed",
-            examples=["own"],
-        ),
-    ]
-    repairs: Annotated[
-        dict[str, int], Meta(description="what was mended, and how often (docs/scoring.md)", examples=[{"merged": 2}])
-    ]
 
 
 class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
@@ -154,7 +141,10 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     ]
     disputes: Annotated[list[Dispute], Meta(description="what was contested, the oldest first", examples=[[]])]
     limit_known: Annotated[
-        float, Meta(description="share of the samples whose road has a known limit, 0 to 1", examples=[0.0])
+        float,
+        Meta(
+            description="share of the distance whose limit the map tells (`tagged`, `implied`), 0 to 1", examples=[0.0]
+        ),
     ]
     measures: Annotated[
         DriveMeasures,
@@ -164,6 +154,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
                 {
                     "driving": 3480.0,
                     "overLimit": {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
+                    "longOverspeed": 0.0,
                     "cornering": 2,
                     "corneringSeconds": 3.0,
                     "idling": 420.0,
@@ -174,13 +165,8 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
         ),
     ]
     quality: Annotated[
-        DataQuality,
-        Meta(
-            description="how good the samples were",
-            examples=[
-                {"samples": 3600, "periodMs": 1000, "gaps": 0, "speedRatio": 1.01, "distance": "own", "repairs": {}}
-            ],
-        ),
+        quality.DataQuality,
+        Meta(description="how good the samples were", examples=[quality.EXAMPLE]),
     ]
 
 
@@ -191,6 +177,14 @@ class TripCost(msgspec.Struct, frozen=True, rename="camel"):
     score: Annotated[float, Meta(description="its score", examples=[70.97])]
     dist: Annotated[float, Meta(description="its distance, metres", examples=[49162.0])]
     cost: Annotated[float, Meta(description="points of the accumulated score", examples=[4.31])]
+    limit_known: Annotated[
+        float | None,
+        Meta(description="share of the distance whose limit the map tells; null: it was not kept", examples=[0.0]),
+    ]
+    quality: Annotated[
+        quality.DataQuality | None,
+        Meta(description="how good the samples were; null: it was not kept", examples=[quality.EXAMPLE]),
+    ]
 
 
 class AccumulatedExplanation(msgspec.Struct, frozen=True, rename="camel"):

@@ -13,9 +13,11 @@ import msgspec
 from msgspec import Meta
 
 from tripline.domain import ids
-from tripline.domain.stored_trips import StoredMicrotrip, StoredTrip
+from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
+from tripline.scoring import quality as scoring_quality
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.device import values as device_values
+from tripline.wire.rest import quality
 from tripline.wire.rest.base import Id, id_or_unset
 
 
@@ -84,7 +86,7 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
-    """A trip by its id: why it has no score, beside what lists say."""
+    """A trip by its id: what its judgement says, beside what lists do."""
 
     not_scored: Annotated[
         str | None,
@@ -93,6 +95,17 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
             " speed_implausible, too_short, annulled, duplicate; null when it has one or still waits for it",
             examples=["too_short"],
         ),
+    ]
+    limit_known: Annotated[
+        float | None,
+        Meta(
+            description="share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged",
+            examples=[0.0],
+        ),
+    ]
+    quality: Annotated[
+        quality.DataQuality | None,
+        Meta(description="how good its samples were; null: it was not judged", examples=[quality.EXAMPLE]),
     ]
 
 
@@ -163,11 +176,17 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
     )
 
 
-def judged_trip_record(trip: StoredTrip, zone: tzinfo) -> JudgedTripRecord:
-    """The record with the reason why it has no score."""
+def judged_trip_record(trip: JudgedTrip, zone: tzinfo) -> JudgedTripRecord:
+    """The record with the reason why it has no score, and how good its samples were."""
     record = trip_record(trip, zone)
     told = {name: getattr(record, name) for name in TripRecord.__struct_fields__}
-    return JudgedTripRecord(**told, not_scored=trip.not_scored)
+    found = None if trip.quality is None else scoring_quality.read(trip.quality)
+    return JudgedTripRecord(
+        **told,
+        not_scored=trip.not_scored,
+        limit_known=None if found is None else found.limits.known,
+        quality=None if found is None else quality.data_quality(found),
+    )
 
 
 def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:

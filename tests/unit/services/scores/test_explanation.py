@@ -1,14 +1,17 @@
 """Explanations of scores: costs that add up, events that are found again, stretches, and what explains nothing."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played, sample
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Harsh, Rules, Scoring, Style, read
-from tripline.services.scores import explanation, reads
+from tripline.services.scores import arrays, explanation, judgement, reads
 from tripline.store import tables
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores import scores
@@ -110,6 +113,52 @@ def test_samples_over_the_limit_in_a_row_are_one_stretch():
     assert (first.fastest_kmh, first.limit_kmh) == (130, 110)
     assert second.seconds == 2.0
     assert first.cost == pytest.approx(1.5 * second.cost)
+
+
+def test_stretch_says_how_its_limit_is_known_and_another_source_begins_another():
+    task, second = task_of(drive(*[130.0] * 12)), np.arange(12)
+    drives = replace(
+        arrays.loaded([judgement.track(task)]).drives,
+        limit_kmh=np.where(second < 5, np.nan, 110.0),
+        limit_source=np.where(second < 8, LimitSource.IMPLIED, LimitSource.ROAD_CLASS).astype(np.int8),
+    )
+
+    told = explanation.of_drive(drives, task, Rules(), (), utc_offset_ms=0)
+
+    assert [(each.limit_source, each.limit_kmh, each.seconds) for each in told.stretches] == [
+        (LimitSource.DEFAULT, 110, 5.0),
+        (LimitSource.IMPLIED, 110, 3.0),
+        (LimitSource.ROAD_CLASS, 110, 3.0),
+    ]
+    assert sum(costs(told)) == pytest.approx(100 - told.score, abs=1e-9)
+
+
+def test_quality_counts_the_samples_that_take_no_part():
+    packed = [*drive(*[50.0] * 20), sample(20, 50, flags=0), sample(21, 50, lat=float("nan")), sample(19.1, 50)]
+
+    found = explained(packed).quality
+
+    assert (found.samples, found.dropped, found.repairs) == (20, 3, {"merged": 1})
+
+
+@pytest.mark.parametrize(
+    ("speeds", "seconds"),
+    [
+        ([131.0] * 181, 180.0),
+        ([131.0] * 180, 0.0),
+        ([130.0] * 400, 0.0),
+        ([*[131.0] * 120, 129.0, *[131.0] * 120], 0.0),
+        ([*[131.0] * 200, 100.0, *[131.0] * 100, 100.0, *[140.0] * 190], 389.0),
+    ],
+)
+def test_long_overspeed_is_more_than_20_above_the_limit_for_three_minutes(speeds, seconds):
+    assert explained(drive(*speeds)).measures.long_over_s == seconds
+
+
+def test_long_overspeed_does_not_go_on_behind_a_gap():
+    packed = [sample(second if second < 100 else second + 40, 140) for second in range(200)]
+
+    assert explained(packed).measures.long_over_s == 0.0
 
 
 def test_events_of_other_rules_are_told_as_unexplained():

@@ -1,0 +1,90 @@
+"""JSON of how good a trip's samples were, in the explanation of its score and in the trip (spec/rest 10.1)."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.scoring import certainty
+from tripline.scoring.quality import Quality
+
+EXAMPLE: dict[str, object] = {
+    "samples": 3600,
+    "dropped": 2,
+    "periodMs": 1000,
+    "gaps": 0,
+    "speedRatio": 1.01,
+    "distance": "own",
+    "repairs": {"merged": 2},
+    "limits": {"tagged": 0.0, "implied": 0.0, "roadClass": 0.0, "default": 1.0, "none": 0.0},
+    "eventPrecision": 0.99,
+}
+
+
+class LimitShares(msgspec.Struct, frozen=True, rename="camel"):
+    """Shares of the distance, 0 to 1, by how the speed limit is known."""
+
+    tagged: Annotated[float, Meta(description="the road's own", examples=[0.0])]
+    implied: Annotated[float, Meta(description="by its zone or place", examples=[0.0])]
+    road_class: Annotated[float, Meta(description="the default of its class", examples=[0.0])]
+    default: Annotated[float, Meta(description="that of the policy", examples=[1.0])]
+    none: Annotated[float, Meta(description="there is none", examples=[0.0])]
+
+
+class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
+    """How good the samples were."""
+
+    samples: Annotated[int, Meta(description="samples that take part", examples=[3600])]
+    dropped: Annotated[
+        int,
+        Meta(
+            description="samples that take no part: without a time or position of their own, or not believed",
+            examples=[2],
+        ),
+    ]
+    period_ms: Annotated[
+        int, Meta(description="mean interval between them, ms; 0 with fewer than two", examples=[1000])
+    ]
+    gaps: Annotated[int, Meta(description="intervals that are gaps", examples=[0])]
+    speed_ratio: Annotated[
+        float | None, Meta(description="distance by speed for each metre by positions; null: unknown", examples=[1.01])
+    ]
+    distance: Annotated[
+        str,
+        Meta(
+            description="`own`: by positions; `stated` by the trip message; `doubted`: stated, not believed",
+            examples=["own"],
+        ),
+    ]
+    repairs: Annotated[
+        dict[str, int], Meta(description="what was mended, and how often (docs/scoring.md)", examples=[{"merged": 2}])
+    ]
+    limits: Annotated[
+        LimitShares,
+        Meta(description="shares of the distance by how the speed limit is known", examples=[EXAMPLE["limits"]]),
+    ]
+    event_precision: Annotated[
+        float | None,
+        Meta(
+            description="of harsh events found by speed at such a `periodMs` the share that is real, as measured on"
+            " made drives; null: not measured",
+            examples=[0.99],
+        ),
+    ]
+
+
+def data_quality(found: Quality) -> DataQuality:
+    """The record."""
+    sure = certainty.at_period(found.period_ms)
+    limits = found.limits
+    return DataQuality(
+        samples=found.samples,
+        dropped=found.dropped,
+        period_ms=found.period_ms,
+        gaps=found.gaps,
+        speed_ratio=found.speed_ratio,
+        distance=found.distance,
+        repairs=found.repairs,
+        limits=LimitShares(limits.tagged, limits.implied, limits.road_class, limits.default, limits.none),
+        event_precision=None if sure is None else round(sure, 3),
+    )
