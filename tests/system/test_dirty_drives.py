@@ -1,0 +1,198 @@
+"""A real drive as worse devices would have sent it, over MQTTS to REST: the score stays, or is refused with its reason.
+
+One server; each fault has a vehicle of its own, which drives the same drive. Not here: the other recorded drives
+(`tests/unit/scoring/test_dirty_drives.py`).
+"""
+
+import asyncio
+import json
+import math
+import ssl
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from tests.support import dirty, fleet, servers
+from tests.support.device import CarefulDevice
+from tests.support.fleet import Company, Registered
+
+import tripline.simulator
+
+START_MS = 1_780_000_000_000
+RECORDING = Path(tripline.simulator.__file__).parent / "drives" / "drive_17.csv"
+"""3.6 km with two harsh accelerations and a harsh stop: one event more or less is ten points."""
+ITEMS = 10
+"""Samples in one message."""
+PATIENCE_S = 60
+AT_ONCE = 8
+CLEAN, TWO_SENSORS = "clean", "two sensors"
+KEPT_TO_JUDGE = {
+    "5 % of speeds missing": "filled_speeds",
+    "2 % of speeds 255 or 65535": "filled_speeds",
+    "2 % lone bad speeds": "lone_speeds",
+    "one position a degree off": "replaced_steps",
+    "em always 0": "constant_em",
+    "clock back 20 s": "clock_steps",
+    "a tenth twice": "merged",
+}
+"""Faults whose repair the explanation has to tell."""
+
+
+class Told(NamedTuple):
+    """What REST says of the trips of one vehicle, the first driven first."""
+
+    trips: list[dict[str, Any]]
+    explanations: list[dict[str, Any]]
+    scores: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+
+
+def recording() -> dirty.Drive:
+    t_ms, lat, lon, speed = np.genfromtxt(RECORDING, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3)).T
+    return {"t": (t_ms - t_ms[0]) / 1_000, "lat": lat, "lon": lon, "speed": speed, "metres": 3_646.0}
+
+
+def bodies(drive: dirty.Drive) -> list[bytes]:
+    """The messages of a drive, in the order of its rows, and its trip message."""
+    items = []
+    for row, at_s in enumerate(drive["t"].tolist()):
+        item = {"tid": 1, "clt": START_MS + round(at_s * 1_000), "lat": drive["lat"][row], "lon": drive["lon"][row]}
+        if not math.isnan(drive["speed"][row]):
+            item["sp"] = drive["speed"][row]
+        if "em" in drive:
+            item["em"] = f"{drive['em'][row]:02x}"
+        items.append(item)
+    sent = [
+        json.dumps({"ty": 2, "ts": items[first]["clt"], "pld": items[first : first + ITEMS]}).encode()
+        for first in range(0, len(items), ITEMS)
+    ]
+    trip = {"tid": 1, "stt": min(item["clt"] for item in items), "edt": max(item["clt"] for item in items)}
+    if "stated_m" in drive:
+        trip["dis"] = drive["stated_m"]
+    return [*sent, json.dumps({"ty": 1, "ts": trip["edt"], "pld": trip}).encode()]
+
+
+def mounted_too(company: Company, vehicle: Registered, number: int) -> Registered:
+    """A second sensor, an OBD dongle, on the vehicle."""
+    token = fleet.device_token()
+    sensor = company.post("/api/tre/v1/sensor", {"serialNo": f"SN-{number:06d}", "type": "OBD", "credentialsId": token})
+    company.post(f"/api/tre/v1/sensor/{sensor['id']['id']}/vehicle/{vehicle.vehicle_id}")
+    return replace(vehicle, sensor_id=sensor["id"]["id"], token=token)
+
+
+def told(company: Company, vehicle: Registered, count: int) -> Told:
+    """What REST says, once so many trips of the vehicle are judged."""
+    analytics = f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics"
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        page = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
+        trips = [company.get(f"/api/tre/v1/trip/{trip['id']['id']}") for trip in page]
+        scores = company.get(f"{analytics}/drivingScore", limit=10)["data"]
+        judged = [trip for trip in trips if trip["quality"] is not None]
+        if len(judged) == count and len(scores) + sum(trip["notScored"] is not None for trip in trips) == count:
+            break
+        assert time.monotonic() < deadline, trips
+        time.sleep(0.05)
+    trips.sort(key=lambda trip: (trip["startTs"], trip["createdTime"]))
+    path = "/api/tre/v1_3/trip/{}/analytics/drivingScore/explanation"
+    return Told(
+        trips,
+        [company.get(path.format(trip["id"]["id"])) for trip in trips],
+        scores,
+        company.get(f"{analytics}/gpsEvent", limit=1_000)["data"],
+    )
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
+    """What became of the drive, by fault."""
+    clean = recording()
+    cases = {CLEAN: clean} | {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items()}
+    with (
+        servers.serving(tmp_path_factory.mktemp("dirty") / "data") as server,
+        Company(server.api, server.data) as company,
+    ):
+        tls = ssl.create_default_context(cafile=str(server.ca))
+
+        async def play(waiting: list[tuple[str, list[bytes]]]) -> None:
+            while waiting:
+                token, sent = waiting.pop()
+                await CarefulDevice(token, server.device_host, server.device_port, tls).play(sent)
+
+        vehicles, waiting = {}, []
+        for number, (name, drive) in enumerate(cases.items()):
+            vehicle = company.vehicle_with_sensor(number, sensor_type="OBD" if "em" in drive else "GPS")
+            vehicles[name] = vehicle
+            waiting.append((vehicle.token, bodies(drive)))
+        both = vehicles[TWO_SENSORS] = company.vehicle_with_sensor(len(cases))
+        shorter = {name: column[30:] if np.ndim(column) else column for name, column in clean.items()}
+        waiting.append((both.token, bodies(shorter)))
+        waiting.append((mounted_too(company, both, 900).token, bodies(clean)))
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*(play(waiting) for _ in range(AT_ONCE)))
+
+        asyncio.run(all_of_them())
+        return {name: told(company, each, 2 if name == TWO_SENSORS else 1) for name, each in vehicles.items()}
+
+
+def test_clean_drive_has_the_events_that_make_the_others_tell(driven: dict[str, Told]) -> None:
+    ((score,), (trip,)) = driven[CLEAN].scores, driven[CLEAN].trips
+
+    assert (score["accel"], score["deAccel"], score["overSpeed"]) == (2, 1, 0)
+    assert score["score"] == pytest.approx(69.1, abs=0.1)
+    assert (trip["notScored"], trip["limitKnown"], trip["quality"]["repairs"]) == (None, 0.0, {})
+    assert (trip["quality"]["dropped"], trip["quality"]["distance"]) == (0, "own")
+
+
+@pytest.mark.parametrize("case", dirty.SAME)
+def test_dirty_drive_has_the_score_of_the_clean_one(driven: dict[str, Told], case: str) -> None:
+    (clean,), (score,) = driven[CLEAN].scores, driven[case].scores
+
+    assert score["score"] == pytest.approx(clean["score"], abs=2)
+    assert score["dist"] == pytest.approx(clean["dist"], rel=0.02)
+
+
+@pytest.mark.parametrize(("case", "repair"), KEPT_TO_JUDGE.items())
+def test_explanation_tells_what_was_mended(driven: dict[str, Told], case: str, repair: str) -> None:
+    (explanation,), (trip,) = driven[case].explanations, driven[case].trips
+
+    assert explanation["quality"]["repairs"][repair] > 0
+    assert explanation["quality"] == trip["quality"]
+
+
+@pytest.mark.parametrize("case", dirty.REFUSED)
+def test_speeds_in_another_unit_are_refused_with_the_reason(driven: dict[str, Told], case: str) -> None:
+    (explanation,), (trip,) = driven[case].explanations, driven[case].trips
+
+    assert (driven[case].scores, driven[case].events) == ([], [])
+    assert trip["notScored"] == explanation["notScored"] == "speed_implausible"
+    assert explanation["quality"]["speedRatio"] < 0.85
+
+
+@pytest.mark.parametrize("case", [CLEAN, *dirty.SAME, *dirty.REFUSED, TWO_SENSORS])
+def test_every_event_is_in_its_explanation_and_costs_add_up(driven: dict[str, Told], case: str) -> None:
+    scores = {score["id"]["id"]: score["score"] for score in driven[case].scores}
+    found = []
+    for explanation in driven[case].explanations:
+        items = [*explanation["harshEvents"], *explanation["overspeed"]]
+        found += [each["id"]["id"] for each in explanation["harshEvents"]]
+        found += [each["id"] for stretch in explanation["overspeed"] for each in stretch["ids"]]
+        lacking = 100 - scores.get(explanation["id"]["id"], 100)
+        assert sum(each["cost"] for each in items) == pytest.approx(lacking, abs=1e-9)
+        assert explanation["unexplained"] == []
+
+    assert sorted(found) == sorted(event["id"]["id"] for event in driven[case].events)
+
+
+def test_drive_of_two_sensors_counts_once(driven: dict[str, Told]) -> None:
+    longer, shorter = driven[TWO_SENSORS].trips
+    of_longer, of_shorter = driven[TWO_SENSORS].explanations
+
+    assert (longer["deviceType"], longer["notScored"], of_longer["duplicateOf"]) == ("OBD", None, None)
+    assert (shorter["deviceType"], shorter["notScored"]) == ("GPS", "duplicate")
+    assert of_shorter["duplicateOf"] == longer["id"]
+    assert [score["id"] for score in driven[TWO_SENSORS].scores] == [longer["id"]]
