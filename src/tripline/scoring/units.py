@@ -52,18 +52,14 @@ def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
 def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> tuple[Floats, Floats, Ints]:
     """Of the wanted trips (shape n), between each run of so many samples and the next: metres by positions, metres by
     speed, and the trip."""
-    end = drives.time_ms.size // many * many
-    trips, behind = _runs(drives.starts, many, end)
-    lat, lon, speed = (_sums(column, many, end) for column in (drives.lat, drives.lon, speed_kmh))
+    begins, trips = _runs(drives.starts, wanted, many)
+    lat, lon, speed = (_sums(column, begins, many) for column in (drives.lat, drives.lon, speed_kmh))
     lat /= many
     lon /= many
     path = steps_m(lat, lon)
-    lasting = np.diff(_sums(drives.time_ms, many, end)) * (0.001 / many)
+    lasting = np.diff(_sums(drives.time_ms, begins, many)) * (0.001 / many)
     driven = (speed[1:] + speed[:-1]) * lasting / (7.2 * many)
-    whole = drives.time_ms[many - 1 : end : many] - drives.time_ms[0:end:many] <= AVERAGED_MS * 1.5  # no gap inside
-    whole &= np.arange(many, end + many, many) <= behind
-    if not wanted.all():
-        whole &= wanted[trips]
+    whole = drives.time_ms[begins + many - 1] - drives.time_ms[begins] <= AVERAGED_MS * 1.5  # no gap inside
     used = whole[1:] & whole[:-1] & (trips[1:] == trips[:-1]) & (lasting * 1_000 <= rules.guards.gap_ms)
     used &= (path <= rules.guards.fastest_mps * lasting) & ~np.isnan(driven)
     used &= np.maximum(path, driven) >= MOVING_MPS * lasting
@@ -71,17 +67,23 @@ def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: R
     return path[kept].astype(np.float64), driven[kept], trips[kept]
 
 
-def _runs(starts: Ints, many: int, end: int) -> tuple[Ints, Ints]:
-    """The trip in which each run begins, and where that ends."""
-    counts = np.diff(-(-np.minimum(starts, end) // many))
-    return np.repeat(np.arange(counts.size), counts), np.repeat(starts[1:], counts)
+def _runs(starts: Ints, wanted: Flags, many: int) -> tuple[Ints, Ints]:
+    """The first sample of each whole run of the wanted trips, and its trip.
+
+    Each trip is cut from its first sample on, so that its ratio does not depend on what else is judged with it.
+    """
+    counts = np.diff(starts) // many * wanted
+    trips = np.repeat(np.arange(counts.size), counts)
+    within = np.arange(trips.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins: Ints = starts[trips] + within * many
+    return begins, trips
 
 
-def _sums(column: NDArray[Number], many: int, end: int) -> NDArray[Number]:
+def _sums(column: NDArray[Number], begins: Ints, many: int) -> NDArray[Number]:
     """The sum of each run."""
-    sums = column[0:end:many].copy()
+    sums = column[begins]
     for place in range(1, many):
-        sums += column[place:end:many]
+        sums += column[begins + place]
     return sums
 
 
@@ -89,10 +91,11 @@ def _medians(found: Floats, path: Floats, driven: Floats, trips: Ints) -> None:
     """Enter the median ratio of each trip's whole kilometres of path."""
     if not path.size:
         return
-    along = np.cumsum(path)
+    millimetres = np.rint(path * 1_000).astype(np.int64)  # whole, so that their sums are those of the trip alone
+    along = np.cumsum(millimetres)
     first = np.flatnonzero(np.append(True, trips[1:] != trips[:-1]))
-    along -= np.repeat(along[first] - path[first], np.diff(np.append(first, path.size)))
-    stretch = (along / STRETCH_M).astype(np.int64)
+    along -= np.repeat(along[first] - millimetres[first], np.diff(np.append(first, path.size)))
+    stretch = along // round(STRETCH_M * 1_000)
     begins = np.flatnonzero(np.append(True, (stretch[1:] != stretch[:-1]) | (trips[1:] != trips[:-1])))
     length = np.add.reduceat(path, begins)
     of = trips[begins]

@@ -26,6 +26,16 @@ def test_speed_that_fits_has_the_ratio_one(every):
     assert ratio(drive(every=every)) == pytest.approx(1, abs=0.002)
 
 
+@pytest.mark.parametrize("before", range(1, 7))
+def test_ratio_does_not_depend_on_what_is_judged_before(before):
+    """Speeds come in bursts, so where the averaging begins would be seen."""
+    trip = drive()
+    trip["speed"] = np.where(np.arange(600) % 7 < 3, 100.0, 20.0)
+    other = drive(seconds=before)
+
+    assert float(findings(other, trip).ratio[1]) == ratio(trip)
+
+
 @pytest.mark.parametrize(
     ("factor", "unit"), [(1 / 3.6, Unit.METRES_PER_SECOND), (1 / 1.852, Unit.KNOTS), (1 / 1.609344, Unit.MPH)]
 )
