@@ -20,6 +20,8 @@ SIGNAL_CREDENTIAL_ENDED: Final = "sensor.credential_ended"
 """A sensor's access token became invalid; the detail is the sensor's id. The gateway ends its session at once."""
 SIGNAL_SCORING_DUE: Final = "scoring.due"
 """A trip was closed; the scorer looks for jobs."""
+SIGNAL_RESCORING_DUE: Final = "rescoring.due"
+"""Somebody asked for a rescoring; whoever goes on with rescorings looks."""
 SIGNAL_ERASURE_DUE: Final = "erasure.due"
 """Something was deleted; the eraser looks for what it left behind."""
 SIGNAL_RPC_ANSWERED: Final = "rpc.answered"
@@ -70,6 +72,8 @@ EVENTS: Final[dict[str, str]] = {
     "ingest.slow": "a batch took longer than 2 s; where it came from, its size, and the step that took most of it",
     "score.done": "trips were scored",
     "score.failed": "a scoring job failed and will be tried again",
+    "rescoring.done": "a rescoring is at its end; trips judged, scores that moved, and whether it was a dry run",
+    "rescoring.failed": "an unexpected error while a rescoring went on; a bug",
     "trip.failed": "silent trips of customers' systems could not be ended; tried again",
     "erase.done": "nothing is left of some deleted vehicles; how many, and how many rows they had",
     "erase.failed": "erasing what deleted vehicles left behind failed and will be tried again",

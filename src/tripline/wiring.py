@@ -60,6 +60,7 @@ from tripline.services.rpc.dispatch import Deliverer, EveryDevice
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
@@ -317,7 +318,7 @@ def _workers(
     positions: PositionKeeper,
     api_url: str,
 ) -> tuple[Worker, ...]:
-    """Scoring, erasing, overdue calls, given-up messages, mails, what has expired, partitions, the bus.
+    """Scoring, scoring anew, erasing, overdue calls, given-up messages, mails, what has expired, partitions, the bus.
 
     `pipeline`: of this process, when it has one.
     """
@@ -331,8 +332,10 @@ def _workers(
         clock=clock,
     )
     let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
+    scorer = Scorer(rules=config.rules, **ground)
     return (
-        Scorer(rules=config.rules, **ground).run,
+        scorer.run,
+        Rescorer(store=store, scorer=scorer, rules=config.rules, signals=signals, clock=clock).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,

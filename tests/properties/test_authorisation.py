@@ -55,6 +55,7 @@ USUAL = {
     "directorId": DIRECTOR,
     "disputeId": Subject("disputeId", "dispute"),
     "driverId": DRIVER,
+    "rescoringId": Subject("rescoringId", "rescoring"),
     "sensorId": Subject("sensorId", "sensor"),
     "tripId": Subject("tripId", "trip"),
     "vehicleId": VEHICLE,

@@ -126,6 +126,13 @@ async def build(app: Rest) -> World:
         "sensor": sensors,
         "trip": {"own": trip},
         "dispute": {"own": replace(trip, noun="dispute", id=dispute_id)},
+        "rescoring": {
+            "own": Thing(
+                "rescoring",
+                await app.store.write(delegating.rescoring(app, companies["P"])),
+                company_id=companies["P"].company_id,
+            )
+        },
         "call": {"own": await app.store.write(lambda tx: _call(tx, app, sensors["own"], companies["P"]))},
         "administrator": {name: _person(login) for name, login in companies.items()},
         "director": {name: _person(login) for name, login in people.items() if login.authority is Authority.DIRECTOR},

@@ -7,9 +7,12 @@ from sqlalchemy import update
 
 from tests.support import journeys, rest, scores
 from tests.support.rest import Login, Rest
+from tripline.domain import access
 from tripline.domain.access import Authority
 from tripline.domain.disputes import Reason, State
 from tripline.domain.ids import TripId, UserId
+from tripline.domain.rescorings import Asked
+from tripline.services.scores import rescorings
 from tripline.store.scores import disputes
 from tripline.store.tables import driving_score, gps_event, trip, vehicle
 from tripline.store.transactions import WriteTx
@@ -137,6 +140,16 @@ def dispute(app: Rest, trip_id: str, by: Login) -> Any:
             state=State.OPEN,
         )
         return dispute_id
+
+    return work
+
+
+def rescoring(app: Rest, by: Login) -> Any:
+    """Work that begins a rescoring of the caller's company; its result is the rescoring's id."""
+
+    def work(tx: WriteTx) -> str:
+        asked = {"actor": by.actor, "company_id": access.company_of(by.actor), "asked": Asked(dry_run=True)}
+        return rescorings.begin(tx, **asked, ids=app.ids, now_ms=app.now_ms).id
 
     return work
 

@@ -8,13 +8,16 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
+from tripline.domain.rescorings import Asked, UnderWay
 from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
-from tripline.services.scores import policy_desk
+from tripline.services import hints
+from tripline.services.scores import policy_desk, rescorings
 from tripline.store.scores import policies
+from tripline.store.scores import rescorings as rescoring_rows
 from tripline.store.scores.policies import Chosen, Policy
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.policies import (
@@ -26,9 +29,7 @@ from tripline.wire.rest.policies import (
     ScoringPolicy,
     TryPolicy,
 )
-
-LATEST_MS: Final = 4_102_444_800_000
-"""The end of the year 2099: a later date is a mistake of units."""
+from tripline.wire.rest.rescorings import rescoring
 
 
 @operation(
@@ -65,11 +66,13 @@ async def company_scoring(request: Call) -> ASGIApp:
     request=ChoosePolicy,
     required=("policy",),
     answer=CompanyScoring,
+    refuses=(UnderWay,),
 )
 async def choose_policy(request: Call) -> ASGIApp:
     """Have the company's trips scored by a policy from a date on. It ends what was chosen for later dates.
 
-    Stored scores stay until they are scored anew; `preview` says first what the policy would do to them.
+    `preview` says first what the policy would do to stored trips. Their scores stay until they are scored anew: with
+    `rescore` in the background, from the same date on.
     """
     rim = rim_of(request)
     actor, company_id = await _admitted(request)
@@ -77,11 +80,23 @@ async def choose_policy(request: Call) -> ASGIApp:
     sent = rest_bodies.read(body, ChoosePolicy)
     if "policy" not in body:
         raise BadParameter.missing("policy")
-    if sent.from_time is not None and not 0 <= sent.from_time <= LATEST_MS:
-        raise BadParameter("between", field="fromTime", least=0, most=LATEST_MS)
-    await rim.store.write(
-        lambda tx: rim.policies.choose(tx, actor=actor, company_id=company_id, no=sent.policy, from_ms=sent.from_time)
-    )
+    parameters.check_instant("fromTime", sent.from_time)
+
+    def work(tx: WriteTx) -> None:
+        from_ms = rim.policies.choose(tx, actor=actor, company_id=company_id, no=sent.policy, from_ms=sent.from_time)
+        if sent.rescore:
+            rescorings.begin(
+                tx,
+                actor=actor,
+                company_id=company_id,
+                asked=Asked(from_ms=from_ms),
+                ids=rim.ids,
+                now_ms=rim.clock(),
+            )
+
+    await rim.store.write(work)
+    if sent.rescore:
+        hints.tell(rim.signals, [rescorings.DUE])
     return answers.ok(await rim.store.read(lambda tx: _company_scoring(tx, request)))
 
 
@@ -132,9 +147,11 @@ def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:
     actor = permission.permitted_in(tx, request)
     company_id = CompanyId(parameters.path_id(request, "companyId"))
     chosen = policy_desk.choices(tx, actor=actor, company_id=company_id)
+    newest = rescoring_rows.newest(tx, company_id)
     return CompanyScoring(
         in_force=rim_of(request).policies.in_force(tx, company_id),
         choices=[_choice(each) for each in chosen],
+        rescoring=None if newest is None else rescoring(newest),
     )
 
 

@@ -85,5 +85,5 @@ def _told(outcome: "Outcome", *, dry_run: bool) -> list[str]:
     if outcome.moved:
         mean = outcome.sum / outcome.moved
         texts.append(f"moved by {mean:.2f} points on average, by {outcome.most:.2f} at most")
-    texts += [f"gone for {reason}: {count}" for reason, count in outcome.reasons.most_common()]
+    texts += [f"gone for {reason}: {count}" for reason, count in sorted(outcome.reasons.items())]
     return texts

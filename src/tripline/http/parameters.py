@@ -22,6 +22,8 @@ Query: TypeAlias = Mapping[str, str]
 """The query of a request, `request.query_params`: Litestar builds it anew at each access, so read it once."""
 
 
+LATEST_MS: Final = 4_102_444_800_000
+"""The end of the year 2099: a later date is a mistake of units."""
 _NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
 """Texts that stand for no value: programs write the nulls of a `nextPageLink` into the next query so."""
 
@@ -91,6 +93,12 @@ async def body(request: Call) -> bytes:
 async def json_object(request: Call) -> dict[str, Any]:
     """The body as a JSON object, whatever its Content-Type. Raises as `body` and `object_in`."""
     return object_in(await body(request))
+
+
+def check_instant(name: str, at_ms: int | None) -> None:
+    """Raise `BadParameter` for what can be no instant in epoch ms."""
+    if at_ms is not None and not 0 <= at_ms <= LATEST_MS:
+        raise BadParameter("between", field=name, least=0, most=LATEST_MS)
 
 
 def object_in(content: bytes) -> dict[str, Any]:

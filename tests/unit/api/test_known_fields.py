@@ -78,6 +78,7 @@ NO_RECORD_WRITTEN = {
     "disputes.decide_dispute": "the body decides; the record is the outcome",
     "policies.choose_policy": "no record",
     "policies.preview_policy": "no record",
+    "rescorings.begin_rescoring": "the body asks; the record is the outcome",
     "pushes.resend": "no record",
     "imports.import_vehicles": "unknown columns are named in the report",
     "imports.import_sensors": "unknown columns are named in the report",

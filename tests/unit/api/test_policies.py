@@ -49,10 +49,10 @@ def test_choice_is_told_with_its_date_and_who_made_it(run):
     by = {"id": admin.user_id}
     chosen = {"policy": 2, "fromTime": now_ms, "chosenTime": now_ms, "chosenBy": by}
     ended = {"policy": None, "fromTime": now_ms + 6_000, "chosenTime": now_ms + 1_000, "chosenBy": by}
-    assert before == {"inForce": 1, "choices": []}
-    assert now == {"inForce": 2, "choices": [chosen]}
-    assert later == {"inForce": 2, "choices": [chosen, ended]}
-    assert after == {"inForce": 1, "choices": [chosen, ended]}
+    assert before == {"inForce": 1, "choices": [], "rescoring": None}
+    assert now == {"inForce": 2, "choices": [chosen], "rescoring": None}
+    assert later == {"inForce": 2, "choices": [chosen, ended], "rescoring": None}
+    assert after == {"inForce": 1, "choices": [chosen, ended], "rescoring": None}
 
 
 def test_choice_of_the_service_holds_where_the_company_has_none(run):
@@ -67,7 +67,7 @@ def test_choice_of_the_service_holds_where_the_company_has_none(run):
 
     by_service, by_company = run(play)
 
-    assert by_service == {"inForce": 3, "choices": []}
+    assert by_service == {"inForce": 3, "choices": [], "rescoring": None}
     assert by_company["inForce"] == 2
 
 
@@ -76,7 +76,7 @@ def test_nothing_is_in_force_before_anything_was_scored(run):
         record, admin = await app.operator("taxi")
         return await app.get(admin, f"/api/tre/v1_3/company/{record['id']['id']}/scoring")
 
-    assert run(play) == {"inForce": None, "choices": []}
+    assert run(play) == {"inForce": None, "choices": [], "rescoring": None}
 
 
 def test_choice_stands_in_the_history_of_the_company(run):

@@ -25,6 +25,7 @@ KNOWN: dict[str, Any] = {
     "policy": 2,
     "reason": "OTHER",
     "accept": True,
+    "dryRun": True,
     "notifyHost": "http://203.0.113.10:9090/noti",
 }
 """Values that a field accepts; any other is a text."""

@@ -71,10 +71,10 @@ class PolicyDesk:
         own = policies.of_rules(tx, self._rules)
         return None if own is None else own.no
 
-    def choose(self, tx: WriteTx, *, actor: Actor, company_id: CompanyId, no: int | None, from_ms: int | None) -> None:
+    def choose(self, tx: WriteTx, *, actor: Actor, company_id: CompanyId, no: int | None, from_ms: int | None) -> int:
         """Have trips of the company that begin then (None: now) or later scored by this policy; None: by no own one.
 
-        Raises `NotFound`, `Forbidden`, `BadParameter`.
+        The instant from which it holds. Raises `NotFound`, `Forbidden`, `BadParameter`.
         """
         admit(tx, actor=actor, company_id=company_id)
         if no is not None:
@@ -98,6 +98,7 @@ class PolicyDesk:
             ids=self._ids,
             now_ms=now_ms,
         )
+        return begins
 
 
 def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:

@@ -3,11 +3,11 @@
 Whatever has been scored stays so when this ends early, and the same request goes on from there: trips whose score is by
 the policy in force are passed over.
 
-Not here: how one is judged (`judgement.py`), what is written (`results.py`).
+Not here: what administrators ask for over REST (`rescorer.py`), how a trip is judged (`judgement.py`), what is written
+(`results.py`).
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -59,7 +59,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     """The largest change of a score."""
     sum: float = 0.0
     """Of all changes, each without its sign."""
-    reasons: Counter[str] = msgspec.field(default_factory=Counter)
+    reasons: dict[str, int] = {}
     """Why trips would lose their score, when it is only tried."""
 
     def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
@@ -98,12 +98,17 @@ async def tried(store: Store, rules: Rules, choice: Choice, *, policy: Policy | 
     `rules`: those of the settings. `policy`: the one to try in place of those in force.
     """
     outcome = Outcome()
-    own = await store.read(lambda tx: policies.of_rules(tx, rules)) or Policy(UNKNOWN, rules)
-    known: dict[int | None, Policy] = {each.no: each for each in await store.read(policies.every)}
-    known[None] = own
-    async for trip_nos in _chosen(store, choice, own.no, progress):
-        await _try(store, trip_nos, known, policy, outcome)
+    known = await every_policy(store, rules)
+    async for trip_nos in _chosen(store, choice, known[None].no, progress):
+        await try_on(store, trip_nos, known, policy, outcome)
     return outcome
+
+
+async def every_policy(store: Store, rules: Rules) -> dict[int | None, Policy]:
+    """All policies by their numbers; None: that of the settings, which may be none yet."""
+    known: dict[int | None, Policy] = {each.no: each for each in await store.read(policies.every)}
+    own = await store.read(lambda tx: policies.of_rules(tx, rules))
+    return known | {None: own or Policy(UNKNOWN, rules)}
 
 
 async def tried_on(store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int) -> Outcome:
@@ -116,7 +121,7 @@ async def tried_on(store: Store, trip_nos: Sequence[int], policy: Policy, *, mos
     samples = 0
     for at in range(0, len(trip_nos), TRIED):
         if samples < most:
-            samples += await _try(store, trip_nos[at : at + TRIED], known, policy, outcome)
+            samples += await try_on(store, trip_nos[at : at + TRIED], known, policy, outcome)
     return outcome
 
 
@@ -146,7 +151,7 @@ async def _score(store: Store, scorer: Scorer, trip_nos: Sequence[int], outcome:
     outcome.compare([no for no in trip_nos if no not in left], before, after)
 
 
-async def _try(
+async def try_on(
     store: Store,
     trip_nos: Sequence[int],
     known: Mapping[int | None, Policy],
@@ -170,6 +175,7 @@ async def _try(
             if result.score is not None and result.job.not_scored != DUPLICATE:
                 after[result.job.trip_no] = result.score.score
             elif result.job.trip_no in before:
-                outcome.reasons[result.not_scored or ""] += 1
+                reason = result.not_scored or ""
+                outcome.reasons[reason] = outcome.reasons.get(reason, 0) + 1
     outcome.compare([job.trip_no for job in jobs], before, after)
     return size // judgement.SAMPLE_BYTES

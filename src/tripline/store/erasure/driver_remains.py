@@ -14,7 +14,16 @@ from sqlalchemy import Column, Update, bindparam, literal_column, select, update
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
 from tripline.store.fleet import history
-from tripline.store.tables import device_event, dispute, driving_score, gps_event, rpc_call, trip, vehicle_score
+from tripline.store.tables import (
+    device_event,
+    dispute,
+    driving_score,
+    gps_event,
+    rescoring,
+    rpc_call,
+    trip,
+    vehicle_score,
+)
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _DRIVING: Final = Hot(
@@ -46,9 +55,10 @@ _IN_TURN: Final = (
     ),
     _detach(dispute.c.no, "opened_by"),
     _detach(dispute.c.no, "decided_by"),
+    _detach(rescoring.c.no, "requested_by"),
 )
 """Trips first: a score that was judged for one with another driver is not kept. Accumulated scores after scores: they
-take their driver from them. Calls to devices and disputes stay too, and do not tell whose they were."""
+take their driver from them. Calls to devices, disputes and rescorings stay too, and do not tell whose they were."""
 
 
 def sensors_with_open_trips(tx: ReadTx, user_id: UserId) -> list[SensorId]:

@@ -13,7 +13,16 @@ from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import lists, scopes
 from tripline.store.database import uniqueness
-from tripline.store.tables import company, policy_choice, push_outbox, push_receiver, push_secret, sensor, vehicle
+from tripline.store.tables import (
+    company,
+    policy_choice,
+    push_outbox,
+    push_receiver,
+    push_secret,
+    rescoring,
+    sensor,
+    vehicle,
+)
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _FIELDS: Final = list(Company.__struct_fields__)
@@ -90,7 +99,7 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
         message.unconfirmed_ms.is_not(None),
     ):
         tx.run(delete(push_outbox).where(message.company_id == company_id, state))
-    for table in (push_secret, push_receiver):
+    for table in (push_secret, push_receiver, rescoring):
         tx.run(delete(table).where(table.c.company_id == company_id))
     tx.run(delete(policy_choice).where(policy_choice.c.kind == "company", policy_choice.c.subject == company_id))
     tx.run(update(company).where(company.c.registered_by_id == company_id).values(registered_by_id=None))

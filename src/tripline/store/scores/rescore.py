@@ -17,6 +17,9 @@ from tripline.store.scores import policies
 from tripline.store.tables import driving_score, scoring_job, trip, vehicle
 from tripline.store.transactions import ReadTx, WriteTx
 
+LAST_NO: Final = 2**63 - 1
+"""No row number is greater."""
+
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """The trips that are to be scored anew."""
@@ -42,8 +45,8 @@ class Page(NamedTuple):
     """Those of the choice."""
 
 
-def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, limit: int) -> Page:
-    """The closed trips behind a row number, so many of them.
+def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int = LAST_NO, limit: int) -> Page:
+    """The closed trips between two row numbers, so many of them.
 
     `own_policy`: the number of that in force for whoever has chosen none. A trip without a score always belongs: no
     policy is kept with it.
@@ -52,7 +55,9 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, limit: int)
     statement = (
         select(trip.c.no, trip.c.start_ms, trip.c.company_id, (driving_score.c.policy == in_force).label("current"))
         .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
-        .where(trip.c.no > after, trip.c.state != State.OPEN.value, erasures.kept(trip.c.vehicle_id))
+        .where(
+            trip.c.no > after, trip.c.no < before, trip.c.state != State.OPEN.value, erasures.kept(trip.c.vehicle_id)
+        )
         .order_by(trip.c.no)
         .limit(limit)
     )
@@ -84,8 +89,9 @@ def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> l
 
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
-    """Have the trips scored; those that wait already go on waiting."""
-    _JOBS.insert(tx, [value for no in trip_nos for value in (no, due_ms)])
+    """Have those scored that are still there; what waits already goes on waiting."""
+    there = select(trip.c.no).where(trip.c.no.in_(trip_nos)).order_by(trip.c.no).with_for_update(key_share=True)
+    _JOBS.insert(tx, [value for row in tx.all(there) for value in (row.no, due_ms)])
 
 
 def waiting(tx: ReadTx, trip_nos: Sequence[int]) -> dict[int, int]:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tripline.wire.rest.base import Id
+from tripline.wire.rest.rescorings import Rescoring
 
 Section = dict[str, float | str | list[float]]
 """Numbers by name: one, or one for each of car, bus and truck; a choice is a text."""
@@ -52,6 +53,10 @@ class CompanyScoring(msgspec.Struct, frozen=True, rename="camel"):
         Meta(description="the policy of a trip that begins now; null: nothing was scored yet", examples=[1]),
     ]
     choices: Annotated[list[PolicyChoice], Meta(description="the earliest first", examples=[[]])]
+    rescoring: Annotated[
+        Rescoring | None,
+        Meta(description="the newest rescoring of the company's stored trips; null: none", examples=[None]),
+    ]
 
 
 class ChoosePolicy(msgspec.Struct, rename="camel", kw_only=True):
@@ -63,6 +68,13 @@ class ChoosePolicy(msgspec.Struct, rename="camel", kw_only=True):
     from_time: Annotated[
         int | None,
         Meta(description="for trips that begin then or later, epoch ms; without it: now", examples=[1735689600000]),
+    ] = None
+    rescore: Annotated[
+        bool | None,
+        Meta(
+            description="true: also begin a rescoring of the stored trips that began at `fromTime` or later",
+            examples=[False],
+        ),
     ] = None
 
 

@@ -1,0 +1,130 @@
+"""Rescorings: having a company's stored trips scored anew, how far that is, cancelling it."""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action, Actor
+from tripline.domain.ids import CompanyId
+from tripline.domain.refusals import BadParameter
+from tripline.domain.rescorings import Asked, Ended, UnderWay
+from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http.operations import PageOf, operation
+from tripline.http.rim import Call, rim_of
+from tripline.services import hints
+from tripline.services.scores import policy_desk, rescorings
+from tripline.store.transactions import ReadTx, WriteTx
+from tripline.wire.rest import bodies as rest_bodies
+from tripline.wire.rest.base import Page
+from tripline.wire.rest.rescorings import BeginRescoring, Rescoring, rescoring
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/company/{companyId}/scoring/rescoring",
+    access=Action.POLICY_CHOOSE,
+    request=BeginRescoring,
+    required=("dryRun",),
+    answer=Rescoring,
+    refuses=(UnderWay,),
+)
+async def begin_rescoring(request: Call) -> ASGIApp:
+    """Have stored trips of the company scored anew in the background, by the policy in force for each; or try that."""
+    rim = rim_of(request)
+
+    def admitted(tx: ReadTx) -> tuple[Actor, CompanyId]:
+        return _company(tx, request)
+
+    actor, company_id = await rim.store.read_short(admitted)
+    sent = rest_bodies.read(await parameters.json_object(request), BeginRescoring)
+    if sent.dry_run is None:
+        raise BadParameter.missing("dryRun")
+    for name, at_ms in (("fromTime", sent.from_time), ("toTime", sent.to_time)):
+        parameters.check_instant(name, at_ms)
+    asked = Asked(
+        from_ms=sent.from_time,
+        to_ms=sent.to_time,
+        everything=bool(sent.all),
+        dry_run=sent.dry_run,
+        policy=sent.policy,
+    )
+
+    def work(tx: WriteTx) -> Rescoring:
+        return rescoring(
+            rescorings.begin(tx, actor=actor, company_id=company_id, asked=asked, ids=rim.ids, now_ms=rim.clock())
+        )
+
+    begun = await rim.store.write(work)
+    hints.tell(rim.signals, [rescorings.DUE])
+    return answers.ok(begun)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/scoring/rescoring",
+    access=Action.POLICY_CHOOSE,
+    answer=PageOf(record=Rescoring, timed=True),
+    query=pages.TIME_PAGE,
+)
+async def list_rescorings(request: Call) -> ASGIApp:
+    """The company's rescorings: who asked for them, how far they are, what they changed."""
+
+    def work(tx: ReadTx) -> Page:
+        _, company_id = _company(tx, request)
+        return reads.by_time(
+            request,
+            lambda span: rescorings.of_company(tx, company_id=company_id, span=span),
+            record=rescoring,
+            id_of=lambda found: found.id,
+        )
+
+    return answers.ok(await reads.page(request, work))
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/rescoring/{rescoringId}",
+    access=Action.POLICY_CHOOSE,
+    answer=Rescoring,
+)
+async def read_rescoring(request: Call) -> ASGIApp:
+    """How far a rescoring is, and what it has changed so far."""
+
+    def work(tx: ReadTx) -> Rescoring:
+        actor, rescoring_id = _rescoring(tx, request)
+        return rescoring(rescorings.read(tx, actor=actor, rescoring_id=rescoring_id))
+
+    return answers.ok(await rim_of(request).store.read_short(work))
+
+
+@operation(
+    "PUT",
+    "/api/tre/v1_3/rescoring/{rescoringId}/cancellation",
+    access=Action.POLICY_CHOOSE,
+    answer=Rescoring,
+    refuses=(Ended,),
+)
+async def cancel_rescoring(request: Call) -> ASGIApp:
+    """Go on with a rescoring no longer. What was scored until then stays."""
+    rim = rim_of(request)
+
+    def work(tx: WriteTx) -> Rescoring:
+        actor, rescoring_id = _rescoring(tx, request)
+        return rescoring(rescorings.cancel(tx, actor=actor, rescoring_id=rescoring_id, now_ms=rim.clock()))
+
+    return answers.ok(await rim.store.write(work))
+
+
+def _company(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
+    """Who asks, and for which company. Raises `NotFound`, `Forbidden`."""
+    actor = permission.permitted_in(tx, request)
+    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    policy_desk.admit(tx, actor=actor, company_id=company_id)
+    return actor, company_id
+
+
+def _rescoring(tx: ReadTx, request: Call) -> tuple[Actor, str]:
+    return permission.permitted_in(tx, request), parameters.path_id(request, "rescoringId")
+
+
+handlers: Final[list[Any]] = [begin_rescoring, list_rescorings, read_rescoring, cancel_rescoring]

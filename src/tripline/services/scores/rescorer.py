@@ -1,0 +1,163 @@
+"""Goes on with the rescorings that administrators asked for, a few trips at a time, in any process that scores trips.
+
+A round takes the one that waits longest, does one step and writes how far it is. Scores come from the queue that trips
+that end use, so all scorers work at it and each trip is judged as it would be at its end. The trips that were asked for
+stand in the row, with their scores before, in the transaction that asks for them: whoever goes on, after whatever end,
+counts each trip once.
+
+It gives way: nothing is asked for while many trips wait to be scored.
+
+Not here: beginning and cancelling (`rescorings.py`), what is chosen (`store/scores/rescore.py`).
+"""
+
+import asyncio
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring
+from tripline.observe import SIGNAL_RESCORING_DUE, logger
+from tripline.ports import Clock, Signals
+from tripline.scoring.rules import Rules
+from tripline.services import hints
+from tripline.services.rounds import Rounds
+from tripline.services.scores import rescore, rescorings
+from tripline.services.scores.rescore import BITE, LOOK_S, Outcome
+from tripline.services.scores.scorer import Scorer
+from tripline.store.scores import rescore as trips
+from tripline.store.scores import rescorings as rows
+from tripline.store.scores.rescore import Choice, Page
+from tripline.store.transactions import ReadTx, Store, WriteTx
+
+LEASE_MS: Final = 60_000
+"""How long a rescoring is left to the process that took it: after that it is taken for dead. A step takes a second."""
+LOOKS: Final = 100
+"""How often in one step to look whether the trips that were asked for are scored: ten seconds."""
+GIVE_WAY_MS: Final = 1_000
+LOOKED_THROUGH: Final = 10_000
+"""Trips in one step at most, where few or none are to be scored."""
+REST_S: Final = 1.0
+"""How often to look for rescorings unasked."""
+
+log = logger("rescorer")
+
+
+class Rescorer:
+    """One for each process that scores trips."""
+
+    def __init__(self, *, store: Store, scorer: Scorer, rules: Rules, signals: Signals, clock: Clock) -> None:
+        self._store = store
+        self._scorer = scorer
+        self._rules = rules
+        self._signals = signals
+        self._clock = clock
+        self._rounds = Rounds(signals, SIGNAL_RESCORING_DUE, look_s=REST_S)
+
+    async def run(self) -> None:
+        """Go on with what there is, until cancelled. Trouble costs a pause."""
+        await self._rounds.run(self.go_on, log=log, failed="rescoring.failed")
+
+    async def go_on(self) -> int:
+        """One step of the rescoring that waits longest; 0: none is due. Raises `Outage`."""
+        now_ms = self._clock()
+        if not await self._store.read_short(lambda tx: rows.any_due(tx, now_ms=now_ms)):
+            return 0
+        taken = await self._store.write(
+            lambda tx: rows.take(tx, now_ms=now_ms, until_ms=now_ms + LEASE_MS), locked=True
+        )
+        if taken is None:
+            return 0
+        if taken.asked.dry_run:
+            now = await self._tried(taken)
+        elif taken.bite is None:
+            now = await self._asked(taken)
+        else:
+            now = await self._counted(taken, taken.bite)
+        return await self._keep(taken, now)
+
+    async def _tried(self, taken: Rescoring) -> Rescoring:
+        """The rescoring with what a few more trips would become."""
+        known = await rescore.every_policy(self._store, self._rules)
+        page = await self._page(taken, known[None].no)
+        outcome = rescorings.counted(taken)
+        policy = None if taken.asked.policy is None else known[taken.asked.policy]
+        await rescore.try_on(self._store, page.trip_nos, known, policy, outcome)
+        return self._behind(taken, page, outcome)
+
+    async def _asked(self, taken: Rescoring) -> Rescoring:
+        """The rescoring with a few more trips to score; the commit of its row asks for them."""
+        now_ms = self._clock()
+        if await self._store.read(lambda tx: rows.jobs_due(tx, now_ms=now_ms, most=BITE)) >= BITE:
+            return replace(taken, due_ms=now_ms + GIVE_WAY_MS)
+        own = await self._scorer.own_policy()
+        page = await self._page(taken, own.no)
+        now = self._behind(taken, page, rescorings.counted(taken))
+        if not page.trip_nos:
+            return now
+        before = await self._store.read(lambda tx: trips.values(tx, page.trip_nos))
+        return replace(now, bite=Bite(page.trip_nos, before))
+
+    async def _counted(self, taken: Rescoring, bite: Bite) -> Rescoring:
+        """The rescoring with what became of the trips that were asked for; unchanged when one waits for long."""
+        looks = 0
+        while not all((left := await self._store.read(lambda tx: trips.waiting(tx, bite.trip_nos))).values()):
+            looks += 1
+            if looks >= LOOKS:
+                return replace(taken, due_ms=self._clock() + GIVE_WAY_MS)
+            await asyncio.sleep(LOOK_S)
+        after = await self._store.read(lambda tx: trips.values(tx, bite.trip_nos))
+        outcome = rescorings.counted(taken)
+        outcome.failed += len(left)
+        outcome.compare([no for no in bite.trip_nos if no not in left], bite.before, after)
+        return replace(taken, bite=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
+
+    async def _page(self, taken: Rescoring, own_policy: int) -> Page:
+        """The next trips of the rescoring; none of the trips that were registered after it."""
+        asked = taken.asked
+        choice = Choice(
+            from_ms=asked.from_ms, to_ms=asked.to_ms, company_id=taken.company_id, everything=asked.everything
+        )
+
+        def look(tx: ReadTx) -> Page:
+            after, looked_at = taken.after_no, 0
+            while True:
+                found = trips.page(tx, choice, own_policy=own_policy, after=after, before=taken.no, limit=BITE)
+                looked_at += found.looked_at
+                if found.last is None or found.trip_nos or looked_at >= LOOKED_THROUGH:
+                    return found._replace(looked_at=looked_at)
+                after = found.last
+
+        return await self._store.read(look)
+
+    def _behind(self, taken: Rescoring, page: Page, outcome: Outcome) -> Rescoring:
+        """The rescoring behind a page; at its end when there is no further trip."""
+        now_ms = self._clock()
+        now = replace(
+            taken,
+            looked_at=taken.looked_at + page.looked_at,
+            outcome=msgspec.json.encode(outcome),
+            due_ms=now_ms,
+        )
+        if page.last is None:
+            return replace(now, state=NEXT[taken.state, Cause.FINISH], ended_ms=now_ms)
+        return replace(now, after_no=page.last)
+
+    async def _keep(self, taken: Rescoring, now: Rescoring) -> int:
+        """Write how far it is, and ask for the trips of a new bite; whether to go on at once."""
+        asks = now.bite is not None and taken.bite is None
+
+        def keep(tx: WriteTx) -> bool:
+            step = now if taken.first_no else replace(now, first_no=rows.first_trip(tx))
+            held = rows.go_on(tx, taken, step)
+            if held and asks and now.bite is not None:
+                trips.ask(tx, now.bite.trip_nos, due_ms=self._clock())
+            return held
+
+        held = await self._store.write(keep, locked=True)
+        if held and asks:
+            hints.tell(self._signals, hints.scoring_due())
+        if held and now.ended_ms is not None:
+            counted = rescorings.counted(now)
+            log.info("rescoring.done", trips=counted.judged, moved=counted.moved, dry_run=now.asked.dry_run)
+        return int(held and now.due_ms <= self._clock())

@@ -1,0 +1,77 @@
+"""Lets administrators have a company's stored trips scored anew, see how far that is, and cancel it.
+
+Not here: the work (`rescorer.py`), the same for the operator of the machine (`chores/rescore.py`).
+"""
+
+from typing import Final
+
+import msgspec
+
+from tripline.domain import access, rescorings
+from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.refusals import BadParameter
+from tripline.domain.rescorings import NEXT, Asked, Cause, Ended, Rescoring
+from tripline.observe import SIGNAL_RESCORING_DUE
+from tripline.services.hints import Hint
+from tripline.services.scores import policy_desk
+from tripline.services.scores.rescore import Outcome
+from tripline.store.lists import Span
+from tripline.store.scores import rescorings as rows
+from tripline.store.transactions import ReadTx, WriteTx
+
+DUE: Final[Hint] = (SIGNAL_RESCORING_DUE, "")
+"""For after the commit of what begins or cancels one."""
+
+
+def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids: TimeIds, now_ms: int) -> Rescoring:
+    """A new rescoring of the company's trips.
+
+    Raises `NotFound`, `Forbidden`, `BadParameter`, `UnderWay`.
+    """
+    policy_desk.admit(tx, actor=actor, company_id=company_id)
+    if asked.policy is not None:
+        if not asked.dry_run:
+            raise BadParameter("policy_tried_only", field="policy")
+        policy_desk.known(tx, asked.policy)
+    rows.forget_old(tx, company_id, kept=rescorings.KEPT - 1)
+    new_id = ids.next(now_ms=now_ms)
+    rows.keep(
+        tx,
+        rescoring_id=new_id,
+        company_id=company_id,
+        requested_by=actor.user_id,
+        asked=asked,
+        outcome=msgspec.json.encode(Outcome()),
+        state=NEXT[None, None],
+        now_ms=now_ms,
+    )
+    return read(tx, actor=actor, rescoring_id=new_id)
+
+
+def read(tx: ReadTx, *, actor: Actor, rescoring_id: str) -> Rescoring:
+    """A rescoring of a company whose policy the actor may choose. Raises `NotFound`, `Forbidden`."""
+    scope = access.scope_of(actor, Action.POLICY_CHOOSE)
+    return access.admitted(rows.inside(tx, scope, rescoring_id), Thing.RESCORING)
+
+
+def cancel(tx: WriteTx, *, actor: Actor, rescoring_id: str, now_ms: int) -> Rescoring:
+    """Go on with it no longer; what was scored until now stays. Raises `NotFound`, `Forbidden`, `Ended`."""
+    found = read(tx, actor=actor, rescoring_id=rescoring_id)
+    state = NEXT.get((found.state, Cause.CANCEL))
+    if state is None or not rows.close(tx, found.no, state, now_ms=now_ms):
+        raise Ended(state=read(tx, actor=actor, rescoring_id=rescoring_id).state)
+    return read(tx, actor=actor, rescoring_id=rescoring_id)
+
+
+def of_company(tx: ReadTx, *, company_id: CompanyId, span: Span) -> list[Rescoring]:
+    """The rescorings of a company to which the actor was admitted, by when they were asked for.
+
+    Raises `UnknownOffset`.
+    """
+    return rows.of_company(tx, company_id, span)
+
+
+def counted(found: Rescoring) -> Outcome:
+    """What a rescoring has changed so far, or would change."""
+    return msgspec.json.decode(found.outcome, type=Outcome)

@@ -1,0 +1,162 @@
+"""Rescorings as rows.
+
+Not here: which trips belong to one (`rescore.py`), what may become of one (`domain/rescorings.py`).
+"""
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, Select, bindparam, delete, func, insert, literal_column, select, update
+
+from tripline.domain import ids
+from tripline.domain.access import Reach, Scope
+from tripline.domain.ids import CompanyId, RowNo, UserId
+from tripline.domain.rescorings import Asked, Bite, Rescoring, Stage, UnderWay
+from tripline.store import scopes
+from tripline.store.database import uniqueness
+from tripline.store.erasure import erasures
+from tripline.store.lists import Span, UnknownOffset
+from tripline.store.tables import company, rescoring, scoring_job, trip
+from tripline.store.transactions import ReadTx, WriteTx
+
+_RUNNING: Final[ColumnElement[bool]] = literal_column(f"rescoring.state = '{Stage.RUNNING}'")
+"""As text, for the index is over these rows alone."""
+
+
+def keep(
+    tx: WriteTx,
+    *,
+    rescoring_id: str,
+    company_id: CompanyId,
+    requested_by: UserId,
+    asked: Asked,
+    outcome: bytes,
+    state: Stage,
+    now_ms: int,
+) -> None:
+    """Write a new rescoring. Raises `UnderWay` while the company has one that is not at its end."""
+    row = {"no": ids.no_of(rescoring_id), "id": rescoring_id, "company_id": company_id, "requested_by": requested_by}
+    row |= {"state": state.value, "due_ms": now_ms, "outcome": outcome}
+    row |= dict.fromkeys(("first_no", "after_no", "looked_at"), 0)
+    with uniqueness.refusing(((rescoring.c.company_id,), UnderWay())):
+        tx.run(insert(rescoring).values(row | msgspec.structs.asdict(asked)))
+
+
+def forget_old(tx: WriteTx, company_id: CompanyId, *, kept: int) -> None:
+    """Forget all of a company but the newest."""
+    of_company = select(rescoring.c.no).where(rescoring.c.company_id == company_id)
+    old = of_company.order_by(rescoring.c.no.desc()).offset(kept)
+    if numbers := [row.no for row in tx.all(old)]:
+        tx.run(delete(rescoring).where(rescoring.c.no.in_(numbers)))
+
+
+def inside(tx: ReadTx, scope: Scope, rescoring_id: str) -> tuple[Rescoring, bool] | None:
+    """A rescoring, and whether its company is inside the scope; None: there is none."""
+    row = tx.one(_one(scope.reaches), {"of_id": rescoring_id, **scopes.values(scope)})
+    return None if row is None else (_rescoring(row), bool(row.inside))
+
+
+def newest(tx: ReadTx, company_id: CompanyId) -> Rescoring | None:
+    """The newest rescoring of a company."""
+    of_company = _rescorings().where(rescoring.c.company_id == company_id)
+    row = tx.one(of_company.order_by(rescoring.c.no.desc()).limit(1))
+    return None if row is None else _rescoring(row)
+
+
+def of_company(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Rescoring]:
+    """The rescorings of a company, by when they were asked for. Raises `UnknownOffset`."""
+    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    statement = _rescorings().where(rescoring.c.company_id == company_id)
+    if span.after is not None:
+        place = tx.one(select(rescoring.c.no).where(rescoring.c.id == span.after, rescoring.c.company_id == company_id))
+        if place is None:
+            raise UnknownOffset.of_list()
+        first, last = (RowNo(place.no + 1), last) if span.ascending else (first, RowNo(place.no))
+    ordered = statement.where(rescoring.c.no >= first, rescoring.c.no < last).order_by(
+        rescoring.c.no if span.ascending else rescoring.c.no.desc()
+    )
+    return [_rescoring(row) for row in tx.all(ordered.limit(span.limit))]
+
+
+def close(tx: WriteTx, no: RowNo, state: Stage, *, now_ms: int) -> bool:
+    """Give a rescoring that runs its last state; whether it ran still."""
+    values = {"state": state.value, "ended_ms": now_ms, "bite": None}
+    return bool(tx.run(update(rescoring).where(rescoring.c.no == no, _RUNNING).values(values)))
+
+
+def any_due(tx: ReadTx, *, now_ms: int) -> bool:
+    """Whether a worker may go on with any."""
+    return bool(tx.all(select(rescoring.c.no).where(_RUNNING, rescoring.c.due_ms <= now_ms).limit(1)))
+
+
+def take(tx: WriteTx, *, now_ms: int, until_ms: int) -> Rescoring | None:
+    """The one that waits longest for a worker, leased to whoever takes it; None: none is due."""
+    due = _rescorings().where(_RUNNING, rescoring.c.due_ms <= now_ms)
+    first = due.order_by(rescoring.c.due_ms, rescoring.c.no).limit(1)
+    row = tx.one(first.with_for_update(of=rescoring, skip_locked=True))
+    if row is None:
+        return None
+    tx.run(update(rescoring).where(rescoring.c.no == row.no).values(due_ms=until_ms))
+    return msgspec.structs.replace(_rescoring(row), due_ms=until_ms)
+
+
+def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
+    """Write how far a rescoring is and when it goes on; False: it is cancelled, or another worker's by now."""
+    values: dict[str, Any] = {
+        "due_ms": now.due_ms,
+        "first_no": now.first_no,
+        "after_no": now.after_no,
+        "looked_at": now.looked_at,
+    }
+    values |= {"outcome": now.outcome, "bite": None if now.bite is None else msgspec.json.encode(now.bite)}
+    values |= {"state": now.state.value, "ended_ms": now.ended_ms}
+    mine = update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
+    return bool(tx.run(mine.values(values)))
+
+
+def first_trip(tx: ReadTx) -> int:
+    """Row number of the first trip that there is; 0: none."""
+    return tx.all(select(func.min(trip.c.no)))[0][0] or 0
+
+
+def jobs_due(tx: ReadTx, *, now_ms: int, most: int) -> int:
+    """How many scoring jobs are due, counted up to so many."""
+    due = select(scoring_job.c.trip_no).where(scoring_job.c.due_ms <= now_ms).limit(most)
+    counted: int = tx.all(select(func.count()).select_from(due.subquery()))[0][0]
+    return counted
+
+
+def _rescorings() -> Select[Any]:
+    return select(rescoring, erasures.mentioned(rescoring.c.requested_by).label("requester"))
+
+
+@cache
+def _one(reaches: frozenset[Reach]) -> Select[Any]:
+    joined = rescoring.join(company, company.c.id == rescoring.c.company_id)
+    found = _rescorings().add_columns(scopes.companies(reaches).label("inside")).select_from(joined)
+    return found.where(rescoring.c.id == bindparam("of_id"))
+
+
+def _rescoring(row: Row[Any]) -> Rescoring:
+    return Rescoring(
+        no=RowNo(row.no),
+        id=row.id,
+        company_id=CompanyId(row.company_id),
+        requested_by=row.requester,
+        asked=Asked(
+            from_ms=row.from_ms,
+            to_ms=row.to_ms,
+            everything=bool(row.everything),
+            dry_run=bool(row.dry_run),
+            policy=row.policy,
+        ),
+        state=Stage(row.state),
+        due_ms=row.due_ms,
+        first_no=row.first_no,
+        after_no=row.after_no,
+        looked_at=row.looked_at,
+        outcome=row.outcome,
+        bite=None if row.bite is None else msgspec.json.decode(row.bite, type=Bite),
+        ended_ms=row.ended_ms,
+    )
