@@ -72,6 +72,7 @@ IN_PATH = {
     "driverId": "driver of P",
     "tripId": "T",
     "requestId": "call on V",
+    "rescoringId": "rescoring of P",
     "applicationId": "application",
     "userId": "admin of P",
 }

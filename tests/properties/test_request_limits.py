@@ -74,7 +74,7 @@ FORMER_NAMES = {"sktManagerName", "sktManagerEmail"}
 """Second names of fields: a request that gives both is refused unless they agree."""
 FORWARDED = {"rpc.call"}
 """Operations that hand what they take on to a device, which is not connected here."""
-ONCE = {"disputes.open_dispute", "disputes.decide_dispute"}
+ONCE = {"disputes.open_dispute", "disputes.decide_dispute", "rescorings.begin_rescoring"}
 """Operations that succeed once: later examples find what the first one left."""
 PATIENT = config.Accounts(applications_per_hour=100_000, failures=100_000, address_failures=100_000)
 NOT_TOLD = COMPARED | {"password", "picPasswd", "newPassword", "subscription", "deviceType"}

@@ -189,6 +189,10 @@ def _driven(server: Running, world: worlds.World, owner: Office, box: Registered
     until(lambda: len(scores(owner, box)) == len(SCORED), "the drives are scored")
     contested = owner.get(f"{V1}/vehicle/{box.vehicle_id}/trips?limit=1")["data"][0]["id"]["id"]
     owner.post(f"{V1_3}/trip/{contested}/dispute", {"reason": "TRAFFIC", "text": "아이가 뛰어들었다"})
+    own = owner.get(f"{V1}/company/me")["id"]["id"]
+    scoring = f"{V1_3}/company/{own}/scoring/rescoring"
+    owner.post(scoring, {"dryRun": True})
+    until(lambda: owner.get(f"{scoring}?limit=1")["data"][0]["state"] == "DONE", "the rescoring is done")
     owner.post(f"{V1}/vehicle/{box.vehicle_id}/driver/{director}")
     drive(server, box, TOO_SHORT)
     crash = {"ty": 102, "ts": int(time.time() * 1000), "pld": {"tid": 1, "lat": 37.5, "lon": 127.0, "크기": 0.1}}
@@ -212,6 +216,7 @@ def _known(
         "vehicleId": [box.vehicle_id, others[0]],
         "sensorId": [each["id"]["id"] for each in sensors],
         "tripId": [each["id"]["id"] for each in trips],
+        "rescoringId": [owner.get(f"{V1_3}/company/{companies[0]}/scoring/rescoring?limit=1")["data"][0]["id"]["id"]],
         "directorId": [people["director"], people["abroad"]],
         "driverId": [people["driver"], people["other"]],
         "userId": [people["director"], people["driver"], people["abroad"]],
