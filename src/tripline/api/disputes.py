@@ -49,6 +49,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     text = fields.prose("text", sent.text)
     event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
     opened = await rim.disputes.open(actor=actor, trip_id=trip_id, reason=Reason(reason), text=text, event_id=event_id)
+    hints.tell(rim.signals, service.CHANGED)
     return answers.ok(dispute(opened))
 
 
@@ -124,7 +125,7 @@ async def decide_dispute(request: Call) -> ASGIApp:
         )
 
     decided = await rim.store.write(work)
-    hints.tell(rim.signals, hints.scoring_due())
+    hints.tell(rim.signals, service.CHANGED)
     return answers.ok(decided)
 
 
@@ -143,7 +144,9 @@ async def withdraw_dispute(request: Call) -> ASGIApp:
         actor, dispute_id = _dispute(tx, request)
         return dispute(rim.disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
 
-    return answers.ok(await rim.store.write(work))
+    withdrawn = await rim.store.write(work)
+    hints.tell(rim.signals, service.CHANGED)
+    return answers.ok(withdrawn)
 
 
 def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:

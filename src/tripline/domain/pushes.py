@@ -41,6 +41,7 @@ class Selector(IntEnum):
     """Accepted, and selects nothing: no rule engine is documented (N5)."""
     CONNECTION = 500
     NETWORK_STATUS = 600
+    DISPUTE = 700
 
 
 class Name(StrEnum):
@@ -52,6 +53,7 @@ class Name(StrEnum):
     RPC = "RPC"
     CONNECTION = "CONNECTION"
     NETWORK_STATUS = "NWSTATUS"
+    DISPUTE = "DISPUTE"
 
 
 _NAMES: Final[dict[int, Name]] = {
@@ -60,6 +62,7 @@ _NAMES: Final[dict[int, Name]] = {
     Selector.RPC: Name.RPC,
     Selector.CONNECTION: Name.CONNECTION,
     Selector.NETWORK_STATUS: Name.NETWORK_STATUS,
+    Selector.DISPUTE: Name.DISPUTE,
 }
 
 

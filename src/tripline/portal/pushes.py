@@ -37,7 +37,12 @@ from tripline.store.transactions import ReadTx
 MESSAGES: Final = 50
 TRIPS: Final = tuple(range(1, 13))
 EVENTS: Final = tuple(range(101, 117))
-OTHERS: Final = (Selector.RPC.value, Selector.CONNECTION.value, Selector.NETWORK_STATUS.value)
+OTHERS: Final = (
+    Selector.RPC.value,
+    Selector.CONNECTION.value,
+    Selector.NETWORK_STATUS.value,
+    Selector.DISPUTE.value,
+)
 KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
 _NO_MAX: Final = 19
 _STATUS: Final = re.compile(r"HTTP status (\d{3})\.")

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain import ids
-from tripline.domain.ids import CompanyId, SensorId, VehicleId
+from tripline.domain.disputes import Reason, State
+from tripline.domain.ids import CompanyId, SensorId, TripId, VehicleId
 from tripline.wire.device import values as device_values
 
 
@@ -54,6 +55,21 @@ class NetworkStatus(msgspec.Struct, frozen=True, rename="camel"):
     """What a NWSTATUS message says."""
 
     nw_status: Annotated[str, Meta(description="state of the line, two digits", examples=["01"])]
+
+
+class Dispute(msgspec.Struct, frozen=True, rename="camel"):
+    """What a DISPUTE message says: what is contested and where it stands, not by whom nor in which words."""
+
+    dispute_id: Annotated[str, Meta(description="id of the dispute", examples=["5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11"])]
+    trip_id: Annotated[TripId, Meta(description="id of the trip", examples=["0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11"])]
+    state: Annotated[State, Meta(description="where it stands now", examples=["OPEN"])]
+    reason: Annotated[Reason, Meta(description="why it is contested", examples=["TRAFFIC"])]
+    event_ty: Annotated[
+        int | None, Meta(description="type of the GPS event, 1 to 5; null: the whole trip", examples=[3])
+    ]
+    event_ts: Annotated[
+        int | None, Meta(description="when that event was strongest, epoch ms", examples=[1735691234000])
+    ]
 
 
 def payload(value: msgspec.Struct) -> msgspec.Raw:

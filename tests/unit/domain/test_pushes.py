@@ -88,7 +88,7 @@ def test_operator_that_owns_the_sensor_receives_once():
 
 
 def test_names_follow_the_table_of_the_envelope():
-    names = {number: pushes.name_of(number).value for number in (1, 2, 11, 12, 101, 116, 300, 500, 600)}
+    names = {number: pushes.name_of(number).value for number in (1, 2, 11, 12, 101, 116, 300, 500, 600, 700)}
 
     assert names == {
         1: "TRIP",
@@ -100,4 +100,5 @@ def test_names_follow_the_table_of_the_envelope():
         300: "RPC",
         500: "CONNECTION",
         600: "NWSTATUS",
+        700: "DISPUTE",
     }

@@ -66,6 +66,7 @@ def _notices(schemas: Schemas) -> dict[str, Schema]:
         Name.RPC: {},
         Name.CONNECTION: schemas.of_struct(push.Connection),
         Name.NETWORK_STATUS: schemas.of_struct(push.NetworkStatus),
+        Name.DISPUTE: schemas.of_struct(push.Dispute),
     }
     return {
         name.value.lower(): {
@@ -100,6 +101,7 @@ _PUSHED: Final = {
     "5002 not connected, 5003 cancelled).",
     Name.CONNECTION: "A device came or went.",
     Name.NETWORK_STATUS: "The line of a device has another state.",
+    Name.DISPUTE: "Somebody contests a score, or that was decided or withdrawn; `ts` is when.",
 }
 
 
@@ -110,6 +112,16 @@ _TOLD: Final[dict[Name, dict[str, Any]]] = {
     Name.RPC: {"requestId": "6f1f3c10-c7a4-11ef-8a3e-5f0c5d2b9a71", "pld": {"result": 2000}},
     Name.CONNECTION: {"pld": {"connected": True}},
     Name.NETWORK_STATUS: {"pld": {"nwStatus": "01"}},
+    Name.DISPUTE: {
+        "pld": {
+            "disputeId": "5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11",
+            "tripId": "0c5f7a60-c802-11ef-9d5c-6b1f6f2a4c11",
+            "state": "OPEN",
+            "reason": "TRAFFIC",
+            "eventTy": 3,
+            "eventTs": 1735691234000,
+        }
+    },
 }
 """What an example of each message has of its own."""
 

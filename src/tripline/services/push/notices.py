@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tripline.domain import pushes
-from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
+from tripline.domain.disputes import Dispute
+from tripline.domain.ids import PLACEHOLDER, CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.pushes import Selector
 from tripline.services import hints
@@ -78,6 +79,29 @@ def network_status(
     receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
     pld = push.payload(push.NetworkStatus(status))
     notice = _notice(subject, operator.company_id, Selector.NETWORK_STATUS, at_ms, pld)
+    return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
+
+
+def dispute(
+    tx: WriteTx, found: Dispute, *, sensor_id: SensorId | None, at_ms: int, ids: TimeIds, now_ms: int
+) -> tuple[Hint, ...]:
+    """Push where a dispute stands since `at_ms` (class 700); return the hints for after the commit.
+
+    `sensor_id`: of its trip; None: it is gone.
+    """
+    operator, owner = outbox.subscriptions(tx, found.company_id)
+    event = found.event
+    pld = push.Dispute(
+        dispute_id=found.id,
+        trip_id=found.trip_id,
+        state=found.state,
+        reason=found.reason,
+        event_ty=None if event is None else event.event_type,
+        event_ts=None if event is None else event.event_ms,
+    )
+    subject = Subject(sensor_id or SensorId(PLACEHOLDER), found.company_id, found.vehicle_id)
+    notice = _notice(subject, operator.company_id, Selector.DISPUTE, at_ms, push.payload(pld))
+    receivers = pushes.receivers(operator, owner, (Selector.DISPUTE,))
     return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
 
 

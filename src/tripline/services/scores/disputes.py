@@ -29,6 +29,8 @@ from tripline.later import Later
 from tripline.ports import Clock
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
+from tripline.services import hints
+from tripline.services.push import notices
 from tripline.services.scores import reads
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
@@ -44,6 +46,8 @@ else:
     # It brings numpy, which a process needs only once somebody contests an event.
     explanation = Later("tripline.services.scores.explanation")
 
+CHANGED: Final = (*hints.scoring_due(), *hints.push_due())
+"""For after the commit of what opened or closed a dispute."""
 _STANDING: Final = (State.OPEN, State.ACCEPTED)
 
 
@@ -87,7 +91,7 @@ class DisputeDesk:
                 event=contested,
                 state=NEXT[None, None],
             )
-            return _found(tx, new_id)
+            return self._told(tx, new_id)
 
         return await self._store.write(work)
 
@@ -100,7 +104,7 @@ class DisputeDesk:
         self._close(tx, found, Cause.ACCEPT if accept else Cause.REJECT, actor=actor, answer=answer)
         if accept:
             rescore.ask(tx, [found.trip_no], due_ms=self._clock())
-        return _found(tx, dispute_id)
+        return self._told(tx, dispute_id)
 
     def withdraw(self, tx: WriteTx, *, actor: Actor, dispute_id: str) -> Dispute:
         """Contest no more. Raises `NotFound`, `Forbidden`, `NotOpen`."""
@@ -109,7 +113,21 @@ class DisputeDesk:
         if actor.user_id != found.opened_by:
             raise Forbidden("not_opener")
         self._close(tx, found, Cause.WITHDRAW, actor=actor, answer=None)
-        return _found(tx, dispute_id)
+        return self._told(tx, dispute_id)
+
+    def _told(self, tx: WriteTx, dispute_id: str) -> Dispute:
+        """The dispute after a move, which those are told of who asked for it; after the commit give `CHANGED`."""
+        found = _found(tx, dispute_id)
+        now_ms = self._clock()
+        notices.dispute(
+            tx,
+            found,
+            sensor_id=disputes.sensor(tx, found.trip_no),
+            at_ms=found.decided_ms or found.created_ms,
+            ids=self._ids,
+            now_ms=now_ms,
+        )
+        return found
 
     def _close(self, tx: WriteTx, found: Dispute, cause: Cause, *, actor: Actor, answer: str | None) -> None:
         """Give the dispute its last state; nobody scores the trip meanwhile."""

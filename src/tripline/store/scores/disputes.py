@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, bindparam, func
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.disputes import Contested, Dispute, Reason, State
-from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
 from tripline.store import scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
@@ -67,6 +67,12 @@ def trip(tx: ReadTx, trip_id: TripId) -> tuple[int, CompanyId]:
     row = tx.one(select(trips.c.no, trips.c.company_id).where(trips.c.id == trip_id))
     assert row is not None
     return row.no, CompanyId(row.company_id)
+
+
+def sensor(tx: ReadTx, trip_no: int) -> SensorId | None:
+    """The sensor of a trip; None: it is gone."""
+    row = tx.one(select(erasures.mentioned(trips.c.sensor_id).label("id")).where(trips.c.no == trip_no))
+    return None if row is None else row.id
 
 
 def close(

@@ -1,5 +1,7 @@
 """Disputes from opening to the scores without what they annul: an event, a stretch over the limit, a whole trip."""
 
+import json
+
 import pytest
 from sqlalchemy import update
 from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, VEHICLE, add_microtrip, drive, played, sample
@@ -297,6 +299,36 @@ def test_event_of_a_trip_too_long_to_explain_is_contested_by_its_instant(tmp_pat
 
     assert event.begin_ms == event.event_ms == event.end_ms
     assert score[1:3] == (1, 0)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_each_move_is_pushed_to_a_company_that_wants_it(tmp_path, wanted):
+    async def play(court):
+        rig = court.rig
+        asked = {"notify_host": "http://n.example/", "notify_msg_type": '"700"' if wanted else '"600"'}
+        await rig.write(lambda tx: tx.run(update(tables.company).values(asked)))
+        event = next(row for row in await court.events() if row[1] == EventType.DECELERATION)
+        of_event = await court.open(event[0])
+        await court.decide(of_event)
+        of_trip = await court.open()
+        rig.now_ms += 1_000
+        withdrawn = await rig.write(lambda tx: court.desk.withdraw(tx, actor=DROVE, dispute_id=of_trip.id))
+        bodies = [json.loads(row[0]) for row in await rig.rows(tables.push_outbox, "body")]
+        return court.trip_id, event, of_event, of_trip, withdrawn, bodies
+
+    trip_id, event, of_event, of_trip, withdrawn, bodies = heard(tmp_path, play)
+
+    envelope = {"masterCompanyId": COMPANY, "companyId": COMPANY, "sensorId": COMPANY, "vehicleId": VEHICLE}
+    accepted = {"disputeId": of_event.id, "tripId": trip_id, "reason": "TRAFFIC", "eventTy": 3, "eventTs": event[2]}
+    whole = {"disputeId": of_trip.id, "tripId": trip_id, "reason": "TRAFFIC", "eventTy": None, "eventTs": None}
+    moves = [
+        (of_event.created_ms, {**accepted, "state": "OPEN"}),
+        (NOW_MS + 1_000, {**accepted, "state": "ACCEPTED"}),
+        (of_trip.created_ms, {**whole, "state": "OPEN"}),
+        (withdrawn.decided_ms, {**whole, "state": "WITHDRAWN"}),
+    ]
+    expected = [{**envelope, "ts": at_ms, "ty": "DISPUTE", "pld": pld} for at_ms, pld in moves]
+    assert bodies == (expected if wanted else [])
 
 
 def test_disputes_go_with_what_they_are_about(tmp_path):
