@@ -332,7 +332,7 @@ def _workers(
         clock=clock,
     )
     let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
-    scorer = Scorer(rules=config.rules, **ground)
+    scorer = Scorer(rules=config.rules, zone=zoneinfo.ZoneInfo(config.time_zone), **ground)
     return (
         scorer.run,
         Rescorer(store=store, scorer=scorer, rules=config.rules, signals=signals, clock=clock).run,

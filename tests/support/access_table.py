@@ -242,6 +242,15 @@ DRIVING = {
     "GET /api/tre/v1_2/driver/{driver of P}/analytics/drivingScore?limit=5": "UFFF ..FFFF FFFF .FF",
     "GET /api/tre/v1_2/driver/{driver of P}/analytics/gpsEvent?limit=5": "UFFF ..FFFF FFFF .FF",
     "GET /api/tre/v1_2/driver/{managing director}/analytics/gpsEvent?limit=5": "UFFF ..FFFF .FFF FFF",
+    "GET /api/tre/v1_3/vehicle/{V}/analytics/trend?limit=5": "UFFF ..F.FF .F.F F.F",
+    "GET /api/tre/v1_3/vehicle/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",
+    "GET /api/tre/v1_3/driver/{driver of P}/analytics/trend?limit=5": "UFFF ..FFFF FFFF .FF",
+    "GET /api/tre/v1_3/driver/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",
+    # All that a company drove: for its administrators and those of its operator.
+    "GET /api/tre/v1_3/company/{P}/analytics/trend?limit=5": "UFFF ..FFFF FFFF FFF",
+    "GET /api/tre/v1_3/company/{unknown}/analytics/trend?limit=5": "UFFN NNNNNN NNNN NNN",
+    "GET /api/tre/v1_3/company/{P}/analytics/ranking?limit=5": "UFFF ..FFFF FFFF FFF",
+    "GET /api/tre/v1_3/company/{unknown}/analytics/ranking?limit=5": "UFFN NNNNNN NNNN NNN",
 }
 SENSORS = {
     "POST /sensor": "UFFF ...... FFFF FFF",

@@ -78,6 +78,7 @@ class BusRig(Rig):
                 ids=self.ids,
                 signals=self.signals,
                 clock=lambda: self.now_ms,
+                zone=ZONE,
             )
             while await scorer.score_due():
                 pass

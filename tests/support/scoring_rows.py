@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import insert, select
 
@@ -17,6 +18,7 @@ from tripline.store.transactions import ReadTx, Store, WriteTx
 
 T = TypeVar("T")
 
+ZONE = ZoneInfo("Asia/Seoul")
 NOW_MS = 1_735_693_200_000
 START_MS = 1_735_689_600_000
 COMPANY = "11111111-0000-11b2-8080-808080808080"
@@ -54,6 +56,7 @@ class Rig:
             ids=self.ids,
             signals=self.hints,
             clock=lambda: self.now_ms,
+            zone=ZONE,
         )
 
     async def write(self, work: Callable[[WriteTx], T]) -> T:

@@ -3,6 +3,8 @@
 Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
 """
 
+import zoneinfo
+
 from tripline import clock, observe
 from tripline.adapters import signals_local
 from tripline.chores import policies, stores
@@ -23,6 +25,7 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
             ids=maker,
             signals=signals_local.LocalSignals(),
             clock=clock.now_ms,
+            zone=zoneinfo.ZoneInfo(config.time_zone),
         )
         return await rescore.rescored(store, scorer, choice, clock=clock.now_ms, progress=progress)
 

@@ -101,8 +101,8 @@ def time_page(request: Call) -> TimePage:
     query = request.query_params
     return TimePage(
         limit=limit_asked(query),
-        start_ms=_time(query, "startTime"),
-        end_ms=_time(query, "endTime"),
+        start_ms=time_asked(query, "startTime"),
+        end_ms=time_asked(query, "endTime"),
         ascending=bool(parameters.query_flag(query, "ascOrder")),
         after_id=parameters.query_id(query, "idOffset"),
     )
@@ -167,7 +167,8 @@ def limit_asked(query: Query) -> int:
     return min(limit, LIMIT_MAX)
 
 
-def _time(query: Query, name: str) -> int | None:
+def time_asked(query: Query, name: str) -> int | None:
+    """The instant of this name in the query, epoch ms. Raises `BadParameter`."""
     text = parameters.query_text(query, name)
     if text is None:
         return None

@@ -47,7 +47,12 @@ class Fleet:
     async def score(self):
         app = self.app
         scorer = Scorer(
-            store=app.store, rules=Rules(), ids=app.ids, signals=scoring_rows.Hints(), clock=lambda: app.now_ms
+            store=app.store,
+            rules=Rules(),
+            ids=app.ids,
+            signals=scoring_rows.Hints(),
+            clock=lambda: app.now_ms,
+            zone=scoring_rows.ZONE,
         )
         while await scorer.score_due():
             pass

@@ -46,8 +46,8 @@ HEADINGS: Final = {
     "Positions": ("Where vehicles are now.", ("positions",)),
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": (
-        "Driving scores and why they are so, GPS events, scoring policies, scoring anew, disputes.",
-        ("scores", "explanations", "policies", "rescorings", "disputes"),
+        "Driving scores and why they are so, their trends, GPS events, scoring policies, scoring anew, disputes.",
+        ("scores", "explanations", "trends", "policies", "rescorings", "disputes"),
     ),
     "Delegation": (
         "Vehicles delegated to companies, rights of people on vehicles.",

@@ -6,6 +6,7 @@ rows already there changes nothing, so ids and times of analysis stay.
 """
 
 from collections.abc import Sequence
+from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
@@ -16,12 +17,12 @@ from tripline.scoring.rules import Accumulation
 from tripline.scoring.score import TripScore
 from tripline.services.scores import duplicates
 from tripline.services.scores.judgement import Result
-from tripline.store.scores import disputes, scores
+from tripline.store.scores import disputes, scores, sums
 from tripline.store.transactions import WriteTx
 
 
-def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -> list[Result]:
-    """Write what the results change and end their jobs; those whose jobs were still the same."""
+def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, zone: ZoneInfo) -> list[Result]:
+    """Write what the results change and end their jobs; those whose jobs were still the same. `zone`: of days."""
     if tx.shared:
         scores.hold(tx, {each.job.trip_no for each in results})
         scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
@@ -32,6 +33,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
         elif tx.shared:
             # Ends the lease; a job with another time is somebody else's: a new request, or another process.
             scores.put_off(tx, result.job, due_ms=now_ms)
+    trip_nos = [result.job.trip_no for result in unchanged]
+    shares = sums.shares(tx, trip_nos)
     changed: dict[str, int] = {}
     how: dict[str, Accumulation] = {}
     kept: list[Result] = []
@@ -63,6 +66,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int) -
         )
     for vehicle_id, done_ms in changed.items():
         _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)
+    sums.place(tx, trip_nos, zone)
+    sums.move(tx, shares, sums.shares(tx, trip_nos))
     return kept
 
 
@@ -105,13 +110,13 @@ def _created(no: int) -> int:
 
 def _accumulate(tx: WriteTx, vehicle_id: str, *, how: Accumulation, at_ms: int) -> None:
     """Work out a vehicle's accumulated score anew from all its trips."""
-    sums = policy.sums(scores.trip_scores(tx, vehicle_id))
+    of_trips = policy.sums(scores.trip_scores(tx, vehicle_id))
     total = scores.Total(
         vehicle_id,
         created_ms=at_ms,
         user_id=scores.newest_driver(tx, vehicle_id),
-        trips=sums.count,
-        score=policy.accumulated(sums, how) if sums.count else 0.0,
-        distance_m=sums.distance_m,
+        trips=of_trips.count,
+        score=policy.accumulated(of_trips, how) if of_trips.count else 0.0,
+        distance_m=of_trips.distance_m,
     )
     scores.keep_total(tx, total)

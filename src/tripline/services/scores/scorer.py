@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from tripline.domain.ids import TimeIds
 from tripline.later import Later
@@ -19,7 +20,7 @@ from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
 from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
-from tripline.store.scores import policies, scores
+from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -42,6 +43,8 @@ INLINE_SAMPLES: Final = 4_000
 LEASE_MS: Final = 10_000
 """How long a job taken on a shared store is left to the process that has it: after that it is taken for dead. Judging a
 batch takes milliseconds, a trip of a million samples less than a second."""
+UNSUMMED: Final = 100
+"""Scores from before there were sums that are put there in one transaction: some 10 ms."""
 LOOK_S: Final = 1.0
 """How often to look for jobs unasked: those that become due by the clock, and those of other processes."""
 LEAVE_S: Final = 2.0
@@ -67,6 +70,7 @@ class Scorer:
         ids: TimeIds,
         signals: Signals,
         clock: Clock,
+        zone: ZoneInfo,
     ) -> None:
         self._store = store
         self._rules = rules
@@ -74,11 +78,38 @@ class Scorer:
         """Those seen so far; None: that of the settings."""
         self._ids = ids
         self._clock = clock
+        self._zone = zone
+        """Of days."""
+        self._all_summed = False
         self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
         """Score what is due, until cancelled. Trouble with the store, or with no job in particular, costs a pause."""
-        await self._rounds.run(self.score_due, log=log, failed="score.failed")
+        await self._rounds.run(self._round, log=log, failed="score.failed")
+
+    async def _round(self) -> int:
+        """A batch of due jobs; while none is due, scores that are in no sum yet."""
+        return await self.score_due() or await self.sum_some()
+
+    async def sum_some(self) -> int:
+        """Put some scores from before there were sums into these; how many. Raises `Outage`.
+
+        Whatever scores now puts them there at once, so that there are no more once there are none.
+        """
+        if self._all_summed:
+            return 0
+        trip_nos = await self._store.read(lambda tx: sums.unsummed(tx, limit=UNSUMMED))
+        self._all_summed = not trip_nos
+        if trip_nos:
+            await self._store.write(lambda tx: self._sum(tx, trip_nos), locked=True)
+        return len(trip_nos)
+
+    def _sum(self, tx: WriteTx, trip_nos: Sequence[int]) -> None:
+        if tx.shared:
+            scores.hold(tx, trip_nos)
+        before = sums.shares(tx, trip_nos)
+        sums.place(tx, trip_nos, self._zone)
+        sums.move(tx, before, sums.shares(tx, trip_nos))
 
     async def score_due(self) -> int:
         """Score one batch of due jobs; how many were handled. Raises `Outage` when the store is away."""
@@ -153,7 +184,7 @@ class Scorer:
         results = await self._judged(tasks)
 
         def keep(tx: WriteTx) -> "list[Result]":
-            return scores_results.keep(tx, results, ids=self._ids, now_ms=self._clock())
+            return scores_results.keep(tx, results, ids=self._ids, now_ms=self._clock(), zone=self._zone)
 
         _report(await self._store.write(keep, locked=True))
 

@@ -9,7 +9,7 @@ vehicle now (`vehicles.release_driver`).
 
 from typing import Final
 
-from sqlalchemy import Column, Update, bindparam, literal_column, select, update
+from sqlalchemy import Column, Update, bindparam, delete, literal_column, select, update
 
 from tripline.domain import trips
 from tripline.domain.ids import SensorId, UserId
@@ -21,6 +21,7 @@ from tripline.store.tables import (
     gps_event,
     rescoring,
     rpc_call,
+    score_sum,
     trip,
     vehicle_score,
 )
@@ -53,6 +54,8 @@ _IN_TURN: Final = (
             rpc_call.c.no,
         )
     ),
+    # After scores, which add nothing to it any more.
+    delete(score_sum).where(score_sum.c.subject == bindparam("of_user")),
     _detach(dispute.c.no, "opened_by"),
     _detach(dispute.c.no, "decided_by"),
     _detach(rescoring.c.no, "requested_by"),

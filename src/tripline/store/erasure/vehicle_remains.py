@@ -8,9 +8,10 @@ Takes no scope: it works on what belongs to nobody any more. Not here: which veh
 
 from typing import Final
 
-from sqlalchemy import ColumnElement, Delete, Table, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, Delete, Integer, Table, bindparam, delete, select, update
 
 from tripline.domain.ids import VehicleId
+from tripline.store.scores import sums
 from tripline.store.tables import (
     account,
     device_event,
@@ -41,16 +42,18 @@ _OF_VEHICLE: Final = (
         gps_event.c.vehicle_id,
         *(gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no),
     ),
-    _some(
-        driving_score,
-        driving_score.c.trip_no,
-        driving_score.c.vehicle_id,
-        *(driving_score.c.created_ms, driving_score.c.trip_no),
-    ),
     _some(device_event, device_event.c.no, device_event.c.vehicle_id, device_event.c.no),
     # Goes with the vehicle; another process may have been about to write it.
     delete(vehicle_score).where(vehicle_score.c.vehicle_id == bindparam("of_owner")),
 )
+_SCORED: Final = Hot(
+    select(driving_score.c.trip_no)
+    .where(driving_score.c.vehicle_id == bindparam("of_owner"))
+    .order_by(driving_score.c.created_ms.desc(), driving_score.c.trip_no.desc())
+    .limit(bindparam("most", type_=Integer)),
+    *("of_owner", "most"),
+)
+_SCORES: Final = delete(driving_score).where(driving_score.c.trip_no.in_(bindparam("nos", expanding=True)))
 _CALLS: Final = (
     update(rpc_call)
     .where(
@@ -89,11 +92,24 @@ _TELL_DRIVER: Final = (
 
 def erase_some(tx: WriteTx, vehicle_id: VehicleId, *, limit: int) -> int:
     """Erase up to some `limit` rows of the vehicle; how many there were. 0: nothing is left."""
+    erased = _some_scores(tx, vehicle_id, limit)
+    if erased:
+        return erased
     for statement in (_CALLS, *_OF_VEHICLE):
         erased = tx.run(statement, {"of_owner": vehicle_id, "most": limit})
         if erased:
             return erased
     return _some_of_newest_trip(tx, vehicle_id, limit)
+
+
+def _some_scores(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
+    """The newest scores, with what they added to sums: those of their drivers and company stay."""
+    trip_nos = [row[0] for row in tx.hot(_SCORED, vehicle_id, limit)]
+    if trip_nos:
+        before = sums.shares(tx, trip_nos)
+        tx.run(_SCORES, {"nos": trip_nos})
+        sums.move(tx, before, {})
+    return len(trip_nos)
 
 
 def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:

@@ -212,7 +212,11 @@ driving_score = Table(
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
     Column("policy", Integer, nullable=False, server_default="0", comment="scoring_policy.no; 0: from before policies"),
+    Column("company_id", Uuid, comment="of the trip"),
+    Column("day", Integer, comment="on which the trip began, since 1970-01-01; null: in no sum yet"),
+    Column("driving_ms", BigInteger, comment="driving time"),
 )
+partial_index("ix_driving_score_unsummed", driving_score.c.trip_no, where="day IS NULL")
 Index(
     "ix_driving_score_vehicle",
     driving_score.c.vehicle_id,
@@ -235,6 +239,26 @@ trip_cover = Table(
     comment="the time that each trip covers which has a score, or would have one if it were no duplicate",
 )
 Index("ix_trip_cover_vehicle", trip_cover.c.vehicle_id, trip_cover.c.end_ms, trip_cover.c.begin_ms)
+score_sum = Table(
+    "score_sum",
+    metadata,
+    Column("subject", Uuid, primary_key=True, comment="id of the vehicle, driver or company"),
+    Column("period", String(8), primary_key=True, comment="domain/trends.py"),
+    Column("day", Integer, primary_key=True, autoincrement=False, comment="the first of the period, since 1970-01-01"),
+    Column("policy", Integer, primary_key=True, autoincrement=False, comment="by which the trips were scored"),
+    Column("kind", String(8), nullable=False, comment="whose trips: vehicle, driver or company"),
+    Column("trips", BigInteger, nullable=False),
+    Column("accel", BigInteger, nullable=False),
+    Column("de_accel", BigInteger, nullable=False),
+    Column("over_speed", BigInteger, nullable=False),
+    Column("over_ms", BigInteger, nullable=False),
+    Column("driving_ms", BigInteger, nullable=False),
+    Column("distance_m", BigInteger, nullable=False),
+    Column("burden", BigInteger, nullable=False, comment="what scores lack (domain/trends.py)"),
+    comment="sums of scored trips by day, week and month",
+    sqlite_with_rowid=False,
+)
+Index("ix_score_sum_period", score_sum.c.kind, score_sum.c.period, score_sum.c.day, score_sum.c.subject)
 
 
 gps_event = Table(

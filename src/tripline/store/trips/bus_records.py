@@ -11,6 +11,7 @@ from sqlalchemy import Table, bindparam, select, update
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import UserId
 from tripline.store.bulk import Bulk
+from tripline.store.scores import sums
 from tripline.store.tables import device_event, driving_score, gps_event, microtrip
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -39,8 +40,11 @@ def driven_by(tx: WriteTx, scope: Scope, driven: Collection[tuple[int, UserId | 
     _everything(scope)
     values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven]
     if values:
+        trip_nos = [trip_no for trip_no, _ in driven]
+        before = sums.shares(tx, trip_nos)
         for table in (driving_score, gps_event):
             tx.run(update(table).where(table.c.trip_no == bindparam("of_trip")).values(user_id=bindparam("by")), values)
+        sums.move(tx, before, sums.shares(tx, trip_nos))
 
 
 def _stored(

@@ -219,7 +219,9 @@ def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_
         policy = await rig.write(lambda tx: policies.keep(tx, Rules(), now_ms=rig.now_ms))
         results = judged(work, {None: policy})
         await rig.write(lambda tx: driver_remains.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
-        kept = await rig.write(lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms))
+        kept = await rig.write(
+            lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms, zone=scoring_rows.ZONE)
+        )
         named = await rig.rows(tables.driving_score, "user_id")
         await rig.drain()
         left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")

@@ -6,7 +6,7 @@ and a vehicle through the fleet's services, a policy through a rescoring.
 
 import pytest
 from sqlalchemy import delete, insert, select, update
-from tests.support import ingest_rig
+from tests.support import ingest_rig, scoring_rows
 from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, VEHICLE, item, trip_message
 
 from tripline.domain.access import Actor, Authority
@@ -47,7 +47,7 @@ class Yard:
     def __init__(self, rig):
         self.rig = rig
         self.parts = {"store": rig.store, "ids": rig.ids, "signals": rig.signals, "clock": lambda: rig.now_ms}
-        self.scorer = Scorer(rules=Rules(), **self.parts)
+        self.scorer = Scorer(rules=Rules(), zone=scoring_rows.ZONE, **self.parts)
         self.drive(41, SPEEDS)
         self.drive(42, CALM)
 

@@ -6,6 +6,7 @@ import math
 import pytest
 from sqlalchemy import delete, select, update
 from tests.support.scoring_rows import (
+    COMPANY,
     DRIVER,
     NOW_MS,
     START_MS,
@@ -20,9 +21,10 @@ from tripline.domain import ids, samples
 from tripline.observe import SIGNAL_SCORING_DUE
 from tripline.ports import Outage
 from tripline.scoring import quality
+from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import scorer
 from tripline.store import tables
-from tripline.store.scores import scores
+from tripline.store.scores import policies, scores, sums
 
 CALM = drive(*[50.0] * 20)
 START = drive(0, 0, 0, 0, 12, 24, 30, 30)
@@ -522,3 +524,64 @@ def test_speeds_in_another_unit_are_refused_with_what_tells_which(tmp_path):
     assert (scores_kept, events, totals, jobs) == ([], [], [], [])
     assert reason == "speed_implausible"
     assert quality.likely(quality.read(body).speed_ratio) is quality.Unit.METRES_PER_SECOND
+
+
+def test_scores_from_before_there_were_sums_join_them_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(scorer, "UNSUMMED", 2)
+
+    def forget(tx):
+        tx.run(delete(tables.score_sum))
+        tx.run(update(tables.driving_score).values(day=None, company_id=None, driving_ms=None))
+
+    async def play(rig):
+        for _ in range(3):
+            await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+        before = await rig.store.read(sums.kept)
+        await rig.write(forget)
+        await rig.add_trip(CALM, distance_m=10_000)
+        await rig.drain()
+        handled = [await rig.scorer.sum_some() for _ in range(4)]
+        return before, handled, await rig.store.read(sums.kept), await rig.store.read(sums.recomputed)
+
+    before, handled, kept, recomputed = played(tmp_path, play)
+
+    assert handled == [2, 1, 0, 0]
+    assert kept == recomputed
+    assert kept.keys() == before.keys()
+    assert {each.trips for each in before.values()} == {3}
+    assert {each.trips for each in kept.values()} == {4}
+
+
+def test_equal_score_by_another_policy_moves_to_its_sums(tmp_path):
+    async def play(rig):
+        trip_no = await rig.add_trip(CALM, distance_m=10_000)
+        await rig.drain()
+        rules = Rules(scoring=Scoring(harsh_weight=0.9))
+
+        def choose(tx):
+            policy = policies.keep(tx, rules, now_ms=NOW_MS)
+            policies.choose(tx, policies.Kind.COMPANY, COMPANY, policy.no, from_ms=0, now_ms=NOW_MS)
+            return policy.no
+
+        chosen = await rig.write(choose)
+        await rig.ask_again(trip_no)
+        await rig.drain()
+        return chosen, await rig.rows(tables.score_sum, "policy", "trips")
+
+    chosen, kept = played(tmp_path, play)
+
+    assert kept == [(chosen, 1)] * 9
+
+
+def test_trip_that_has_no_score_any_more_leaves_no_sum(tmp_path):
+    async def play(rig):
+        trip_no = await rig.add_trip(CALM, distance_m=10_000)
+        await rig.drain()
+        there = len(await rig.rows(tables.score_sum, "trips"))
+        await rig.write(lambda tx: tx.run(update(tables.trip).values(parking=True)))
+        await rig.ask_again(trip_no)
+        await rig.drain()
+        return there, await rig.rows(tables.score_sum, "trips")
+
+    assert played(tmp_path, play) == (9, [])

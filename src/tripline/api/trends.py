@@ -1,0 +1,191 @@
+"""Trends of scores by day, week and month, of a vehicle, driver or company, and rankings within a company.
+
+All ours, not of the interface (spec/rest 10.5).
+"""
+
+from typing import Any, Final, Literal
+
+from litestar.types import ASGIApp
+
+from tripline.domain import fields, trends
+from tripline.domain.access import Action
+from tripline.domain.trends import Period, Subject
+from tripline.http import answers, pages, parameters, permission
+from tripline.http.operations import Value, operation
+from tripline.http.pages import TimePage
+from tripline.http.parameters import Query
+from tripline.http.rim import Call, rim_of
+from tripline.services.scores import trends as service
+from tripline.services.scores.trends import Place, Point
+from tripline.store.transactions import ReadTx
+from tripline.wire.rest.base import Id
+from tripline.wire.rest.trends import Per100Km, Ranking, RankingLink, RankingPlace, Trend, TrendLink, TrendPeriod
+
+PERIOD: Final = Value(
+    name="period",
+    type=Literal["day", "week", "month"],
+    meaning="over what is summed; `day` when absent. A week begins on Monday",
+    example="week",
+)
+_TREND: Final = (
+    pages.LIMIT,
+    PERIOD,
+    Value(name="startTime", type=float, meaning="from the period on that holds this time", example=1735657200000),
+    Value(name="endTime", type=float, meaning="up to the period that holds this time", example=1735743600000),
+    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+)
+_LAST_DAY: Final = 2_932_895
+"""The end of the year 9999."""
+_RANKING: Final = (
+    pages.LIMIT,
+    pages.ID_OFFSET,
+    PERIOD,
+    Value(name="of", type=Literal["vehicle", "driver"], meaning="who; `vehicle` when absent", example="driver"),
+    Value(
+        name="time", type=float, meaning="in the period that holds this time; now when absent", example=1735743600000
+    ),
+)
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend",
+    access=Action.DRIVING_READ,
+    answer=Trend,
+    query=_TREND,
+)
+async def vehicle_trend(request: Call) -> ASGIApp:
+    """The vehicle's scored trips by day, week or month."""
+    return await _trend(request, Subject.VEHICLE, "vehicleId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/driver/{driverId}/analytics/trend",
+    access=Action.DRIVING_READ,
+    answer=Trend,
+    query=_TREND,
+)
+async def driver_trend(request: Call) -> ASGIApp:
+    """The scored trips that the person drove, by day, week or month."""
+    return await _trend(request, Subject.DRIVER, "driverId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/analytics/trend",
+    access=Action.DRIVING_READ,
+    answer=Trend,
+    query=_TREND,
+)
+async def company_trend(request: Call) -> ASGIApp:
+    """The scored trips of the company's sensors by day, week or month."""
+    return await _trend(request, Subject.COMPANY, "companyId")
+
+
+@operation(
+    "GET",
+    "/api/tre/v1_3/company/{companyId}/analytics/ranking",
+    access=Action.DRIVING_READ,
+    answer=Ranking,
+    query=_RANKING,
+)
+async def company_ranking(request: Call) -> ASGIApp:
+    """The company's vehicles or drivers by their score in a day, week or month, the best first."""
+
+    def work(tx: ReadTx) -> Ranking:
+        actor = permission.permitted_in(tx, request)
+        company_id = parameters.path_id(request, "companyId")
+        service.admit_to_company(tx, actor=actor, of=company_id)
+        query, rim = request.query_params, rim_of(request)
+        limit, period = pages.limit_asked(query), _period(query)
+        kind = Subject(fields.one_of("of", parameters.query_text(query, "of"), _RANKED) or Subject.VEHICLE.value)
+        after, at_ms = parameters.query_id(query, "idOffset"), pages.time_asked(query, "time")
+        day = trends.first_day(trends.day_of(rim.clock() if at_ms is None else at_ms, rim.time_zone), period)
+        found = service.ranking(tx, kind, company_id, period, day=day, after=after, limit=limit + 1)
+        shown, link = found[:limit], None
+        if len(found) > limit:
+            begins_ms = trends.midnight_ms(day, rim.time_zone)
+            link = RankingLink(kind.value, period.value, begins_ms, limit, shown[-1].subject)
+        return Ranking([_place(each) for each in shown], link, link is not None)
+
+    return answers.ok(await rim_of(request).store.read(work))
+
+
+async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
+    """The trend of the subject in the path; refusals in the order of spec/rest 3.3."""
+
+    def work(tx: ReadTx) -> Trend:
+        actor = permission.permitted_in(tx, request)
+        of = parameters.path_id(request, name)
+        service.ADMIT[kind](tx, actor=actor, of=of)
+        asked, period = pages.time_page(request), _period(request.query_params)
+        zone = rim_of(request).time_zone
+        found = service.trend(
+            tx,
+            kind,
+            of,
+            period,
+            first=0 if asked.start_ms is None else trends.day_of(asked.start_ms, zone),
+            last=_LAST_DAY if asked.end_ms is None else trends.day_of(asked.end_ms, zone),
+            ascending=asked.ascending,
+            limit=asked.limit + 1,
+        )
+        shown = [_point(request, period, each) for each in found[: asked.limit]]
+        link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None
+        return Trend(shown, link, link is not None)
+
+    return answers.ok(await rim_of(request).store.read(work))
+
+
+def _link(asked: TimePage, period: Period, last: TrendPeriod) -> TrendLink:
+    """The next page: it begins right behind the last period of this one."""
+    start_ms, end_ms = asked.start_ms, asked.end_ms
+    if asked.ascending:
+        start_ms = last.end_time
+    else:
+        end_ms = last.start_time - 1
+    return TrendLink(period.value, asked.limit, start_ms, end_ms, asked.ascending)
+
+
+def _period(query: Query) -> Period:
+    asked = parameters.query_text(query, PERIOD.name)
+    return Period(fields.one_of(PERIOD.name, asked, [each.value for each in Period]) or Period.DAY.value)
+
+
+def _point(request: Call, period: Period, point: Point) -> TrendPeriod:
+    zone = rim_of(request).time_zone
+    return TrendPeriod(
+        **_sums(point.sums),
+        date=trends.text(point.day),
+        start_time=trends.midnight_ms(point.day, zone),
+        end_time=trends.midnight_ms(trends.next_day(point.day, period), zone),
+        percentile=point.percentile,
+        policies=point.policies,
+    )
+
+
+def _place(place: Place) -> RankingPlace:
+    return RankingPlace(**_sums(place.sums), id=Id(place.subject), rank=place.rank)
+
+
+def _sums(sums: trends.Sums) -> dict[str, Any]:
+    return {
+        "score": sums.score,
+        "badge": trends.badge(sums.score).value,
+        "count": sums.trips,
+        "distance": sums.distance_m,
+        "driving": sums.driving_ms / 1_000,
+        "accel": sums.accel,
+        "de_accel": sums.de_accel,
+        "over_speed": sums.over_speed,
+        "per100_km": Per100Km(
+            sums.per_100_km(sums.accel), sums.per_100_km(sums.de_accel), sums.per_100_km(sums.over_speed)
+        ),
+        "over": sums.over_ms / 1_000,
+        "over_share": sums.over_share,
+    }
+
+
+_RANKED: Final = (Subject.VEHICLE.value, Subject.DRIVER.value)
+handlers: Final[list[Any]] = [vehicle_trend, driver_trend, company_trend, company_ranking]

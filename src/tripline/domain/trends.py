@@ -1,0 +1,149 @@
+"""Trends: sums of scored trips over days, weeks and months, and what they say: score, badge, counts per 100 km.
+
+A trip adds whole numbers to the sums, so they can be added to and taken from for ever and nothing drifts. Its burden is
+its metres times the logarithm of what its score lacks, in millionths: by burden and metres the score of any trips
+together is known, whichever policies they were scored by (docs/spec/scoring.md, Trends).
+
+Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/scores/trends.py`).
+"""
+
+import datetime
+import math
+from enum import StrEnum
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+GROUP: Final = 20
+"""Members of a service type from which a percentile is told: among fewer it would tell of single ones."""
+LONGEST_M: Final = 10_000_000
+"""Metres with which a trip counts at most, and `HEAVIEST` the burden: a month of any company stays below 2^63."""
+HEAVIEST: Final = 10**13
+LONGEST_MS: Final = 10**10
+"""Driving time with which a trip counts at most, ms."""
+_MILLIONTHS: Final = 1_000_000
+_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
+_LAST_MS: Final = 253_402_128_000_000
+"""The last days of the year 9999: later ones have no date."""
+
+
+class Subject(StrEnum):
+    """Whose trips are summed."""
+
+    VEHICLE = "vehicle"
+    DRIVER = "driver"
+    COMPANY = "company"
+
+
+class Period(StrEnum):
+    """Over what they are summed. A week begins on Monday."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
+class Badge(StrEnum):
+    """Three grades of a score."""
+
+    GOOD = "GOOD"
+    FAIR = "FAIR"
+    POOR = "POOR"
+
+
+_GOOD: Final = 90.0
+_FAIR: Final = 75.0
+
+
+class Sums(NamedTuple):
+    """Sums over scored trips."""
+
+    trips: int
+    accel: int
+    de_accel: int
+    over_speed: int
+    over_ms: int
+    """Time over the limit."""
+    driving_ms: int
+    distance_m: int
+    burden: int
+    """Millionths of metres times the logarithm of what scores lack."""
+
+    @property
+    def score(self) -> float:
+        """The score of all trips driven as one."""
+        return 100.0 * math.exp(-self.burden / _MILLIONTHS / self.distance_m)
+
+    @property
+    def badness(self) -> float:
+        """What sums are ranked by, the smallest first; the database computes the same."""
+        return float(self.burden) / float(self.distance_m)
+
+    @property
+    def over_share(self) -> float | None:
+        """The share of driving time over the limit, 0 to 1; None: the driving time is unknown."""
+        return min(self.over_ms / self.driving_ms, 1.0) if self.driving_ms else None
+
+    def per_100_km(self, count: int) -> float:
+        """A count of these trips, for each 100 km."""
+        return count * 100_000 / self.distance_m
+
+    def plus(self, other: "Sums", sign: int = 1) -> "Sums":
+        """These and the others together; `sign` -1: without the others."""
+        return Sums(*(mine + sign * theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def of_trip(
+    *, score: float, distance_m: float, accel: int, de_accel: int, over_speed: int, over_speed_s: float, driving_ms: int
+) -> Sums:
+    """What a scored trip adds."""
+    metres = min(max(round(distance_m), 1), LONGEST_M)
+    # Not the logarithm of the quotient: a hundredth of the smallest score is 0.
+    lacking = math.log(100) - math.log(score)
+    burden = min(round(metres * lacking * _MILLIONTHS), HEAVIEST)
+    return Sums(1, accel, de_accel, over_speed, round(over_speed_s * 1_000), driving_ms, metres, burden)
+
+
+def badge(score: float) -> Badge:
+    """The grade of a score."""
+    return Badge.GOOD if score >= _GOOD else Badge.FAIR if score >= _FAIR else Badge.POOR
+
+
+def percentile(*, group: int, worse: int, equal: int) -> float | None:
+    """How many of 100 are worse; equals, the one itself among them, count half. None: the group is too small."""
+    return 100 * (worse + equal / 2) / group if group >= GROUP else None
+
+
+def day_of(at_ms: int, zone: ZoneInfo) -> int:
+    """The day of an instant in the service's time zone: days since 1970-01-01."""
+    at_s = min(max(at_ms, 0), _LAST_MS) / 1_000
+    return datetime.datetime.fromtimestamp(at_s, zone).toordinal() - _EPOCH
+
+
+def first_day(day: int, period: Period) -> int:
+    """The first day of the period that holds a day."""
+    if period is Period.DAY:
+        return day
+    date = _date(day)
+    return day - (date.weekday() if period is Period.WEEK else date.day - 1)
+
+
+def next_day(first: int, period: Period) -> int:
+    """The day after a period that begins with this day."""
+    return first_day(first + {Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 31}[period], period)
+
+
+def midnight_ms(day: int, zone: ZoneInfo) -> int:
+    """The instant at which a day begins."""
+    return round(datetime.datetime.combine(_date(day), datetime.time(), zone).timestamp() * 1_000)
+
+
+def text(day: int) -> str:
+    """The day as YYYY-MM-DD."""
+    return _date(day).isoformat()
+
+
+def _date(day: int) -> datetime.date:
+    return datetime.date.fromordinal(min(_EPOCH + day, datetime.date.max.toordinal()))

@@ -1,0 +1,199 @@
+"""Sums of scored trips by day, week and month, of vehicles, drivers and companies (`domain/trends.py`).
+
+Whoever changes scores does it between `shares` and `move`, in one transaction: what a score row added before is taken
+out, what it adds now is put in. A row says by its own columns what it added, so neither the order of changes matters
+nor what became of its trip meanwhile. A row without a day is in no sum yet.
+
+Not here: who keeps scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Integer, and_, bindparam, delete, func, select, update
+
+from tripline.domain import trends
+from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.scoring import quality
+from tripline.store.bulk import Bulk
+from tripline.store.tables import driving_score, score_sum, trip
+from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class Share(NamedTuple):
+    """What a score adds to which sums."""
+
+    vehicle_id: str
+    user_id: str | None
+    company_id: str
+    day: int
+    policy: int
+    sums: Sums
+
+
+class _Place(NamedTuple):
+    """Where a score belongs beside its own values."""
+
+    company_id: str | None
+    day: int | None
+    driving_ms: int | None
+
+
+_Key = tuple[str, str, int, int, str]
+"""Subject, period, day, policy, kind: as in the rows."""
+
+
+def shares(tx: ReadTx, trip_nos: Iterable[int]) -> dict[int, Share]:
+    """What the scores of these trips have added."""
+    found: dict[int, Share] = {}
+    for row in tx.all(_SHARES, {"nos": list(trip_nos)}):
+        trip_no, vehicle_id, user_id, company_id, day, policy, *values = tuple(row)
+        score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms = values
+        found[trip_no] = Share(
+            vehicle_id,
+            user_id,
+            company_id,
+            day,
+            policy,
+            trends.of_trip(
+                score=score,
+                distance_m=distance_m,
+                accel=accel,
+                de_accel=de_accel,
+                over_speed=over_speed,
+                over_speed_s=over_speed_s,
+                driving_ms=driving_ms,
+            ),
+        )
+    return found
+
+
+def place(tx: WriteTx, trip_nos: Iterable[int], zone: ZoneInfo) -> None:
+    """Say of the scores of these trips where they belong: by company, by the day on which the trip began."""
+    changed = []
+    for row in tx.all(_PLACES, {"nos": list(trip_nos)}):
+        trip_no, company_id, begun_ms, ended_ms, told, *before = tuple(row)
+        driving_ms = _driving_ms(begun_ms, ended_ms, told)
+        now = _Place(company_id, trends.day_of(begun_ms, zone), driving_ms)
+        if now != _Place(*before):
+            changed.append({"of_trip": trip_no, **{f"to_{name}": value for name, value in now._asdict().items()}})
+    if changed:
+        tx.run(_PLACE, changed)
+
+
+def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -> None:
+    """Let the sums hold what these scores add now in place of what they added before."""
+    changes: dict[_Key, Sums] = {}
+    for trip_no in before.keys() | after.keys():
+        old, new = before.get(trip_no), after.get(trip_no)
+        if old != new:
+            if old is not None:
+                _add(changes, old, -1)
+            if new is not None:
+                _add(changes, new, 1)
+    # In one order, so that two processes never wait for each other.
+    ordered = sorted((key, sums) for key, sums in changes.items() if sums != NOTHING)
+    _ROWS.insert(tx, [value for key, sums in ordered for value in (*key, *sums)])
+    if fewer := [key for key, sums in ordered if sums.trips < 0]:
+        tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
+
+
+def unsummed(tx: ReadTx, *, limit: int) -> list[int]:
+    """Trips whose scores are in no sum yet."""
+    return [row[0] for row in tx.hot(_UNSUMMED, limit)]
+
+
+def _add(to: dict[_Key, Sums], share: Share, sign: int) -> None:
+    for key in _keys(share):
+        to[key] = to.get(key, NOTHING).plus(share.sums, sign)
+
+
+def _keys(share: Share) -> list[_Key]:
+    """The sums that a score is in."""
+    subjects = [(Subject.VEHICLE, share.vehicle_id), (Subject.COMPANY, share.company_id)]
+    if share.user_id is not None:
+        subjects.append((Subject.DRIVER, share.user_id))
+    return [
+        (subject, period.value, trends.first_day(share.day, period), share.policy, kind.value)
+        for kind, subject in subjects
+        for period in Period
+    ]
+
+
+def _driving_ms(begun_ms: int, ended_ms: int | None, told: bytes | None) -> int:
+    """The time that a trip's samples cover, without gaps; of a trip from before that was kept, how long it took."""
+    if told is None:
+        lasting = 0 if ended_ms is None else ended_ms - begun_ms
+    else:
+        known = quality.read(told)
+        lasting = (known.samples - 1 - known.gaps) * known.period_ms
+    return min(max(lasting, 0), trends.LONGEST_MS)
+
+
+_OF_TRIPS: Final = driving_score.c.trip_no.in_(bindparam("nos", expanding=True))
+_SHARES: Final = select(
+    *(driving_score.c[name] for name in ("trip_no", "vehicle_id", "user_id", "company_id", "day", "policy", "score")),
+    *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
+    driving_score.c.driving_ms,
+).where(_OF_TRIPS, driving_score.c.day.is_not(None))
+_PLACES: Final = (
+    select(
+        trip.c.no,
+        trip.c.company_id,
+        func.coalesce(trip.c.start_ms, trip.c.created_ms),
+        trip.c.end_ms,
+        trip.c.quality,
+        *(driving_score.c[name].label(f"was_{name}") for name in _Place._fields),
+    )
+    .select_from(driving_score.join(trip, trip.c.no == driving_score.c.trip_no))
+    .where(_OF_TRIPS)
+)
+_PLACE: Final = (
+    update(driving_score)
+    .where(driving_score.c.trip_no == bindparam("of_trip"))
+    .values({name: bindparam(f"to_{name}") for name in _Place._fields})
+)
+_UNSUMMED: Final = Hot(
+    select(driving_score.c.trip_no)
+    .where(driving_score.c.day.is_(None))
+    .order_by(driving_score.c.trip_no)
+    .limit(bindparam("most", type_=Integer)),
+    "most",
+)
+_KEPT_BY: Final = ("subject", "period", "day", "policy", "kind")
+_KEY: Final = ("of_subject", "of_period", "of_day", "of_policy")
+_EMPTY: Final[Any] = delete(score_sum).where(
+    and_(
+        score_sum.c.subject == bindparam("of_subject"),
+        score_sum.c.period == bindparam("of_period"),
+        score_sum.c.day == bindparam("of_day"),
+        score_sum.c.policy == bindparam("of_policy"),
+    ),
+    score_sum.c.trips == 0,
+)
+_ROWS: Final = Bulk(
+    score_sum,
+    *_KEPT_BY,
+    *Sums._fields,
+    on_conflict="ON CONFLICT (subject, period, day, policy) DO UPDATE SET "
+    + ", ".join(f"{name} = score_sum.{name} + excluded.{name}" for name in Sums._fields),
+)
+
+
+def recomputed(tx: ReadTx) -> dict[_Key, Sums]:
+    """All sums, worked out anew from all scores: to check the kept ones."""
+    every = [row[0] for row in tx.all(select(driving_score.c.trip_no))]
+    found: dict[_Key, Sums] = {}
+    for share in shares(tx, every).values():
+        _add(found, share, 1)
+    return found
+
+
+def kept(tx: ReadTx) -> dict[_Key, Sums]:
+    """All sums as they are kept."""
+    found: dict[_Key, Sums] = {}
+    for row in tx.all(select(*(score_sum.c[name] for name in (*_KEPT_BY, *Sums._fields)))):
+        subject, period, day, policy, kind, *values = tuple(row)
+        found[subject, period, day, policy, kind] = Sums(*values)
+    return found

@@ -1,0 +1,254 @@
+"""Sums of scores, whatever happened in which order: what is kept equals what all scores give when added up anew."""
+
+import asyncio
+import datetime
+import itertools
+import math
+import shutil
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
+from tests.support import stores
+from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, ZONE, Rig, add_microtrip, drive, sample
+
+from tripline.domain.access import Actor, Authority, Scope
+from tripline.domain.disputes import Reason
+from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.scoring.rules import Rules, Scoring
+from tripline.services.scores.disputes import DisputeDesk
+from tripline.store import tables
+from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.scores import policies, sums
+from tripline.store.scores.policies import Kind
+from tripline.store.trips import bus_records
+
+DAY_MS = 86_400_000
+OTHER_VEHICLE = "22222223-0000-11b2-8080-808080808080"
+VEHICLES = (VEHICLE, OTHER_VEHICLE)
+DRIVERS = tuple(f"33333333-000{number}-11b2-8080-808080808080" for number in range(3))
+MANAGER = Actor(UserId("44444444-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
+DROVE = Actor(UserId("55555555-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
+ROUTES = (
+    drive(*[50.0] * 20),
+    drive(0, 0, 0, 0, 12, 24, 30, 30),
+    drive(*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4, 90, 127, 128, 127, 90),
+)
+
+NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden")
+AMONG = st.integers(0, 99)
+"""Which of the trips, vehicles or drivers that there are."""
+STEPS = st.one_of(
+    st.tuples(st.just("drive"), st.sampled_from(ROUTES), AMONG, AMONG, st.integers(0, 40), st.integers(3_000, 60_000)),
+    st.tuples(st.just("drain")),
+    st.tuples(st.just("late"), AMONG),
+    st.tuples(st.just("again"), AMONG),
+    st.tuples(st.just("policy"), st.sampled_from(["lenient", "strict"])),
+    st.tuples(st.just("annul"), AMONG),
+    st.tuples(st.just("begin"), AMONG, st.integers(0, 40)),
+    st.tuples(st.just("driven"), AMONG, AMONG),
+    st.tuples(st.just("remap"), AMONG, AMONG),
+    st.tuples(st.just("no vehicle"), AMONG),
+    st.tuples(st.just("no driver"), AMONG),
+    st.tuples(st.just("some remains")),
+    st.tuples(st.just("as before sums"), AMONG),
+)
+
+
+class Life:
+    """What happens to an installation."""
+
+    def __init__(self, rig):
+        self.rig = rig
+        self.trips = []
+        self.gone = set()
+        self.desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+
+    def trip(self, which):
+        return self.trips[which % len(self.trips)] if self.trips else None
+
+    async def step(self, name, *values):
+        self.rig.now_ms += 1_000
+        await getattr(self, "_" + name.replace(" ", "_"))(*values)
+
+    async def _drive(self, packed, vehicle, driver, day, metres):
+        alive = [each for each in VEHICLES if each not in self.gone]
+        if not alive:
+            return
+        people = [None, *(each for each in DRIVERS if each not in self.gone)]
+        trip_no = await self.rig.add_trip(packed, vehicle_id=alive[vehicle % len(alive)], distance_m=metres)
+        self.trips.append(trip_no)
+        await self._change(trip_no, user_id=people[driver % len(people)], start_ms=START_MS + day * DAY_MS)
+
+    async def _drain(self):
+        await self.rig.drain()
+
+    async def _late(self, which):
+        """A sample more, which makes it another score."""
+        if (trip_no := self.trip(which)) is not None:
+            await self.rig.write(lambda tx: add_microtrip(tx, self.rig.ids, trip_no, sample(40 + which, 140)))
+            await self._again(which)
+
+    async def _again(self, which):
+        if (trip_no := self.trip(which)) is not None:
+            await self.rig.write(lambda tx: tx.run(delete(tables.scoring_job).filter_by(trip_no=trip_no)))
+            await self.rig.ask_again(trip_no)
+
+    async def _policy(self, which):
+        """Another policy for the company; the trips are scored anew by it. `lenient` scores some alike."""
+        weight = {"lenient": 0.3, "strict": 0.9}[which]
+        rules = Rules(scoring=Scoring(harsh_weight=weight))
+
+        def choose(tx):
+            kept = policies.of_rules(tx, rules) or policies.keep(tx, rules, now_ms=self.rig.now_ms)
+            policies.choose(tx, Kind.COMPANY, COMPANY, kept.no, from_ms=0, now_ms=self.rig.now_ms, by=None)
+
+        await self.rig.write(choose)
+        for each in range(len(self.trips)):
+            await self._again(each)
+
+    async def _annul(self, which):
+        ((trip_no, trip_id),) = [
+            row for row in await self.rig.rows(tables.driving_score, "trip_no", "trip_id") if row[0] == self.trip(which)
+        ] or [(None, None)]
+        vehicle = await self.rig.rows(tables.trip, "no", "vehicle_id")
+        if trip_no is None or dict(vehicle)[trip_no] in self.gone:
+            return
+        waiting = [row[0] for row in await self.rig.rows(tables.dispute, "trip_no")]
+        if trip_no in waiting:
+            return
+        opened = await self.desk.open(
+            actor=DROVE, trip_id=TripId(trip_id), reason=Reason.OTHER, text="not me", event_id=None
+        )
+        await self.rig.write(
+            lambda tx: self.desk.decide(tx, actor=MANAGER, dispute_id=opened.id, accept=True, answer="seen")
+        )
+
+    async def _begin(self, which, day):
+        """A late sample moves the beginning of the trip to another day."""
+        if (trip_no := self.trip(which)) is not None:
+            await self._change(trip_no, start_ms=START_MS + day * DAY_MS)
+            await self._again(which)
+
+    async def _driven(self, which, driver):
+        """The bus tells who drove."""
+        alive = [each for each in DRIVERS if each not in self.gone]
+        if (trip_no := self.trip(which)) is not None and alive:
+            by = alive[driver % len(alive)]
+            await self._change(trip_no, user_id=by)
+            scope = Scope.everything("test")
+            await self.rig.write(lambda tx: bus_records.driven_by(tx, scope, [(trip_no, UserId(by))]))
+
+    async def _remap(self, which, vehicle):
+        alive = [each for each in VEHICLES if each not in self.gone]
+        if (trip_no := self.trip(which)) is not None and alive:
+            await self._change(trip_no, vehicle_id=alive[vehicle % len(alive)])
+            await self._again(which)
+
+    async def _no_vehicle(self, which):
+        gone = VEHICLES[which % len(VEHICLES)]
+        if gone not in self.gone:
+            self.gone.add(gone)
+            await self.rig.write(lambda tx: erasures.begin(tx, VehicleId(gone), now_ms=self.rig.now_ms))
+
+    async def _no_driver(self, which):
+        gone = DRIVERS[which % len(DRIVERS)]
+        if gone not in self.gone:
+            self.gone.add(gone)
+            await self.rig.write(lambda tx: erasures.begin_person(tx, UserId(gone), now_ms=self.rig.now_ms))
+
+    async def _some_remains(self):
+        """A few rows of everything that was deleted."""
+        for each in sorted(self.gone):
+            await self.rig.write(lambda tx, each=each: _erase(tx, each, 2))
+
+    async def _as_before_sums(self, which):
+        """A score that is in no sum yet, as one from before there were sums."""
+        trip_no = self.trip(which)
+
+        def leave(tx):
+            before = sums.shares(tx, [trip_no])
+            columns = {"company_id": None, "day": None, "driving_ms": None}
+            tx.run(update(tables.driving_score).where(tables.driving_score.c.trip_no == trip_no).values(columns))
+            sums.move(tx, before, {})
+
+        if trip_no is not None:
+            await self.rig.write(leave)
+
+    async def _change(self, trip_no, **values):
+        await self.rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == trip_no).values(values)))
+
+    async def settle(self):
+        """Score and erase all that waits; put into sums what is in none."""
+        await self.rig.drain()
+        for each in sorted(self.gone):
+            while await self.rig.write(lambda tx, each=each: _erase(tx, each, 50)):
+                pass
+        await self.rig.drain()
+        while await self.rig.scorer.sum_some():
+            pass
+
+
+def _erase(tx, gone, limit):
+    if gone in VEHICLES:
+        return vehicle_remains.erase_some(tx, VehicleId(gone), limit=limit)
+    return driver_remains.erase_some(tx, UserId(gone), limit=limit)
+
+
+def added_up(tx):
+    """Counts, distance and score of every subject and period, from the scores and their trips alone."""
+    rows = tx.all(
+        select(tables.driving_score, tables.trip.c.company_id.label("owner"), tables.trip.c.start_ms).join(
+            tables.trip, tables.trip.c.no == tables.driving_score.c.trip_no
+        )
+    )
+    found = {}
+    for row in rows:
+        date = datetime.datetime.fromtimestamp(row.start_ms / 1_000, ZONE).date()
+        begins = {"day": date, "week": date - datetime.timedelta(date.weekday()), "month": date.replace(day=1)}
+        for subject, (period, first) in itertools.product((row.vehicle_id, row.owner, row.user_id), begins.items()):
+            if subject is not None:
+                of = found.setdefault(
+                    (subject, period, (first - datetime.date(1970, 1, 1)).days, row.policy), Counter()
+                )
+                of.update(trips=1, accel=row.accel, de_accel=row.de_accel, over_speed=row.over_speed)
+                of.update(over_ms=round(row.over_speed_s * 1_000), distance_m=round(row.distance_m))
+                of.update(burden=round(-round(row.distance_m) * (math.log(row.score) - math.log(100)) * 1e6))
+    return found
+
+
+def counted(kept):
+    """What is kept, in the form of `added_up`."""
+    return {key[:4]: {name: getattr(each, name) for name in NAMES} for key, each in kept.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("trends")
+
+
+@settings(max_examples=stores.examples(60), deadline=None)
+@given(steps=st.lists(STEPS, max_size=25))
+def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder, steps):
+    async def play():
+        here = folder / "store"
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        rig = Rig(here)
+        try:
+            for vehicle_id in VEHICLES:
+                await rig.add_vehicle(vehicle_id)
+            life = Life(rig)
+            for step in steps:
+                await life.step(*step)
+            await life.settle()
+            return await rig.store.read(lambda tx: (sums.kept(tx), sums.recomputed(tx), added_up(tx)))
+        finally:
+            await rig.store.close()
+
+    kept, recomputed, expected = asyncio.run(play())
+
+    assert kept == recomputed
+    assert counted(kept) == {key: dict.fromkeys(NAMES, 0) | dict(of) for key, of in expected.items()}

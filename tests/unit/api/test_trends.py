@@ -1,0 +1,254 @@
+"""Trends and rankings over REST: what a period holds, pages, percentiles, who may read them, and what is refused."""
+
+import datetime
+
+import pytest
+from tests.support import delegating, rest, scoring_rows
+from tests.support.scoring_rows import ZONE
+
+from tripline.domain.ids import no_of
+from tripline.scoring.rules import Rules
+from tripline.services.scores.scorer import Scorer
+from tripline.store.tables import scoring_job, trip
+
+UNKNOWN = "11111111-1111-1111-8111-111111111111"
+HARSH = scoring_rows.drive(0, 0, 0, 0, 12, 24, 30, 30)
+CALM = scoring_rows.drive(*[50.0] * 20)
+
+
+def at(month, day, hour=12):
+    """An instant of 2025 in the time zone of the service, epoch ms."""
+    return round(datetime.datetime(2025, month, day, hour, tzinfo=ZONE).timestamp() * 1_000)
+
+
+class Fleet:
+    """An operator with vehicles and trips that were scored from samples."""
+
+    def __init__(self, app, admin):
+        self.app, self.admin = app, admin
+
+    async def vehicle(self, number):
+        """Another vehicle's id."""
+        return await delegating.new_vehicle(self.app, self.admin, f"12가{1000 + number}")
+
+    async def trip(self, vehicle_id, begun_ms, *, packed=HARSH, distance_m=10_000, driver=None):
+        app = self.app
+        trip_id = app.ids.next(now_ms=app.now_ms)
+
+        def work(tx):
+            row = {"no": no_of(trip_id), "id": trip_id, "created_ms": app.now_ms, "company_id": self.admin.company_id}
+            row |= {"vehicle_id": vehicle_id, "user_id": driver, "service_type": "taxi", "start_ms": begun_ms}
+            row |= {"device_type": "GPS", "parking": False, "state": "COMPLETE", "distance_m": distance_m}
+            tx.run(trip.insert().values(row))
+            for each in packed:
+                scoring_rows.add_microtrip(tx, app.ids, row["no"], each)
+            tx.run(scoring_job.insert().values(trip_no=row["no"], due_ms=0))
+
+        await app.store.write(work)
+
+    async def score(self):
+        app = self.app
+        scorer = Scorer(
+            store=app.store,
+            rules=Rules(),
+            ids=app.ids,
+            signals=scoring_rows.Hints(),
+            clock=lambda: app.now_ms,
+            zone=ZONE,
+        )
+        while await scorer.score_due():
+            pass
+
+    def trend(self, kind="vehicle", of=None):
+        return f"/api/tre/v1_3/{kind}/{of or self.vehicle_id}/analytics/trend"
+
+    @property
+    def ranking(self):
+        return f"/api/tre/v1_3/company/{self.admin.company_id}/analytics/ranking"
+
+
+async def fleet(app):
+    _, admin = await app.operator("taxi")
+    own = Fleet(app, admin)
+    own.vehicle_id = await own.vehicle(0)
+    own.driver = await delegating.driver(app, admin, "driver")
+    return own
+
+
+async def walked(app, login, path, **query):
+    """The pages of a list, one item each, gone through by their links."""
+    found, link = [], {"limit": 1, **query}
+    while link is not None:
+        page = await app.get(login, path, **{name: value for name, value in link.items() if value is not None})
+        assert page["hasNext"] == (page["nextPageLink"] is not None)
+        found += page["data"]
+        link = page["nextPageLink"]
+        if link:
+            link["ascOrder"] = str(link["ascOrder"]).lower() if "ascOrder" in link else None
+    return found
+
+
+def test_day_holds_what_its_trips_add_up_to(run):
+    async def play(app):
+        own = await fleet(app)
+        await own.trip(own.vehicle_id, at(3, 4, 0), driver=own.driver.user_id)
+        await own.trip(own.vehicle_id, at(3, 4, 23), packed=CALM, distance_m=40_000)
+        await own.trip(own.vehicle_id, at(3, 5, 0), packed=CALM)
+        await own.score()
+        return (
+            await app.get(own.admin, own.trend(), limit=5),
+            await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5),
+            await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month"),
+        )
+
+    of_vehicle, of_driver, of_company = run(play)
+
+    newer, older = of_vehicle["data"]
+    assert (newer["date"], newer["score"], newer["badge"]) == ("2025-03-05", 100.0, "GOOD")
+    assert older == {
+        "date": "2025-03-04",
+        "startTime": at(3, 4, 0),
+        "endTime": at(3, 5, 0),
+        "score": pytest.approx(99.1040, abs=1e-4),
+        "badge": "GOOD",
+        "count": 2,
+        "distance": 50_000,
+        "driving": 26.0,
+        "accel": 1,
+        "deAccel": 0,
+        "overSpeed": 0,
+        "per100Km": {"accel": 2.0, "deAccel": 0.0, "overSpeed": 0.0},
+        "over": 0.0,
+        "overShare": 0.0,
+        "percentile": None,
+        "policies": [1],
+    }
+    assert [(each["date"], each["distance"]) for each in of_driver["data"]] == [("2025-03-04", 10_000)]
+    assert [(each["date"], each["count"], each["distance"]) for each in of_company["data"]] == [
+        ("2025-03-01", 3, 60_000)
+    ]
+    assert (of_vehicle["hasNext"], of_vehicle["nextPageLink"]) == (False, None)
+
+
+@pytest.mark.parametrize("ascending", ["true", "false"])
+@pytest.mark.parametrize(
+    ("period", "dates"),
+    [
+        ("day", ["2025-02-28", "2025-03-03", "2025-03-09", "2025-03-31"]),
+        ("week", ["2025-02-24", "2025-03-03", "2025-03-31"]),
+        ("month", ["2025-02-01", "2025-03-01"]),
+    ],
+)
+def test_pages_go_through_all_periods_once(run, period, dates, ascending):
+    async def play(app):
+        own = await fleet(app)
+        for month, day in ((2, 28), (3, 3), (3, 9), (3, 31)):
+            await own.trip(own.vehicle_id, at(month, day))
+        await own.score()
+        return await walked(app, own.admin, own.trend(), period=period, ascOrder=ascending)
+
+    found = [each["date"] for each in run(play)]
+
+    assert found == (dates if ascending == "true" else dates[::-1])
+
+
+def test_bounds_take_in_the_periods_that_hold_them(run):
+    async def play(app):
+        own = await fleet(app)
+        for day in (3, 10, 17, 24):
+            await own.trip(own.vehicle_id, at(3, day))
+        await own.score()
+        return await app.get(own.admin, own.trend(), limit=9, period="week", startTime=at(3, 16), endTime=at(3, 17))
+
+    assert [each["date"] for each in run(play)["data"]] == ["2025-03-17", "2025-03-10"]
+
+
+@pytest.mark.parametrize(("vehicles", "expected"), [(19, [None, None]), (20, [47.5, 97.5])])
+def test_percentile_is_told_in_a_group_of_20(run, vehicles, expected):
+    async def play(app):
+        own = await fleet(app)
+        ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, vehicles)]]
+        for each in ids:
+            await own.trip(each, at(3, 4), packed=CALM if each == ids[-1] else HARSH)
+        await own.score()
+        pages = [await app.get(own.admin, own.trend(of=each), limit=5) for each in (ids[0], ids[-1])]
+        return [page["data"][0]["percentile"] for page in pages]
+
+    assert run(play) == expected
+
+
+def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(run):
+    async def play(app):
+        own = await fleet(app)
+        ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 5)]])
+        for each, metres in zip(ids, (10_000, 20_000, 10_000, 5_000), strict=False):
+            await own.trip(each, at(3, 4), distance_m=metres, driver=own.driver.user_id)
+        await own.trip(ids[4], at(4, 4))
+        await own.score()
+        march = {"period": "month", "time": at(3, 31, 23)}
+        return (
+            *(ids, await walked(app, own.admin, own.ranking, **march), own.driver.user_id),
+            await app.get(own.admin, own.ranking, limit=9, of="driver", **march),
+            await app.get(own.admin, own.ranking, limit=9, period="day", time=at(3, 5)),
+        )
+
+    ids, ranked, driver_id, drivers, none = run(play)
+
+    assert [(each["rank"], each["id"]["id"]) for each in ranked] == [(1, ids[1]), (2, ids[0]), (2, ids[2]), (4, ids[3])]
+    assert [(each["rank"], each["id"]["id"], each["count"]) for each in drivers["data"]] == [(1, driver_id, 4)]
+    assert none == {"data": [], "nextPageLink": None, "hasNext": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("period", "year"), ("limit", "0"), ("startTime", "soon"), ("ascOrder", "perhaps")],
+)
+def test_query_of_a_trend_that_cannot_be_read_is_refused(run, name, value):
+    async def play(app):
+        own = await fleet(app)
+        return await app.refused(own.admin, "GET", own.trend(), **{"limit": 5, name: value})
+
+    assert run(play)[:2] == (400, 31)
+
+
+@pytest.mark.parametrize(("name", "value"), [("of", "company"), ("time", "soon"), ("idOffset", UNKNOWN)])
+def test_query_of_a_ranking_that_cannot_be_read_is_refused(run, name, value):
+    async def play(app):
+        own = await fleet(app)
+        return await app.refused(own.admin, "GET", own.ranking, **{"limit": 5, name: value})
+
+    assert run(play)[:2] == (400, 31)
+
+
+def test_deleted_vehicle_leaves_ranking_and_group(run):
+    async def play(app):
+        own = await fleet(app)
+        await own.trip(own.vehicle_id, at(3, 4), driver=own.driver.user_id)
+        await own.score()
+        await app.call(own.admin, "DELETE", f"/vehicle/{own.vehicle_id}")
+        return (
+            await app.get(own.admin, own.ranking, limit=5, period="day", time=at(3, 4)),
+            (await app.refused(own.admin, "GET", own.trend(), limit=5))[:2],
+        )
+
+    ranked, refused = run(play)
+
+    assert ranked["data"] == []
+    assert refused == (404, 32)
+
+
+def test_driver_reads_the_own_trend_and_not_that_of_the_company(run):
+    async def play(app):
+        own = await fleet(app)
+        return [
+            (await app.refused(own.driver, "GET", path, limit=5))[:2]
+            for path in (own.trend("company", own.admin.company_id), own.ranking)
+        ]
+
+    assert run(play) == [(403, 20)] * 2
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Plays a scenario on a fresh application."""
+    return lambda scenario: rest.run(tmp_path, scenario)
