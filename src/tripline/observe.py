@@ -7,12 +7,19 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any, Final, TextIO, cast
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-import structlog
 from prometheus_client import Counter, Gauge, Histogram
-from structlog.typing import EventDict, FilteringBoundLogger, Processor
+
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    import structlog
+    from structlog.typing import EventDict, FilteringBoundLogger, Processor
+else:
+    structlog = Later("structlog")
 
 SIGNAL_SENSOR_CHANGED: Final = "sensor.changed"
 """A sensor's mapping, owner or existence changed; the detail is its id. The pipeline forgets what it knew of it."""
@@ -245,7 +252,7 @@ def say_anew() -> None:
     _said.clear()
 
 
-def _seldom(_logger: Any, method: str, event: EventDict) -> EventDict:
+def _seldom(_logger: Any, method: str, event: "EventDict") -> "EventDict":
     """Leave out what was said within a minute. The next line says how often: `repeated`."""
     if method != "warning" or event.get("event") not in LASTING:
         return event
@@ -263,7 +270,7 @@ def _seldom(_logger: Any, method: str, event: EventDict) -> EventDict:
     return event
 
 
-def _formerly(_logger: Any, _method: str, event: EventDict) -> EventDict:
+def _formerly(_logger: Any, _method: str, event: "EventDict") -> "EventDict":
     """Add the name that the event had in the version before: people look for it, programs filter by it."""
     former = FORMER_EVENTS.get(event.get("event", ""))
     if former is not None:
@@ -298,8 +305,22 @@ class _Lines:
             self._is_cut = True
 
 
+_set_up: Callable[[], None] | None = None
+"""How log lines are written, as long as none was: what writes them takes a tenth of a command's start to load."""
+
+
 def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default stderr): key=value text for people, JSON lines for machines."""
+    set_up_before_a_line(partial(_configure, level, as_json=as_json, stream=stream or sys.stderr))
+
+
+def set_up_before_a_line(set_up: Callable[[], None] | None) -> None:
+    """Have this done before the next log line is written, in place of what was to be done before."""
+    global _set_up
+    _set_up = set_up
+
+
+def _configure(level: str, *, as_json: bool, stream: TextIO) -> None:
     renderer: Processor = (
         structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
     )
@@ -314,12 +335,30 @@ def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lines(stream or sys.stderr))),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lines(stream))),
         cache_logger_on_first_use=True,
     )
 
 
-def logger(part: str) -> FilteringBoundLogger:
+class _Logger:
+    """The logger of a part, which loads what writes lines when there is one."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    @cached_property
+    def _bound(self) -> "FilteringBoundLogger":
+        bound: FilteringBoundLogger = structlog.get_logger(part=self._part)
+        return bound
+
+    def __getattr__(self, method: str) -> Any:
+        """What writes a line of a level, or binds values."""
+        if _set_up is not None:
+            _set_up()
+            set_up_before_a_line(None)
+        return getattr(self._bound, method)
+
+
+def logger(part: str) -> "FilteringBoundLogger":
     """The logger of a part of the program."""
-    bound: FilteringBoundLogger = structlog.get_logger(part=part)
-    return bound
+    return cast("FilteringBoundLogger", _Logger(part))

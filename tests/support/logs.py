@@ -4,12 +4,15 @@ from typing import Any, NoReturn, TextIO
 
 import structlog
 
+from tripline import observe
+
 
 def plain(stream: TextIO | None = None) -> None:
     """Write plain lines to the stream (default: standard output, which pytest shows of tests that fail).
 
     Plain, for a painted traceback takes longer than most tests; not cached in the loggers, so that a test may look.
     """
+    observe.set_up_before_a_line(None)
     structlog.reset_defaults()  # a command or a test may have set a level
     structlog.configure(
         processors=[
@@ -24,6 +27,7 @@ def plain(stream: TextIO | None = None) -> None:
 
 def none() -> None:
     """Write no line at all: a fuzzer causes them by the page."""
+    observe.set_up_before_a_line(None)
     structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
 
 

@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, Final
 
 from cyclopts import App
 from cyclopts.exceptions import CycloptsError
-from rich.console import Console
 
 from tripline import config_files
 from tripline.cli.base import FAILED, INTERRUPTED, OK, WRONG_USE, commands, complain
 from tripline.later import Later
 
 if TYPE_CHECKING:
+    from cyclopts import panel
+    from rich import console
+
     from tripline import observe, wiring_adapters
 else:
+    panel = Later("cyclopts.panel")
+    console = Later("rich.console")
     observe = Later("tripline.observe")
     wiring_adapters = Later("tripline.wiring_adapters")
 
@@ -80,25 +84,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None, *, log_trouble: bool = False) -> int:
     """Run one command; its exit code. `log_trouble`: set the process's log up to tell of trouble only."""
-    errors = Console(stderr=True, soft_wrap=True, highlight=False)
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] not in _PLACES:
         for name in _PLACES:
             # The list of commands says what each one does.
             commands[name]
     try:
-        command, bound, _ = commands.parse_args(
-            words,
-            error_console=errors,
-            exit_on_error=False,
-            print_error=True,
-        )
+        command, bound, _ = commands.parse_args(words, exit_on_error=False, print_error=False)
         if log_trouble and not _only_shows(command):
             # A command prints its answer. `serve` logs more, once it has read its settings.
             observe.configure_logging(level="warning", as_json=False)
         code = command(*bound.args, **bound.kwargs)
     except (CycloptsError, config_files.WrongSettingError) as error:
-        if not isinstance(error, CycloptsError):
+        if isinstance(error, CycloptsError):
+            errors = console.Console(stderr=True, soft_wrap=True, highlight=False)
+            errors.print(panel.CycloptsPanel(error))
+        else:
             complain(error)
         return WRONG_USE
     except wiring_adapters.TROUBLES as error:

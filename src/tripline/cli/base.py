@@ -4,7 +4,6 @@ import datetime
 import os
 import sys
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -17,10 +16,12 @@ from tripline.later import Later
 
 if TYPE_CHECKING:
     import zoneinfo
+    from importlib import metadata
 
     from tripline.domain import refusals
     from tripline.language import catalogue
 else:
+    metadata = Later("importlib.metadata")
     zoneinfo = Later("zoneinfo")
     refusals = Later("tripline.domain.refusals")
     catalogue = Later("tripline.language.catalogue")

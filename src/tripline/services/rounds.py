@@ -6,11 +6,13 @@ ends a worker.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-
-from structlog.typing import FilteringBoundLogger
+from typing import TYPE_CHECKING
 
 from tripline import observe
 from tripline.ports import Outage, Signals
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
 
 Work = Callable[[], Awaitable[int]]
 """Does some of what is to be done; more than 0 when it did something, so that there may be more."""
@@ -25,7 +27,7 @@ class Rounds:
         for each in (subject, observe.SIGNAL_RESYNC):
             signals.subscribe(each, lambda _: self._asked.set())
 
-    async def run(self, work: Work, *, log: FilteringBoundLogger, failed: str) -> None:
+    async def run(self, work: Work, *, log: "FilteringBoundLogger", failed: str) -> None:
         """Work until cancelled: again at once while the work says that it did something. Trouble costs a pause.
 
         `failed` is the log event of trouble.
@@ -44,7 +46,7 @@ class Rounds:
 
 
 async def now_and_then(
-    work: Work, *, every_s: float, log: FilteringBoundLogger, failed: str, outage: str | None = None
+    work: Work, *, every_s: float, log: "FilteringBoundLogger", failed: str, outage: str | None = None
 ) -> None:
     """As `Rounds.run`, for work that nobody hints at. `outage` is the log event of an outage, if it has its own."""
     while True:
@@ -53,7 +55,7 @@ async def now_and_then(
         await asyncio.sleep(every_s)
 
 
-def report(error: Exception, log: FilteringBoundLogger, *, failed: str, outage: str) -> None:
+def report(error: Exception, log: "FilteringBoundLogger", *, failed: str, outage: str) -> None:
     """Log trouble that a worker survives, while it is handled: an outage in a line, anything else as the bug it is."""
     if isinstance(error, Outage):
         log.warning(outage, error=str(error))
@@ -61,7 +63,7 @@ def report(error: Exception, log: FilteringBoundLogger, *, failed: str, outage: 
         log.exception(failed)
 
 
-async def _attempt(work: Work, log: FilteringBoundLogger, failed: str, outage: str) -> int:
+async def _attempt(work: Work, log: "FilteringBoundLogger", failed: str, outage: str) -> int:
     """What the work says; 0 when there was trouble."""
     try:
         return await work()
