@@ -9,7 +9,7 @@ import uvloop
 from tests.support import certificates, gateways
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, admit, listening
 
-from tripline import observe
+from tripline import metrics
 from tripline.config import Devices
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
@@ -687,7 +687,7 @@ def test_connection_that_never_begins_tls_is_closed_after_the_timeout(tls):
 
 def test_connections_of_devices_are_counted_while_they_are_open(tls):
     def count():
-        (sample,) = [each for each in observe.CONNECTIONS.collect()[0].samples if each.labels["listener"] == "device"]
+        (sample,) = [each for each in metrics.CONNECTIONS.collect()[0].samples if each.labels["listener"] == "device"]
         return sample.value
 
     async def scenario():

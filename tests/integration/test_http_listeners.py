@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.support.http_listeners import HEAD, NOW_MS, echo, endless, error_of, sending, with_listener
 
-from tripline import observe
+from tripline import metrics
 from tripline.adapters.http_bounds import Bounds
 from tripline.wire.rest.base import CAME_WHOLE
 
@@ -149,12 +149,12 @@ def test_connections_are_counted_by_listener_while_they_are_open():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
         await reader.readuntil(b"\r\n\r\nx")
-        counts.append(observe.connections_of("api")._value.get())
+        counts.append(metrics.connections_of("api")._value.get())
         writer.close()
         return b""
 
-    before = observe.connections_of("api")._value.get()
+    before = metrics.connections_of("api")._value.get()
     with_listener(Bounds(), talk)
 
     assert counts == [before + 1]
-    assert observe.connections_of("api")._value.get() == before
+    assert metrics.connections_of("api")._value.get() == before

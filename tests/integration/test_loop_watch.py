@@ -16,7 +16,7 @@ import pytest
 import uvloop
 from tests.support import logs, servers
 
-from tripline import observe
+from tripline import metrics
 from tripline.adapters import loop_watch
 from tripline.adapters.loop_watch import TICK_S, LoopWatch
 
@@ -107,7 +107,7 @@ def test_garbage_collection_is_named(stream: io.StringIO) -> None:
 
 def test_loop_that_is_held_for_less_than_asked_is_measured_and_not_told(stream: io.StringIO) -> None:
     def lag_s() -> float:
-        samples = observe.LOOP_LAG.collect()[0].samples
+        samples = metrics.LOOP_LAG.collect()[0].samples
         return next(each.value for each in samples if each.name.endswith("_sum"))
 
     before = lag_s()

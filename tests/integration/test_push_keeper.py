@@ -7,7 +7,7 @@ from tests.support.pushes import HOUR_MS, play
 from tests.support.receivers import SILENT, Receiver, Reply, serving, status
 
 from tripline import config
-from tripline.observe import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
+from tripline.metrics import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
 from tripline.services.push.keeper import Keeper
 
 DAY_MS = 24 * HOUR_MS

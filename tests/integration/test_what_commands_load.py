@@ -8,7 +8,16 @@ import pytest
 from tests.support import servers
 
 NOT_FOR_HELP = {"alembic", "asyncio", "cryptography", "litestar", "psycopg", "sqlalchemy", "structlog"}
-NOT_FOR_DOCTOR = {"litestar", "joserfc", "uvicorn", "alembic", "mako", "sqlalchemy.dialects.postgresql", "structlog"}
+NOT_FOR_DOCTOR = {
+    "alembic",
+    "joserfc",
+    "litestar",
+    "mako",
+    "prometheus_client",
+    "sqlalchemy.dialects.postgresql",
+    "structlog",
+    "uvicorn",
+}
 NOT_FOR_SERVE = {
     "aiomqtt",
     "aiosmtplib",

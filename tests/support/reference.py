@@ -16,7 +16,7 @@ from typing import Final
 
 import tripline
 from tests.support import mqtt_page
-from tripline import cli, config_files, observe
+from tripline import cli, config_files, metrics, observe
 from tripline.api import families
 from tripline.api.documents import asyncapi_schemas, openapi, openapi_errors
 from tripline.domain import access, fields
@@ -97,7 +97,7 @@ def observing() -> str:
     lines += [f"| `{name}` | {_cell(text)} |" for name, text in observe.EVENTS.items()]
     lines += ["\n## Metrics\n", "`GET /metrics` on the API port's loopback side.\n"]
     lines += ["| Metric | Sort | Labels | Meaning |\n|---|---|---|---|"]
-    for metric in metrics():
+    for metric in declared_metrics():
         suffix = "_total" if metric._type == "counter" else ""
         labels = ", ".join(f"`{label}`" for label in metric._labelnames) or "none"
         lines.append(f"| `{metric._name}{suffix}` | {metric._type} | {labels} | {_cell(metric._documentation)} |")
@@ -224,9 +224,9 @@ def source_root() -> Path:
     return Path(tripline.__file__).parent
 
 
-def metrics() -> list:
+def declared_metrics() -> list:
     """Every metric of the catalogue."""
-    return [value for value in vars(observe).values() if hasattr(value, "_documentation")]
+    return [value for value in vars(metrics).values() if hasattr(value, "_documentation")]
 
 
 def refusal_classes() -> set[type[Refusal]]:

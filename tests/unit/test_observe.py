@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support import logs
 
-from tripline import observe
+from tripline import metrics, observe
 
 
 @pytest.fixture
@@ -130,9 +130,9 @@ def test_former_names_are_those_of_events_and_no_events_themselves() -> None:
 
 
 def test_connections_are_told_under_the_former_label_too() -> None:
-    observe.connections_of("health").set(3)
+    metrics.connections_of("health").set(3)
 
-    told = [sample for sample in observe.CONNECTIONS.collect()[0].samples if sample.value == 3]
-    observe.CONNECTIONS.remove("health", "health")
+    told = [sample for sample in metrics.CONNECTIONS.collect()[0].samples if sample.value == 3]
+    metrics.CONNECTIONS.remove("health", "health")
 
     assert [sample.labels for sample in told] == [{"listener": "health", "door": "health"}]

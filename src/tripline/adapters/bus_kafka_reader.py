@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.adapters import bus_kafka_options
 from tripline.adapters.bus_kafka_holdings import Holdings
 from tripline.config import Bus
@@ -279,7 +279,7 @@ class KafkaReader:
         with self._lock:
             batch = self._holdings.batch(read)
         for topic, number in Counter(message.topic for message in batch.messages).items():
-            observe.BUS_READ.labels(topic).inc(number)
+            metrics.BUS_READ.labels(topic).inc(number)
         return batch if batch.messages else None
 
     def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
@@ -332,7 +332,7 @@ class KafkaReader:
             lags = [
                 partition.consumer_lag for number, partition in topic.partitions.items() if (name, int(number)) in ours
             ]
-            observe.BUS_LAG.labels(name).set(sum(lag for lag in lags if lag > 0))
+            metrics.BUS_LAG.labels(name).set(sum(lag for lag in lags if lag > 0))
 
     def _call(self, what: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

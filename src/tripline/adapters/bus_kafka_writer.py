@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.adapters import bus_kafka_options
 from tripline.config import Bus
 from tripline.ports import BusMessageRefusedError, BusNote, Outage, Receipts
@@ -163,8 +163,8 @@ class KafkaWriter:
                     told.error = error
                 badly[told].append(ticket)
         self._failing = outcomes[-1][2] is not None
-        observe.BUS_WRITTEN.labels("delivered").inc(sum(map(len, well.values())))
-        observe.BUS_WRITTEN.labels("failed").inc(sum(map(len, badly.values())))
+        metrics.BUS_WRITTEN.labels("delivered").inc(sum(map(len, well.values())))
+        metrics.BUS_WRITTEN.labels("failed").inc(sum(map(len, badly.values())))
         for told, tickets in badly.items():
             told.failed(tickets)
         for told, tickets in well.items():

@@ -12,7 +12,7 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics
 from tripline.adapters.http_bounds import Bounds, Causes, Places
 from tripline.wire import addresses
 
@@ -85,7 +85,7 @@ class Entrance(asyncio.Protocol):
         self._counted = False
         self._in_lobby = False
         self._timer: asyncio.TimerHandle | None = None
-        self._gauge = observe.connections_of(listener.name)
+        self._gauge = metrics.connections_of(listener.name)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A peer connected."""

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics, observe
 
 TICK_S: Final = 0.010
 LOOK_S: Final = 0.005
@@ -137,7 +137,7 @@ class LoopWatch:
         seen, self._seen = self._seen, Counter[str]()
         self._last = now
         passed = held(before, now)
-        observe.LOOP_LAG.observe(passed.late)
+        metrics.LOOP_LAG.observe(passed.late)
         if passed.late >= self._held_s:
             places = seen.most_common(2)
             _log.warning(

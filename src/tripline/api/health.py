@@ -62,7 +62,7 @@ async def ready(request: Call) -> Response[Readiness]:
 
 @operation("GET", "/metrics", access=Gate.MACHINE, answer=bytes, answer_type="text/plain")
 async def metrics(request: Call) -> Response[bytes]:
-    """Every metric of `observe.py`."""
+    """Every metric of `metrics.py`."""
     _only_from_here(request)
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, cast
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway.arrivals import Arrivals
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         around.arrivals.forget(self)
         self._session.hold_subacks()
         around.presence.connected(sensor_id, self.session_no, around.clock(), self._callable)
-        observe.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
+        metrics.CONNECTS.labels(code=int(ConnectCode.ACCEPTED)).inc()
         _log.debug("device.connected", sensor=sensor_id)
         try:
             self._act_on(self._session.admit())
@@ -316,7 +316,7 @@ class Connection(asyncio.Protocol):
         self.close(ended.reason)
 
     def _say_refused(self, code: ConnectCode) -> None:
-        observe.CONNECTS.labels(code=int(code)).inc()
+        metrics.CONNECTS.labels(code=int(code)).inc()
         peer = self._transport.get_extra_info("peername") if self._transport is not None else None
         _log.info("device.refused", code=int(code), peer=peer[0] if peer else "")
 

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
-from tripline import observe
+from tripline import metrics
 from tripline.config import Devices
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.arrivals import Arrivals
@@ -91,7 +91,7 @@ class DeviceListener:
 
     async def __aenter__(self) -> "DeviceListener":
         await self._tasks.__aenter__()
-        observe.connections_of("device").set_function(lambda: self.connections)
+        metrics.connections_of("device").set_function(lambda: self.connections)
         self._sweeping = self._tasks.create_task(self._sweep_forever())
         return self
 
@@ -100,7 +100,7 @@ class DeviceListener:
         self._stopped = True
         self._sweeping.cancel()
         await self._tasks.__aexit__(None, None, None)
-        observe.connections_of("device").set_function(lambda: 0)
+        metrics.connections_of("device").set_function(lambda: 0)
 
     async def start_on(self, bound: socket.socket, ssl_context: ssl.SSLContext | None) -> tuple[str, int]:
         """Open a listener on a socket that is bound already; the address. Without a context it is plain: the caller

@@ -7,7 +7,7 @@ A session is found by its sensor, never by the client identifier: many boxes sha
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
 from tripline.ports import TAKEN_OVER, Delivery
@@ -68,7 +68,7 @@ class Roster:
         if other is not None and other.session_no > session.session_no:
             return False
         self._sessions[sensor_id] = session
-        observe.DEVICES.set(len(self._sessions))
+        metrics.DEVICES.set(len(self._sessions))
         if other is not None and other is not session:
             self._note(sensor_id, other.session_no, session.session_no)
             other.end(TAKEN_OVER)
@@ -102,7 +102,7 @@ class Roster:
         if self._sessions.get(sensor_id) is session:
             del self._sessions[sensor_id]
             self._contended.pop(sensor_id, None)
-            observe.DEVICES.set(len(self._sessions))
+            metrics.DEVICES.set(len(self._sessions))
 
     def find(self, sensor_id: SensorId) -> LiveSession | None:
         """The sensor's session, if it is connected."""

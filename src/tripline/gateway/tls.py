@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.gateway.turns import Turns
 
 RECORD: Final = 16_384
@@ -259,7 +259,7 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         """Nobody else can: which device it is was not said. A client that trusts nothing here says so in an alert."""
         if not self._listener.of_devices:
             return
-        observe.HANDSHAKES_FAILED.inc()
+        metrics.HANDSHAKES_FAILED.inc()
         peer = self.get_extra_info("peername")
         _log.info("device.no_tls", reason=error.reason or "", peer=peer[0] if peer else "")
 

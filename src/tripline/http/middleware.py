@@ -13,7 +13,7 @@ from litestar.enums import HttpMethod
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from tripline import observe
+from tripline import metrics
 from tripline.http import methods
 
 _NOT_GUESSED: Final = (b"x-content-type-options", b"nosniff")
@@ -57,7 +57,7 @@ def surrounded(app: ASGIApp) -> ASGIApp:
 @functools.cache
 def _seconds(route: str, status: int) -> Any:
     """What times requests to the route that were answered with the status."""
-    return observe.REQUEST_SECONDS.labels(route, status)
+    return metrics.REQUEST_SECONDS.labels(route, status)
 
 
 def _allowing(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:

@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 
 from tripline.domain.ids import SensorId, UserId, VehicleId
-from tripline.observe import ERASED_ROWS, SIGNAL_ERASURE_DUE, logger
+from tripline.metrics import ERASED_ROWS
+from tripline.observe import SIGNAL_ERASURE_DUE, logger
 from tripline.ports import Signals
 from tripline.services.fleet import sensor_removal
 from tripline.services.rounds import Rounds

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.domain import ids as time_ids
 from tripline.domain import presence
 from tripline.domain.ids import RowNo, SensorId, TimeIds
@@ -98,7 +98,7 @@ class PresenceKeeper:
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
         """The session ended, unless a newer one took its place."""
-        observe.DISCONNECTS.labels(reason).inc()
+        metrics.DISCONNECTS.labels(reason).inc()
         self._pop_callable(sensor_id, session_no)
         if self._live.get(sensor_id) != session_no:
             return
@@ -171,7 +171,7 @@ class PresenceKeeper:
             for change in changes:
                 if self._waiting.get(change.sensor_id) is change:
                     del self._waiting[change.sensor_id]
-            observe.PRESENCE_WAITING.set(len(self._waiting))
+            metrics.PRESENCE_WAITING.set(len(self._waiting))
 
     async def _keep(self, changes: Sequence[Change]) -> None:
         """Write the changes. A bug costs the one that it is about: its sensor's next change is written."""
@@ -250,7 +250,7 @@ class PresenceKeeper:
 
     def _put(self, change: Change) -> None:
         self._waiting[change.sensor_id] = change
-        observe.PRESENCE_WAITING.set(len(self._waiting))
+        metrics.PRESENCE_WAITING.set(len(self._waiting))
         self._asked.set()
 
     def _out_of_trouble(self) -> None:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.language import phrases
 from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports import Clock, Fault, Outage, StoreOutage
@@ -169,10 +169,10 @@ class Readiness:
 
     async def _look_at_machine(self) -> None:
         self._machine = machine = await asyncio.to_thread(self._measure)
-        observe.DISK_FREE.set(machine.free_bytes)
-        observe.OPEN_FILES.set(machine.open_files)
-        observe.OPEN_FILES_LIMIT.set(machine.open_files_limit)
-        observe.CERTIFICATE_ENDS.set((self._certificate_end_ms() or 0) / 1000)
+        metrics.DISK_FREE.set(machine.free_bytes)
+        metrics.OPEN_FILES.set(machine.open_files)
+        metrics.OPEN_FILES_LIMIT.set(machine.open_files_limit)
+        metrics.CERTIFICATE_ENDS.set((self._certificate_end_ms() or 0) / 1000)
 
     async def _look_at_store(self) -> None:
         try:

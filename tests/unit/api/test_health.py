@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.support import rest as support
 from tests.support.rest import Rest
 
-from tripline import observe
+from tripline import metrics
 from tripline.api import health
 from tripline.http.application import create_app
 from tripline.http.rim import Vitals
@@ -107,7 +107,7 @@ def test_process_without_rest_answers_health_alone() -> None:
 
 def _count(route: str, status: str) -> float:
     labels = {"route": route, "status": status}
-    samples = observe.REQUEST_SECONDS.collect()[0].samples
+    samples = metrics.REQUEST_SECONDS.collect()[0].samples
     return sum(sample.value for sample in samples if sample.name.endswith("_count") and sample.labels == labels)
 
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from tripline.domain.ids import UserId
 from tripline.language.catalogue import Language
-from tripline.observe import MAILS, SIGNAL_MAIL_DUE, logger
+from tripline.metrics import MAILS
+from tripline.observe import SIGNAL_MAIL_DUE, logger
 from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Signals
 from tripline.services.accounts import letters, links
 from tripline.services.rounds import Rounds

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
@@ -227,7 +227,7 @@ class BusBatches:
                 return self._work(tx, reads, refused, wanted, now_ms)
 
             self.steps.at(steps.COMMIT)
-            with observe.COMMIT_SECONDS.time():
+            with metrics.COMMIT_SECONDS.time():
                 return await self._store.write(work, locked=True)
 
         async def again(_: int) -> None:
@@ -300,14 +300,14 @@ class BusBatches:
         """Metrics; one log line for each reason of refusal, with the place of the first such message. `counted`: the
         reasons are in the metrics."""
         for kind, count in outcome.counts.items():
-            observe.BUS_MESSAGES.labels(kind).inc(count)
+            metrics.BUS_MESSAGES.labels(kind).inc(count)
         first: dict[str, Refused] = {}
         for each in outcome.refused:
             first.setdefault(each.rejected.reason, each)
         for reason, count in Counter(each.rejected.reason for each in outcome.refused).items():
-            observe.BUS_MESSAGES.labels("rejected").inc(count)
+            metrics.BUS_MESSAGES.labels("rejected").inc(count)
             if not counted:
-                observe.REJECTS.labels(reason).inc(count)
+                metrics.REJECTS.labels(reason).inc(count)
             message = first[reason].message
             _log.info(
                 "bus.reject",

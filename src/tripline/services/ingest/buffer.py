@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from typing import Any, Final
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.domain.ids import SensorId
 from tripline.ports import BusMessageRefusedError, BusNote, BusWriter, Outage, Source
 from tripline.wire import frames
@@ -94,7 +94,7 @@ class BufferIntake:
             if not held.frames:
                 del self._held[source]
             source.settled([token for token in tokens if token])
-        observe.FRAMES.labels("buffered").inc(len(tickets))
+        metrics.FRAMES.labels("buffered").inc(len(tickets))
 
     def failed(self, tickets: list[Any]) -> None:
         """Nothing of these sources that was not acknowledged is sure to be kept: tell each once."""
@@ -135,7 +135,7 @@ class BufferIntake:
         if not self._troubled:
             self._troubled = True
             _log.warning("ingest.outage", reason=reason, frames=number, sources=len(told))
-        observe.FRAMES.labels("abandoned").inc(number)
+        metrics.FRAMES.labels("abandoned").inc(number)
         for source, held in told:
             held.abandoned = True
             source.abandoned()

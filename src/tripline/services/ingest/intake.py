@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Final
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.ports import Clock, Outage, Signals, Source
@@ -223,7 +223,7 @@ class Intake:
         self._waiting, self._size = [], 0
         sources: dict[Source, None] = dict.fromkeys(frame.source for frame in frames)
         _log.warning("ingest.outage", reason=str(outage), frames=len(frames), sources=len(sources))
-        observe.FRAMES.labels("abandoned").inc(len(frames))
+        metrics.FRAMES.labels("abandoned").inc(len(frames))
         for source in sources:
             source.abandoned()
 

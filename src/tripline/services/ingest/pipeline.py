@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
@@ -314,7 +314,7 @@ class Pipeline:
             return Kept(told + taken.hints, taken, uncalled)
 
         self.steps.at(steps.COMMIT)
-        with observe.COMMIT_SECONDS.time():
+        with metrics.COMMIT_SECONDS.time():
             kept = await self._store.write(write, locked=True)
         # The hint is heard a turn of the loop later; the next batch may begin before.
         self.tracks.forget(kept.taken.mounted)
@@ -361,13 +361,13 @@ class Pipeline:
         if rows.jobs:
             self._signals.notify(observe.SIGNAL_SCORING_DUE)
         for kind, count in taken.counts.items():
-            observe.FRAMES.labels(kind).inc(count)
+            metrics.FRAMES.labels(kind).inc(count)
         refusals = taken.refusals
         if not refusals:
             return
         sensor_of = {refusal.rejected.reason: refusal.frame.source.sensor_id for refusal in refusals}
         for reason, count in Counter(refusal.rejected.reason for refusal in refusals).items():
-            observe.REJECTS.labels(reason).inc(count)
+            metrics.REJECTS.labels(reason).inc(count)
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from tripline import observe
+from tripline import metrics, observe
 from tripline.domain import access, lines
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import SensorId, TimeIds
@@ -64,18 +64,18 @@ class Unpauser:
             async with asyncio.timeout(self._timeout_s):
                 await self._carrier.unpause(mdn, request_id=call.request_id)
         except CarrierRefusedError as error:
-            observe.CARRIER_CALLS.labels("refused").inc()
+            metrics.CARRIER_CALLS.labels("refused").inc()
             refused = lines.carrier_refused(str(error))
             await self._store.write(
                 lambda tx: refuse(tx, call=call, refused=refused, ids=self._ids, now_ms=self._clock())
             )
             raise refused from error
         except (Outage, TimeoutError) as error:
-            observe.CARRIER_CALLS.labels("away").inc()
+            metrics.CARRIER_CALLS.labels("away").inc()
             _log.warning("carrier.away", request=call.request_id)
             await self._store.write(lambda tx: release(tx, call=call, known=False))
             raise Outage("The carrier cannot be reached.") from error
-        observe.CARRIER_CALLS.labels("done").inc()
+        metrics.CARRIER_CALLS.labels("done").inc()
         return await self._store.write(
             lambda tx: settle(tx, actor=actor, call=call, ids=self._ids, now_ms=self._clock())
         )

@@ -13,7 +13,8 @@ from functools import partial
 from typing import Final
 
 from tripline.domain.ids import RowNo, first_no
-from tripline.observe import PUSHES, logger
+from tripline.metrics import PUSHES
+from tripline.observe import logger
 from tripline.ports import (
     UNANSWERED,
     Clock,

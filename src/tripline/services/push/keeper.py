@@ -4,14 +4,8 @@ import asyncio
 from typing import Final
 
 from tripline import config
-from tripline.observe import (
-    PUSH_MUTE,
-    PUSH_OLDEST_SECONDS,
-    PUSHES_PARKED,
-    PUSHES_UNCONFIRMED,
-    PUSHES_WAITING,
-    logger,
-)
+from tripline.metrics import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
+from tripline.observe import logger
 from tripline.ports import Clock
 from tripline.services import rounds
 from tripline.store.push import parked as push_parked

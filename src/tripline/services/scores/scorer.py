@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 
 from tripline.domain.ids import TimeIds
 from tripline.later import Later
-from tripline.observe import SCORED, SIGNAL_SCORING_DUE, logger
+from tripline.metrics import SCORED
+from tripline.observe import SIGNAL_SCORING_DUE, logger
 from tripline.ports import Clock, Outage, Signals
 from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
