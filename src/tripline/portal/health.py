@@ -47,6 +47,7 @@ async def show(request: Call) -> Response[bytes]:
         title="portal.health.title",
         findings=[_line(visitor, each) for each in report.findings],
         wrong=sum(not each.well for each in report.findings),
+        noted=sum(each.well and each.noted for each in report.findings),
         rejected=[
             (reason, count, _meaning(visitor, reason))
             for reason, count in sorted((report.rejected or {}).items(), key=lambda pair: -pair[1])

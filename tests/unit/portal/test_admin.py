@@ -291,6 +291,20 @@ def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_a
     assert [well for _, well in found] == sorted(well for _, well in found)
 
 
+def test_health_with_something_to_look_at_does_not_say_that_everything_works(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> str:
+        late = Waiting(RowNo(ids.first_no(rest.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
+        await rest.store.write(lambda tx: outbox.add(tx, [late]))
+        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
+
+    text = support.run(tmp_path, scenario)
+
+    assert "Everything works." not in text
+    # The clock of these tests is not that of a database server.
+    if not stores.on_postgresql():
+        assert "Nothing has to be mended. 1 thing is to be looked at." in text
+
+
 @pytest.mark.parametrize(("days", "told"), [(30, True), (5_000, False)])
 def test_health_says_when_our_own_authority_ends(tmp_path: Path, days: int, told: bool) -> None:
     async def scenario(rest: Rest) -> str:
