@@ -102,6 +102,7 @@ def _line(n: int) -> dict[str, Any]:
         "sensor_id": f"s{n}",
         "mdn": f"0101234{n:04d}",
         "iccid": f"8982{n:04d}",
+        "imsi": f"45008{n:04d}",
         "nw_status": "01",
         "updated_ms": 1,
     }

@@ -26,7 +26,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     vehicles: Sequence[ListedVehicle] = ()
     sensors: Sequence[ListedSensor] = ()
     lines: Sequence[FoundLine] = ()
-    """Sensors by telephone or card number; none that is among `sensors`."""
+    """Sensors by a number of their line; none that is among `sensors`."""
     people: Sequence[FoundPerson] = ()
 
     @property

@@ -29,6 +29,7 @@ class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
     serial_no: str
     mdn: str | None
     iccid: str | None
+    imsi: str | None
     vehicle_no: str | None
 
 
@@ -44,9 +45,9 @@ class FoundPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[FoundLine]:
-    """Sensors inside the scope whose line's telephone or card number begins so."""
+    """Sensors inside the scope whose line's telephone number, ICCID or IMSI begins so."""
     found: dict[str, FoundLine] = {}
-    for name in ("mdn", "iccid"):
+    for name in ("mdn", "iccid", "imsi"):
         for row in tx.hot_in([_range(beginning)], _lines(scope.reaches, name), *_of(scope), limit):
             found[row[0]] = FoundLine(**dict(zip(_LINE, row, strict=True)))
     return list(found.values())[:limit]
@@ -113,7 +114,10 @@ _BOUNDS: Final = ("most", "range_from", "range_to")
 def _lines(reaches: scopes.Reaches, name: str) -> Hot:
     number: Column[str] = carrier_line.c[name]
     statement = (
-        select(sensor.c.id, sensor.c.serial_no, carrier_line.c.mdn, carrier_line.c.iccid, vehicle.c.vehicle_no)
+        select(
+            *(sensor.c.id, sensor.c.serial_no),
+            *(carrier_line.c.mdn, carrier_line.c.iccid, carrier_line.c.imsi, vehicle.c.vehicle_no),
+        )
         .select_from(
             carrier_line.join(sensor, sensor.c.id == carrier_line.c.sensor_id).outerjoin(
                 vehicle, vehicle.c.id == sensor.c.vehicle_id

@@ -203,6 +203,7 @@ carrier_line = Table(
     comment="lines of devices on a carrier's network",
 )
 Index("ix_carrier_line_iccid", carrier_line.c.iccid)
+Index("ix_carrier_line_imsi", carrier_line.c.imsi)
 
 
 carrier_action = Table(

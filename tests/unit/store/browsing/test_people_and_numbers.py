@@ -93,6 +93,8 @@ def test_companies_are_those_inside_by_name_with_their_numbers(tx, reaches, filt
         ("operator", "01012340", {"s0", "s5", "s10", "s20", "s25", "s30", "s40", "s45"}),
         ("partner", "89820", {"s5", "s25", "s45"}),
         ("director", "8982", {"s5", "s45"}),
+        ("partner", "450080", {"s5", "s25", "s45"}),
+        ("director", "4500800", {"s5", "s45"}),
         ("partner", "777", set()),
     ],
 )
