@@ -4,7 +4,6 @@ What a company registered as an address may hold a password: pages show addresse
 an administrator changes them.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -19,15 +18,14 @@ from tripline.domain.pushes import Channel, Message, Mute, Selector, State
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
+from tripline.language import kept, phrases
 from tripline.portal import forms, newcomers, views, windows
 from tripline.portal.forms import Form
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
-from tripline.ports import UNANSWERED
 from tripline.services import hints
 from tripline.services.fleet import companies as company_service
 from tripline.services.push import addresses, desk, signatures
-from tripline.services.push.attempts import NO_ADDRESS
 from tripline.services.push.trials import Trial
 from tripline.store.push.parked import Counts, Which
 from tripline.store.push.queue import Addresses
@@ -45,25 +43,6 @@ OTHERS: Final = (
 )
 KNOWN: Final = (*TRIPS, *EVENTS, *OTHERS)
 _NO_MAX: Final = 19
-_STATUS: Final = re.compile(r"HTTP status (\d{3})\.")
-_FAILED: Final = re.compile(r"(?:The connection|TLS) failed: (.*)\.")
-_TROUBLES: Final = {
-    "The address cannot be read.": "address",
-    "The address is neither http nor https.": "scheme",
-    "The address has no port that can be connected to.": "port",
-    "The port is that of another service than a web server.": "service",
-    "The name has no addresses, or too many.": "name",
-    "The name could not be looked up.": "lookup",
-    "The address is within a private network, where nothing is sent.": "private",
-    "The connection was not made in time.": "slow",
-    "The answer is not HTTP.": "not_http",
-    "The connection ended before a status line.": "ended",
-    "The server's certificate is not good for its name.": "certificate",
-    "No status line came in time.": "no_status",
-    UNANSWERED: "unanswered",
-    NO_ADDRESS: "no_address",
-}
-"""Why a message could not be delivered, as it is kept, and the last part of the key of its text."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,20 +221,7 @@ def _urls(company: Company) -> dict[str, str | None]:
 
 def _trouble(visitor: Visitor) -> Callable[[str | None], str]:
     """What says in the visitor's language why a message could not be delivered."""
-
-    def told(text: str | None) -> str:
-        if text is None:
-            return ""
-        status = _STATUS.fullmatch(text)
-        if status is not None:
-            return visitor.say("portal.pushes.trouble.status", status=status[1])
-        failed = _FAILED.fullmatch(text)
-        if failed is not None:
-            return visitor.say("portal.pushes.trouble.connection", reason=failed[1])
-        name = _TROUBLES.get(text)
-        return text if name is None else visitor.say("portal.pushes.trouble." + name)
-
-    return told
+    return lambda text: "" if text is None else phrases.said((kept.phrase_of(text),), visitor.language)
 
 
 def own_of(actor: Actor) -> CompanyId:

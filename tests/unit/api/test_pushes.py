@@ -24,7 +24,7 @@ UNKNOWN = "e4d91e60-c801-11ef-9d5c-6b1f6f2a4c11"
 HOST = {"notifyHost": "http://n.example/", "notifyMsgType": "2"}
 
 
-async def waiting(app, company_id, count, *, channel=Channel.NOTIFY):
+async def waiting(app, company_id, count, *, channel=Channel.NOTIFY, selector=2):
     """So many messages in the outbox; their ids."""
     first = app.ids.take(count, now_ms=app.now_ms)
     messages = [
@@ -33,7 +33,7 @@ async def waiting(app, company_id, count, *, channel=Channel.NOTIFY):
             id=app.ids.text(first + place),
             company_id=company_id,
             sensor_id=SENSORS[place % 3],
-            selector=2,
+            selector=selector,
             body=b"{}",
             due_ms=app.now_ms,
             channel=channel,

@@ -203,10 +203,37 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
     assert [len(page.all("tbody")) for page in pages] == [1, 1, 1]
     boxes = [each["value"] for each in pages[1].all("input") if each.get("name") == "messageId"]
     assert sorted(boxes) == sorted(given_up)
-    assert "The server answered with HTTP status 404." in pages[1].text
+    assert "HTTP status 404." in pages[1].text
     assert chosen.status_code == 303
     numbers = [(each["waiting"], each["parked"], each["unconfirmed"]) for each in counts]
     assert numbers == [(4, 1, 1), (5, 0, 1), (6, 0, 0), (6, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("language", "named", "why"),
+    [
+        ({}, "A score is disputed, or that is decided", "HTTP status 404."),
+        (KOREAN, "점수에 대한 이의 제기와 처리 결과", "서버의 응답은 HTTP 404입니다."),
+    ],
+    ids=["en", "ko"],
+)
+def test_disputes_are_wanted_and_listed_in_the_readers_language(tmp_path, language, named, why):
+    async def scenario(app, admin, browser):
+        form = Page((await browser.get("/pushes/addresses", **language)).text)
+        sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ["700"]}
+        saved = await browser.post("/pushes/addresses", sent)
+        await parked(app, admin.company_id, 1, selector=700)
+        pages = [await browser.get(each, **language) for each in ("/pushes", "/pushes/messages?state=parked")]
+        return form, saved, await app.get(admin, f"/company/{admin.company_id}"), [Page(each.text) for each in pages]
+
+    form, saved, record, (overview, messages) = play(tmp_path, scenario)
+
+    assert named in form.text
+    assert (saved.status_code, record["notifyMsgType"]) == (303, "700")
+    assert named in overview.text
+    assert why in overview.text
+    assert named in messages.text
+    assert why in messages.text
 
 
 @pytest.mark.parametrize("who", ["partner", "director", "driver"])

@@ -13,7 +13,7 @@ import msgspec
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel
-from tripline.language import phrases
+from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
@@ -266,4 +266,4 @@ def _mails(tx: ReadTx) -> Finding:
 
 
 def _error(last: str | None) -> tuple[Phrase, ...]:
-    return (phrase("doctor.last_error", error=last),) if last else ()
+    return (phrase("doctor.last_error"), kept.phrase_of(last, joint=" ")) if last else ()

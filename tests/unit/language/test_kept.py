@@ -1,0 +1,74 @@
+"""Kept reasons: every sentence that the program keeps is known and said in the reader's language, and no other is."""
+
+import ast
+import errno
+import os
+from collections.abc import Iterator
+
+import pytest
+from tests.support import reference
+
+from tripline import ports
+from tripline.language import catalogue, kept, phrases
+from tripline.language.catalogue import Language
+from tripline.services.push import attempts
+
+TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].items() if key.startswith(kept.KEYS)}
+MADE = ("WebhookFailedError", "LetterRefusedError", "Outage")
+"""Errors whose text is kept with the message or mail that was not sent."""
+
+
+def literal(node: ast.expr) -> str:
+    """The text that an expression makes, with something in place of each value."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(literal(part) for part in node.values)
+    return str(node.value) if isinstance(node, ast.Constant) else "The mail server h:25" if named(node) else "some"
+
+
+def named(node: ast.expr) -> bool:
+    return isinstance(node, ast.FormattedValue) and ast.unparse(node.value) == "server"
+
+
+def sentences() -> Iterator[str]:
+    """What the senders of pushes and mails say went wrong."""
+    for path in sorted((reference.source_root() / "adapters").glob("*.py")):
+        if path.name.startswith(("webhook_", "mail_")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in MADE and node.args:
+                    yield literal(node.args[0])
+
+
+def said(text: str, language: Language) -> str:
+    return phrases.said((kept.phrase_of(text),), language)
+
+
+def test_kept_sentences_are_those_that_the_program_makes() -> None:
+    system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
+    made = [*sentences(), ports.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
+    made += ["TLS failed: WRONG_VERSION_NUMBER."]
+    made += [f"The connection failed: {os.strerror(each)}." for each in system]
+
+    found = {kept.phrase_of(each).name: each for each in made}
+
+    # That of `mail.ca` ends a start, and is never kept.
+    assert "mail.ca" in found.pop("verbatim")
+    assert found.keys() == TEXTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "korean"),
+    [
+        ("HTTP status 410.", "서버의 응답은 HTTP 410입니다."),
+        (f"The connection failed: {os.strerror(111)}.", "서버가 연결을 거부했습니다."),
+        ("The connection failed: Broken pipe.", "연결하지 못했습니다: Broken pipe."),
+        (
+            "The mail server mx.example:25 will not take it: 550 no such\nuser",
+            "메일 서버(mx.example:25)가 받기를 거절했습니다: 550 no such\nuser",
+        ),
+        ("550 no such user", "550 no such user"),
+        ("It is {reason}.", "It is {reason}."),
+    ],
+)
+def test_kept_sentence_is_said_in_the_readers_language(text: str, korean: str) -> None:
+    assert said(text, Language.ENGLISH) == text
+    assert said(text, Language.KOREAN) == korean
