@@ -17,6 +17,7 @@ from tripline.domain.refusals import Refusal
 from tripline.domain.sensors import Registration, Sensor
 from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
 from tripline.portal import deletions, forms, histories, record_forms, views, words
 from tripline.portal.digests import Clash
 from tripline.portal.histories import Lines
@@ -37,6 +38,7 @@ TOKEN: Final = "credentialsId"  # noqa: S105  the name of a field
 TYPES: Final = ("OBD2", "ADAS", "GPS", "BLACKBOX", "DTAG", "DTG", "AVN")
 """Kinds of devices that are suggested; any other word is taken too."""
 LIST: Final = "/fleet/sensors"
+_ENDINGS: Final = "portal.sensors.lost."
 _REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
 
 
@@ -98,6 +100,7 @@ async def detail(request: Call) -> Response[bytes]:
         values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
         connected=heard_ms is not None or latest.held_by not in (None, rim.node.id),
         heard_ms=latest.heard_ms if heard_ms is None else heard_ms,
+        lost_reason=_ending(visitor, latest.lost_reason),
         readings=[(each.name, each.updated_ms, each.payload.decode(errors="replace")) for each in latest.values],
         may={action.value for action in found.may},
         history=lines,
@@ -226,6 +229,11 @@ def _published(sensor: Sensor) -> dict[str, Any]:
     said = {SHEET.columns[name][0]: name for name in FIELDS}
     values = msgspec.structs.asdict(sensor)
     return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+
+
+def _ending(visitor: Visitor, reason: str | None) -> str | None:
+    """How the last connection ended, in words; an unknown reason as it was kept."""
+    return None if reason is None else catalogue.of_portal(visitor.language).get(_ENDINGS + reason, reason)
 
 
 def _form(
