@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.support import required
+from tests.support import portal_tour, required
 
 AXE = Path(__file__).with_name("portal") / "node_modules" / "axe-core" / "axe.min.js"
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
@@ -37,8 +37,6 @@ class Look(msgspec.Struct, frozen=True):
 
 
 PLAIN = Look()
-COOKIE = "tripline"
-"""Name of the cookie of a session."""
 LOOKS = tuple(
     Look(theme, language, width)
     for width, theme, language in itertools.product((360, 1024, 1440), ("light", "dark"), ("en", "ko"))
@@ -87,7 +85,7 @@ def watching(
     """A page in a window of its own, with the cookie of this session; nothing is open in it yet."""
     with _window(browser, look, scripts=scripts) as window:
         if session is not None:
-            window.add_cookies([{"name": COOKIE, "value": session, "url": origin}])
+            window.add_cookies([{"name": portal_tour.COOKIE, "value": session, "url": origin}])
         page = window.new_page()
         watched = Watched(page, origin, [], [])
         page.on("console", lambda said: said.type in ("error", "warning") and watched.complaints.append(said.text))

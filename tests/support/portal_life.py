@@ -6,11 +6,12 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.support import calling, faults, fleet, portal_browser, receivers, receiving, servers
+from tests.support import calling, faults, fleet, portal_tour, receivers, receiving, servers
 from tests.support.fleet import Company
 from tests.support.portal_tour import Stop
 from tripline.simulator import recordings
@@ -44,7 +45,7 @@ class Visit:
     @property
     def session(self) -> str:
         """The value of its cookie."""
-        return self.http.cookies[portal_browser.COOKIE]
+        return self.http.cookies[portal_tour.COOKIE]
 
     def post(self, path: str, fields: dict[str, str], *, file: tuple[str, bytes] | None = None) -> str:
         """Send a form; where it leads."""
@@ -54,6 +55,13 @@ class Visit:
         answer = self.http.post(path, **sent)
         assert answer.status_code == 303, answer.text
         return answer.headers["location"]
+
+
+def make_account(data: Path, command: str, email: str) -> None:
+    """An account as the command `tripline admin` of that name makes it."""
+    options = ("--data", str(data), "--email", email, "--password-stdin")
+    made = servers.run_here("admin", command, *options, stdin=fleet.PASSWORD)
+    assert made.returncode == 0, made.stderr
 
 
 @contextlib.contextmanager
@@ -104,6 +112,8 @@ def _asked(server: servers.Running, company: Company) -> list[Stop]:
             if result is not None:
                 device.settled(device.result(request_id, result))
         stops.append(Stop(f"/fleet/sensors/mount/{name}", f"/fleet/sensors/{sensor}/mount/{request_id}"))
+        if name != "refused":
+            stops.append(Stop(f"/fleet/sensors/unmount/{name}", f"/fleet/sensors/{sensor}/unmount"))
     return stops
 
 
@@ -135,11 +145,7 @@ def _driven(server: servers.Running, company: Company) -> None:
 
 def _lines(server: servers.Running, company: Company) -> None:
     """Lines that run, that are suspended, that were paused by the company."""
-    made = servers.run_here(
-        *("admin", "carrier", "--data", str(server.data), "--email", CARRIER_EMAIL, "--password-stdin"),
-        stdin=fleet.PASSWORD,
-    )
-    assert made.returncode == 0, made.stderr
+    make_account(server.data, "carrier", CARRIER_EMAIL)
     login = httpx.post(f"{server.api}/api/auth/login", json={"username": CARRIER_EMAIL, "password": fleet.PASSWORD})
     actions: list[dict[str, str]] = []
     for number in range(4):

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from functools import cache
 from urllib.parse import urlsplit
 
+import httpx
 import msgspec
-from playwright.sync_api import Page
 
+from tests.support.portal import Page
 from tripline.http import operations
 from tripline.portal import families
 
@@ -19,6 +20,8 @@ APART = re.compile(r"^/(api|static|health|metrics)(/|$)|^/sign-out$|export|downl
 """Not pages: other families, the end of the session, files."""
 MOST = 400
 """Addresses looked at in one walk."""
+COOKIE = "tripline"
+"""Name of the cookie of a session."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -44,25 +47,26 @@ def pattern_of(path: str) -> str | None:
     return None
 
 
-def walk(page: Page, origin: str, starts: Iterable[str] = ("/",)) -> list[Stop]:
-    """The pages that links lead to from these addresses, nearest first."""
+def walk(origin: str, session: str | None, starts: Iterable[str] = ("/",)) -> list[Stop]:
+    """The pages that links lead to from these addresses, nearest first, for whoever has the session."""
     found: dict[str, str] = {}
     waiting = deque(starts)
     seen = set(waiting)
-    while waiting and len(seen) < MOST:
-        address = waiting.popleft()
-        if pattern_of(urlsplit(address).path) in found:
-            continue
-        answer = page.goto(f"{origin}{address}")
-        split = urlsplit(page.url)
-        pattern = pattern_of(split.path)
-        if answer is None or not answer.ok or pattern is None or pattern in found:
-            continue
-        found[pattern] = f"{split.path}?{split.query}" if split.query else split.path
-        for link in page.eval_on_selector_all("a[href]", "(links) => links.map((each) => each.getAttribute('href'))"):
-            path = urlsplit(link).path
-            if not link.startswith("/") or APART.search(path) or path in seen or pattern_of(path) in (None, *found):
+    cookies = {} if session is None else {COOKIE: session}
+    with httpx.Client(base_url=origin, cookies=cookies, follow_redirects=True, timeout=20, trust_env=False) as http:
+        while waiting and len(seen) < MOST:
+            address = waiting.popleft()
+            if pattern_of(urlsplit(address).path) in found:
                 continue
-            seen.add(path)
-            waiting.append(link)
+            answer = http.get(address)
+            pattern = pattern_of(answer.url.path)
+            if not answer.is_success or pattern is None or pattern in found:
+                continue
+            found[pattern] = answer.url.raw_path.decode("ascii")
+            for link in Page(answer.text).hrefs:
+                path = urlsplit(link).path
+                if not link.startswith("/") or APART.search(path) or path in seen or pattern_of(path) in (None, *found):
+                    continue
+                seen.add(path)
+                waiting.append(link)
     return [Stop(pattern, address) for pattern, address in found.items()]

@@ -4,6 +4,7 @@ of everything, and one with many, whose names are as long as they may get.
 
 import contextlib
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,10 @@ from tests.support.portal_tour import Stop
 
 COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
 """Name, service type, vehicles."""
+STARTS = ("/", "/search?q=10")
 SYSTEM_EMAIL = "sysadmin@platform.example"
+NEW_EMAIL = "new@customer.example"
+"""Of somebody who has no company yet."""
 MODELS = ("Ioniq 5", "Sonata", "그랜저", "Bongo III", "Staria", "Mighty")
 NAMES = ("김민서", "이도윤", "Mina Kim", "Park Ji-hoon", "최서연", "Alexander von Humboldt-Wittgenstein Sr.")
 LONG = "Long Distance Refrigerated Transport Ltd"
@@ -30,7 +34,7 @@ class Guest(msgspec.Struct, frozen=True):
     name: str
     session: str | None = None
     """The cookie that proves who asks."""
-    starts: tuple[str, ...] = ("/", "/search?q=10")
+    starts: tuple[str, ...] = STARTS
     states: tuple[Stop, ...] = ()
     """States of pages that no walk tells from one another."""
 
@@ -46,20 +50,27 @@ class World(msgspec.Struct, frozen=True):
 def serving(data: Path) -> Iterator[World]:
     """The server, filled."""
     with servers.serving(data) as server:
-        platform = ("admin", "create", "--data", str(data), "--email", SYSTEM_EMAIL, "--password-stdin")
-        made = servers.run_here(*platform, stdin=fleet.PASSWORD)
-        assert made.returncode == 0, made.stderr
+        for command, email in (("create", SYSTEM_EMAIL), ("grant", NEW_EMAIL)):
+            portal_life.make_account(data, command, email)
         for number in range(2):
             _apply(server.api, number)
         link = _mailed_link(server.api, data)
-        guests = [Guest("nobody", starts=("/", "/sign-in", "/apply", "/offline", "/nowhere", link))]
+        starts = ("/", "/sign-in", "/apply", "/apply/sent", "/password/sent", "/offline", "/nowhere", link)
+        guests = [Guest("nobody", starts=(*starts, _sign_in_link(data)))]
         with contextlib.ExitStack() as life:
             for name, service_type, count in COMPANIES:
                 company = life.enter_context(Company(server.api, data, service_type=service_type))
                 _fill(company, service_type, count)
                 visit = life.enter_context(Visit(server.api, f"admin@{service_type}.example"))
-                states = life.enter_context(portal_life.going_on(server, company, visit)) if name == "full" else ()
-                guests.append(Guest(name, visit.session, states=tuple(states)))
+                if name != "full":
+                    guests.append(Guest(name, visit.session))
+                    continue
+                states = life.enter_context(portal_life.going_on(server, company, visit))
+                guests.append(Guest(name, visit.session, (*STARTS, *_unlinked(company, visit)), tuple(states)))
+            others = {role: f"{role}0@{service_type}.example" for role in ("director", "driver")}
+            others |= {"carrier": portal_life.CARRIER_EMAIL, "granted": NEW_EMAIL}
+            for role, email in others.items():
+                guests.append(Guest(role, life.enter_context(Visit(server.api, email)).session))
             platform = life.enter_context(Visit(server.api, SYSTEM_EMAIL))
             portal_life.rejected(platform)
             someone = company.get("/api/tre/v1/drivers", limit=1)["data"][0]["id"]["id"]
@@ -73,6 +84,26 @@ def _mailed_link(api: str, data: Path) -> str:
     assert answer.status_code == 200, answer.text
     faults.until(lambda: bool(mail.in_folder(data / "mail")))
     return mail.link_in(mail.in_folder(data / "mail")[0]).removeprefix(api)
+
+
+def _sign_in_link(data: Path) -> str:
+    """The path of a link that signs somebody in: a command prints it."""
+    printed = servers.run_here("admin", "sign-in-link", "--data", str(data), "--email", SYSTEM_EMAIL)
+    assert printed.returncode == 0, printed.stderr
+    return re.search(r"/sign-in/link\?\S+", printed.stdout).group()
+
+
+def _unlinked(company: Company, visit: Visit) -> list[str]:
+    """Pages that links of a young company do not lead to: whole histories, the removal of one administrator of two."""
+    found = []
+    for kind in ("vehicles", "sensors", "directors", "drivers"):
+        newest = re.search(rf'href="(/fleet/{kind}/[0-9a-f-]{{36}})"', visit.http.get(f"/fleet/{kind}").text)
+        found.append(f"{newest.group(1)}/history")
+    place = f"/fleet/companies/{company.record['id']['id']}"
+    second = {"name": NAMES[2], "email": "second@company.example", "password": fleet.PASSWORD}
+    visit.post(f"{place}/administrators/new", second)
+    editors = re.findall(rf'href="({place}/administrators/[^"/]+)/edit', visit.http.get(place).text)
+    return [*found, f"{editors[-1]}/delete"]
 
 
 def _fill(company: Company, service_type: str, count: int) -> None:
