@@ -1,7 +1,9 @@
 """Pages, parts of them, ways on, and what their headers forbid."""
 
+import gc
 import json
 import re
+import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,7 +74,22 @@ async def keep(request: Call) -> Response[bytes]:
     return views.download(b"a,b", name='차량 "1".csv', media_type="text/csv")
 
 
-PAGES = (portal.family(open_page, refused_page, change, keep),)
+class Shown:
+    """Something that a page shows."""
+
+
+SHOWN: "list[weakref.ref[Shown]]" = []
+
+
+@page("GET", "/test/shown", access=Gate.ANYONE)
+async def show_something(request: Call) -> Response[bytes]:
+    """A page of macros, one of them with a block of its own, that is given something of which is known when it goes."""
+    given = Shown()
+    SHOWN.append(weakref.ref(given))
+    return views.show(request, await _guest(request), "exports/list.html", title=views.Plain("T"), exports=(), g=given)
+
+
+PAGES = (portal.family(open_page, refused_page, change, keep, show_something),)
 
 
 def browsed(tmp_path: Path, ask: Callable[[Browser], Awaitable[T]], role: Authority | None = None) -> T:
@@ -107,6 +124,22 @@ def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(tmp_pat
         assert not any(name.startswith("on") or name == "style" for name in attributes)
         for name in ("src", "href", "action"):
             assert not re.match(r"[a-z]+:|//", attributes.get(name) or "")
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_page_leaves_nothing_to_the_garbage_collector(tmp_path: Path, headers: dict[str, str]) -> None:
+    async def ask(browser: Browser) -> list[bool]:
+        gc.collect()
+        gc.disable()
+        try:
+            assert {(await browser.get("/test/shown", **headers)).status_code for _ in range(3)} == {200}
+            return [each() is None for each in SHOWN]
+        finally:
+            gc.enable()
+
+    SHOWN.clear()
+
+    assert browsed(tmp_path, ask, Authority.COMPANY_ADMIN) == [True] * 3
 
 
 def test_text_of_others_is_never_markup(tmp_path: Path) -> None:
