@@ -30,6 +30,7 @@ _STEP: Final = 1_000
 _HOLE: Final = "\0"
 _SAMPLE: Final = 7
 """A number for which each language uses the form for many."""
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  a list writes many, and with a zone each takes twice as long
 
 
 @functools.cache
@@ -127,4 +128,4 @@ class Figures:
 
 def iso(at_ms: int) -> str:
     """An instant as programs write it, in UTC."""
-    return dt.datetime.fromtimestamp(at_ms / 1_000, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return f"{(_EPOCH + dt.timedelta(seconds=at_ms // 1_000)).isoformat()}Z"
