@@ -83,9 +83,12 @@ class Company:
         record: dict[str, Any] = answer.json()
         return record
 
-    def vehicle_with_sensor(self, number: int, *, sensor_type: str = "GPS") -> Registered:
+    def vehicle_with_sensor(self, number: int, *, sensor_type: str = "GPS", category: str | None = None) -> Registered:
         """Register a vehicle and a sensor and mount it."""
-        vehicle = self.post("/api/tre/v1/vehicle", {"vehicleNo": f"{number:02d}A{number:04d}", "mileage": 1000})
+        record: dict[str, Any] = {"vehicleNo": f"{number:02d}A{number:04d}", "mileage": 1000}
+        if category is not None:
+            record["category"] = category
+        vehicle = self.post("/api/tre/v1/vehicle", record)
         token = device_token()
         sensor = self.post(
             "/api/tre/v1/sensor", {"serialNo": f"SN-{number:06d}", "type": sensor_type, "credentialsId": token}

@@ -1,7 +1,8 @@
-"""A real drive as worse devices would have sent it, over MQTTS to REST: the score stays, or is refused with its reason.
+"""Real drives as worse devices would have sent them, over MQTTS to REST: the score stays, or is refused with a reason.
 
-One server; each fault has a vehicle of its own, which drives the same drive. Not here: the other recorded drives
-(`tests/unit/scoring/test_dirty_drives.py`).
+One server; each fault has a vehicle of its own, which drives the same drive. All recorded drives are sent at every
+sample, and at every second, third, fourth and sixth one; made drives show that manoeuvres which begin between samples
+have the right kind. Not here: each fault on every recorded drive (`tests/unit/scoring/test_dirty_drives.py`).
 """
 
 import asyncio
@@ -10,25 +11,31 @@ import math
 import ssl
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from evaluation import made, measured
 from tests.support import dirty, fleet, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
-import tripline.simulator
+from tripline.scoring.rules import Column, EventType
 
 START_MS = 1_780_000_000_000
-RECORDING = Path(tripline.simulator.__file__).parent / "drives" / "drive_17.csv"
+RECORDING = "drive_17"
 """3.6 km with two harsh accelerations and a harsh stop: one event more or less is ten points."""
 ITEMS = 10
 """Samples in one message."""
 PATIENCE_S = 60
 AT_ONCE = 8
-CLEAN, TWO_SENSORS = "clean", "two sensors"
+CLEAN, TWO_SENSORS, UNTIMED = "clean", "two sensors", "a tenth without a time"
+SAME = (*dirty.SAME, UNTIMED)
+STEPS = (1, 2, 3, 4)
+SPARSE = 6
+"""Every so many seconds a sample is too seldom for a score."""
+MADE = tuple((column, seed) for column in Column for seed in (1, 2))
+"""Made drives: class and seed."""
 KEPT_TO_JUDGE = {
     "5 % of speeds missing": "filled_speeds",
     "2 % of speeds 255 or 65535": "filled_speeds",
@@ -51,8 +58,15 @@ class Told(NamedTuple):
 
 
 def recording() -> dirty.Drive:
-    t_ms, lat, lon, speed = np.genfromtxt(RECORDING, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3)).T
-    return {"t": (t_ms - t_ms[0]) / 1_000, "lat": lat, "lon": lon, "speed": speed, "metres": 3_646.0}
+    return measured.recordings()[RECORDING] | {"metres": 3_646.0}
+
+
+def untimed(drive: dirty.Drive) -> dirty.Drive:
+    """One sample in ten has no time of its own; none of those at which the clean drive has an event."""
+    rows = np.arange(drive["t"].size)
+    change = np.abs(np.diff(drive["speed"], prepend=drive["speed"][0]))
+    calm = np.array([change[max(row - 4, 0) : row + 6].max() < 7 for row in rows])
+    return drive | {"untimed": calm & (rows % 10 == 4)}
 
 
 def bodies(drive: dirty.Drive) -> list[bytes]:
@@ -60,6 +74,8 @@ def bodies(drive: dirty.Drive) -> list[bytes]:
     items = []
     for row, at_s in enumerate(drive["t"].tolist()):
         item = {"tid": 1, "clt": START_MS + round(at_s * 1_000), "lat": drive["lat"][row], "lon": drive["lon"][row]}
+        if "untimed" in drive and drive["untimed"][row]:
+            del item["clt"]
         if not math.isnan(drive["speed"][row]):
             item["sp"] = drive["speed"][row]
         if "em" in drive:
@@ -69,7 +85,8 @@ def bodies(drive: dirty.Drive) -> list[bytes]:
         json.dumps({"ty": 2, "ts": items[first]["clt"], "pld": items[first : first + ITEMS]}).encode()
         for first in range(0, len(items), ITEMS)
     ]
-    trip = {"tid": 1, "stt": min(item["clt"] for item in items), "edt": max(item["clt"] for item in items)}
+    times = [item["clt"] for item in items if "clt" in item]
+    trip = {"tid": 1, "stt": min(times), "edt": max(times)}
     if "stated_m" in drive:
         trip["dis"] = drive["stated_m"]
     return [*sent, json.dumps({"ty": 1, "ts": trip["edt"], "pld": trip}).encode()]
@@ -106,11 +123,26 @@ def told(company: Company, vehicle: Registered, count: int) -> Told:
     )
 
 
+def cases() -> dict[str, tuple[dirty.Drive, str | None]]:
+    """Every drive of one sensor, by name, with the vehicle's category."""
+    clean = recording()
+    drives = {CLEAN: clean, UNTIMED: untimed(clean)}
+    drives |= {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items()}
+    for name in measured.scored_recordings():
+        whole = measured.recordings()[name]
+        drives |= {f"{name} at {step} s": dirty.thinned(step)(whole) for step in (*STEPS, SPARSE)}
+    found: dict[str, tuple[dirty.Drive, str | None]] = {name: (drive, None) for name, drive in drives.items()}
+    for column, seed in MADE:
+        drive, _ = made.drive(seed, column, smoothing_s=0.5, interval_s=1)
+        del drive["column"]
+        found[f"made {column.name} {seed}"] = drive, None if column is Column.CAR else column.name
+    return found
+
+
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
-    """What became of the drive, by fault."""
-    clean = recording()
-    cases = {CLEAN: clean} | {name: fault(clean) for name, fault in (dirty.SAME | dirty.REFUSED).items()}
+    """What became of each drive."""
+    clean, sent = recording(), cases()
     with (
         servers.serving(tmp_path_factory.mktemp("dirty") / "data") as server,
         Company(server.api, server.data) as company,
@@ -119,15 +151,16 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
 
         async def play(waiting: list[tuple[str, list[bytes]]]) -> None:
             while waiting:
-                token, sent = waiting.pop()
-                await CarefulDevice(token, server.device_host, server.device_port, tls).play(sent)
+                token, messages = waiting.pop()
+                await CarefulDevice(token, server.device_host, server.device_port, tls).play(messages)
 
         vehicles, waiting = {}, []
-        for number, (name, drive) in enumerate(cases.items()):
-            vehicle = company.vehicle_with_sensor(number, sensor_type="OBD" if "em" in drive else "GPS")
+        for number, (name, (drive, category)) in enumerate(sent.items()):
+            kind = "OBD" if "em" in drive else "GPS"
+            vehicle = company.vehicle_with_sensor(number, sensor_type=kind, category=category)
             vehicles[name] = vehicle
             waiting.append((vehicle.token, bodies(drive)))
-        both = vehicles[TWO_SENSORS] = company.vehicle_with_sensor(len(cases))
+        both = vehicles[TWO_SENSORS] = company.vehicle_with_sensor(len(sent))
         shorter = {name: column[30:] if np.ndim(column) else column for name, column in clean.items()}
         waiting.append((both.token, bodies(shorter)))
         waiting.append((mounted_too(company, both, 900).token, bodies(clean)))
@@ -148,7 +181,7 @@ def test_clean_drive_has_the_events_that_make_the_others_tell(driven: dict[str, 
     assert (trip["quality"]["dropped"], trip["quality"]["distance"]) == (0, "own")
 
 
-@pytest.mark.parametrize("case", dirty.SAME)
+@pytest.mark.parametrize("case", SAME)
 def test_dirty_drive_has_the_score_of_the_clean_one(driven: dict[str, Told], case: str) -> None:
     (clean,), (score,) = driven[CLEAN].scores, driven[case].scores
 
@@ -173,7 +206,7 @@ def test_speeds_in_another_unit_are_refused_with_the_reason(driven: dict[str, To
     assert explanation["quality"]["speedRatio"] < 0.85
 
 
-@pytest.mark.parametrize("case", [CLEAN, *dirty.SAME, *dirty.REFUSED, TWO_SENSORS])
+@pytest.mark.parametrize("case", [*cases(), TWO_SENSORS])
 def test_every_event_is_in_its_explanation_and_costs_add_up(driven: dict[str, Told], case: str) -> None:
     scores = {score["id"]["id"]: score["score"] for score in driven[case].scores}
     found = []
@@ -196,3 +229,39 @@ def test_drive_of_two_sensors_counts_once(driven: dict[str, Told]) -> None:
     assert (shorter["deviceType"], shorter["notScored"]) == ("GPS", "duplicate")
     assert of_shorter["duplicateOf"] == longer["id"]
     assert [score["id"] for score in driven[TWO_SENSORS].scores] == [longer["id"]]
+
+
+def test_samples_without_a_time_of_their_own_take_no_part(driven: dict[str, Told]) -> None:
+    (trip,) = driven[UNTIMED].trips
+
+    assert trip["quality"]["dropped"] == untimed(recording())["untimed"].sum() > 20
+
+
+@pytest.mark.parametrize("step", STEPS[1:])
+def test_mean_score_of_thinned_drives_stays_within_three_points(driven: dict[str, Told], step: int) -> None:
+    every, few = (
+        [driven[f"{name} at {at} s"].scores[0]["score"] for name in measured.scored_recordings()] for at in (1, step)
+    )
+
+    assert len(every) == 9
+    assert np.mean(few) == pytest.approx(np.mean(every), abs=3)
+
+
+def test_drives_with_too_few_samples_are_refused_with_the_reason(driven: dict[str, Told]) -> None:
+    told = [driven[f"{name} at {SPARSE} s"] for name in measured.scored_recordings()]
+
+    assert [each.trips[0]["notScored"] for each in told] == ["sparse"] * 9
+    assert [each.explanations[0]["notScored"] for each in told] == ["sparse"] * 9
+    assert [each.events for each in told] == [[]] * 9
+
+
+def test_manoeuvres_that_begin_between_samples_have_the_right_kind(driven: dict[str, Told]) -> None:
+    found, true = [], []
+    for column, seed in MADE:
+        events = driven[f"made {column.name} {seed}"].events
+        found.append([(EventType(each["eventTy"]), (each["eventTs"] - START_MS) / 1_000) for each in events])
+        true.append(made.drive(seed, column, smoothing_s=0.5, interval_s=1)[1])
+
+    for both, events_in, truths in measured.tallies(found, true, slack_s=2, long=False).values():
+        assert truths >= 15
+        assert both >= 0.9 * max(events_in, truths)
