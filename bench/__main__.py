@@ -1,8 +1,8 @@
 """`make bench`: measures every row, prints the table with the gates' verdicts, writes `results/`.
 
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
-portal kernel imports surface growth erasing rpc pushes storm late hostile_http`) measure only those. The rows of
-several processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL and Kafka, and are
+portal kernel scoring imports surface growth erasing rpc pushes storm late hostile_http`) measure only those. The rows
+of several processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL and Kafka, and are
 measured when they are named; so are `fleet_hour`, which takes an hour, and `mute`, which takes five minutes and needs
 Node.
 """
@@ -22,6 +22,7 @@ ROWS = (
     "pages",
     "portal",
     "kernel",
+    "scoring",
     "imports",
     "surface",
     "growth",

@@ -9,7 +9,7 @@ are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -37,14 +37,24 @@ def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -
         parts.append(of_block)
     if not parts:
         return _block(drives, rules, ())
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in Findings.__struct_fields__
-        if name not in ("spans", "events")
-    }
-    spans = (np.concatenate([getattr(part.spans, column) for part in parts]) for column in Spans.__struct_fields__)
-    events = (np.concatenate([getattr(part.events, column) for part in parts]) for column in Events.__struct_fields__)
-    return Findings(**columns, spans=Spans(*spans), events=Events(*events))
+    of_spans, of_events = [part.spans for part in parts], [part.events for part in parts]
+    columns = [name for name in Findings.__struct_fields__ if name not in ("spans", "events")]
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    del of_block, parts
+    return Findings(
+        **whole,
+        spans=Spans(*_joined(of_spans, Spans.__struct_fields__)),
+        events=Events(*_joined(of_events, Events.__struct_fields__)),
+    )
+
+
+def _joined(parts: list[Spans] | list[Events], names: Sequence[str]) -> Iterator[Any]:
+    """These columns of all parts, one after the other. Each part's column goes once it is joined: the events of many
+    trips twice would be most of the memory."""
+    columns = [[getattr(part, name) for part in parts] for name in reversed(names)]
+    parts.clear()
+    while columns:
+        yield np.concatenate(columns.pop())
 
 
 def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
