@@ -5,6 +5,8 @@ Not here: what is said of a message's keys (`wire/explanation/messages.py`).
 
 from typing import Final
 
+from tripline.scoring import quality
+from tripline.scoring.quality import Unit
 from tripline.services.device_check.looks import CallState, Session, TripState
 from tripline.services.ingest import traces
 
@@ -56,6 +58,13 @@ NOT_SCORED: Final = {
     "duplicate": "another sensor of the vehicle told more of the same drive",
 }
 """Why a trip has no score -> in words (`docs/scoring.md`)."""
+UNITS: Final = {
+    Unit.MPH: "they look like miles per hour",
+    Unit.KNOTS: "they look like knots",
+    Unit.METRES_PER_SECOND: "they look like metres per second",
+    Unit.NOTHING: "they are 0 while it drives",
+}
+"""What speeds that do not fit their positions look like."""
 
 
 def standing(now: Session | None) -> str:
@@ -92,7 +101,10 @@ def trip(now: TripState, before: TripState | None) -> str | None:
 
 
 def _unscored(now: TripState) -> str:
-    return f"not scored: {NOT_SCORED.get(str(now.not_scored), now.not_scored)}"
+    words = f"not scored: {NOT_SCORED.get(str(now.not_scored), now.not_scored)}"
+    ratio = None if now.quality is None else quality.read(now.quality).speed_ratio
+    unit = None if ratio is None or now.not_scored != "speed_implausible" else quality.likely(ratio)
+    return words if unit is None else f"{words}; {UNITS[unit]}"
 
 
 def call(now: CallState) -> str:

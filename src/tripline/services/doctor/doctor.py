@@ -13,10 +13,12 @@ import msgspec
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel
+from tripline.domain.refusals import Value
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
+from tripline.services.scores.reads import WhyNot
 from tripline.store.accounts import mail_outbox
 from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
@@ -190,7 +192,15 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
     waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
-    return Finding("scoring", not jobs.overdue, (waiting, *late, *_error(jobs.last_error)))
+    unscored = scores.why_not(tx)
+    without = (phrase("doctor.scoring.without", count=sum(unscored.values())),) if unscored else ()
+    details = tuple((phrase("doctor.scoring.why", count=count, why=_why(each)),) for each, count in unscored.items())
+    return Finding("scoring", not jobs.overdue, (waiting, *late, *without, *_error(jobs.last_error)), None, details)
+
+
+def _why(reason: str) -> Value:
+    """The reason in words; as it is kept where another version knew it."""
+    return next((each for each in WhyNot if each.value == reason), reason)
 
 
 def _speeds(tx: ReadTx) -> Iterator[Finding]:

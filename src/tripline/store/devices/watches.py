@@ -54,7 +54,7 @@ _SESSION: Final = Hot(
     "of_sensor",
 )
 _TRIPS: Final = Hot(
-    select(trip.c.no, trip.c.id, trip.c.tid, trip.c.state, trip.c.not_scored, driving_score.c.score)
+    select(trip.c.no, trip.c.id, trip.c.tid, trip.c.state, trip.c.not_scored, driving_score.c.score, trip.c.quality)
     .outerjoin(driving_score, driving_score.c.trip_no == trip.c.no)
     .where(trip.c.sensor_id == bindparam("of_sensor"))
     .order_by(trip.c.no.desc())
@@ -111,6 +111,8 @@ class TripState(msgspec.Struct, frozen=True):
     state: str
     not_scored: str | None
     score: float | None
+    quality: bytes | None = None
+    """How good its samples were (`scoring/quality.py`); None until it is judged."""
 
 
 class CallState(msgspec.Struct, frozen=True):

@@ -228,6 +228,11 @@ def backlog(tx: ReadTx, *, due_before_ms: int) -> Backlog:
     return Backlog(counted.waiting, counted.overdue, failed[0].last_error if failed else None)
 
 
+def why_not(tx: ReadTx) -> dict[str, int]:
+    """Of the `LATEST` trips how many have no score, by reason, the most frequent first."""
+    return dict(tuple(row) for row in tx.all(_WHY_NOT))
+
+
 def implausible(tx: ReadTx) -> list[bytes | None]:
     """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
     return [row.quality for row in tx.all(_REFUSED)]
@@ -363,6 +368,12 @@ _NAME_POLICY: Final = (
     .values(policy=bindparam("now"))
 )
 _LATEST: Final = select(trip.c.not_scored, trip.c.quality).order_by(trip.c.no.desc()).limit(LATEST).subquery()
+_WHY_NOT: Final = (
+    select(_LATEST.c.not_scored, func.count())
+    .where(_LATEST.c.not_scored.is_not(None))
+    .group_by(_LATEST.c.not_scored)
+    .order_by(func.count().desc(), _LATEST.c.not_scored)
+)
 _REFUSED: Final = select(_LATEST.c.quality).where(_LATEST.c.not_scored == NotScored.SPEED_IMPLAUSIBLE.value)
 _FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _PUT_OFF: Final = (

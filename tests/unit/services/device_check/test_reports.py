@@ -9,6 +9,8 @@ from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
 from tripline.gateway import connection, listener, roster
 from tripline.mqtt import events
+from tripline.scoring import quality
+from tripline.scoring.quality import Quality
 from tripline.scoring.score import NotScored
 from tripline.services import presence, session_check
 from tripline.services.device_check import phrases
@@ -24,6 +26,10 @@ NOTHING = Look((), None, (), (), 0)
 CONNECTED = Session(True, NOW, None)
 TRIP = TripState(7, "t", 41, "OPEN", None, None)
 CALL = CallState(9, "c", "reset", "REQUESTED", None)
+
+
+def quality_of(ratio: float) -> bytes:
+    return quality.written(Quality(samples=9, period_ms=1_000, speed_ratio=ratio))
 
 
 def listener_from(first: Look = NOTHING, watched: Watched = WATCHED) -> Listener:
@@ -104,6 +110,21 @@ def test_connection_is_told_when_it_changes(before: Session | None, now: Session
             (replace(TRIP, state="COMPLETE"),),
             (replace(TRIP, state="COMPLETE", not_scored="sparse"),),
             ["trip t (number 41): not scored: samples are 5 s apart or more: send one every 1 to 2 s"],
+        ),
+        *(
+            (
+                (replace(TRIP, state="COMPLETE"),),
+                (replace(TRIP, state="COMPLETE", not_scored="speed_implausible", quality=kept),),
+                [f"trip t (number 41): not scored: its speeds do not fit its positions: send `sp` in km/h{unit}"],
+            )
+            for kept, unit in (
+                (None, ""),
+                (quality_of(0.28), "; they look like metres per second"),
+                (quality_of(0.62), "; they look like miles per hour"),
+                (quality_of(0.54), "; they look like knots"),
+                (quality_of(0.0), "; they are 0 while it drives"),
+                (quality_of(1.4), ""),
+            )
         ),
         (
             (replace(TRIP, state="COMPLETE"),),

@@ -8,6 +8,8 @@ from tests.support import scores as score_rows
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel
+from tripline.language import phrases
+from tripline.language.catalogue import Language
 from tripline.scoring import quality
 from tripline.services.doctor import doctor
 from tripline.store.accounts import mail_outbox
@@ -182,6 +184,24 @@ def test_devices_whose_speeds_fit_no_path_are_told_of_by_unit():
     assert (found.subject, found.well, report.well) == ("scoring", True, True)
     assert found.text == "of the latest trips, 5 have speeds that do not fit their positions"
     assert found.lines == ("1 as if in knots", "2 as if in metres per second", "2 in no unit that is known")
+
+
+def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
+    with rows.memory() as tx:
+        kept = [*["too_short"] * 2, "sparse", "of_another_version", None]
+        for number, reason in enumerate(kept):
+            score_rows.add_trip(tx, number, None, not_scored=reason)
+        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+
+    (found,) = [each for each in report.findings if each.subject == "scoring"]
+    assert (found.well, found.noted) == (True, False)
+    assert found.text == "0 jobs wait; 4 of the latest trips have no score"
+    assert found.lines == (
+        "2: it is shorter than the least scored distance",
+        "1: of_another_version",
+        "1: its samples are too far apart",
+    )
+    assert phrases.said(found.details[0], Language.KOREAN) == "2건: 점수를 매기는 최소 거리보다 짧은 운행"
 
 
 def test_doctor_says_nothing_of_speeds_where_all_fit():
