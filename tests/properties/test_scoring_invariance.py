@@ -1,4 +1,4 @@
-"""What must not change a judgement, and what must change it one way: another time, another place, a cut, a limit.
+"""Invariances of a judgement, and its directions: another time, another place, a cut; a lower limit, a lower threshold.
 
 Not here: order of arrival and grouping (`test_scoring_kernel.py`), the score as a function of its counts
 (`test_scoring_policy.py`).
