@@ -81,7 +81,8 @@ class Scorer:
         self._clock = clock
         self._zone = zone
         """Of days."""
-        self._all_summed = False
+        self._summed_to: int | None = 0
+        """Scores of trips up to this one are in sums; None: all are."""
         self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
@@ -95,14 +96,15 @@ class Scorer:
     async def sum_some(self) -> int:
         """Put some scores from before there were sums into these; how many. Raises `Outage`.
 
-        Whatever scores now puts them there at once, so that there are no more once there are none.
+        Whatever scores now puts them there at once, so one walk over all of them does.
         """
-        if self._all_summed:
+        after = self._summed_to
+        if after is None:
             return 0
-        trip_nos = await self._store.read(lambda tx: sums.unsummed(tx, limit=UNSUMMED))
-        self._all_summed = not trip_nos
+        trip_nos = await self._store.read(lambda tx: sums.unsummed(tx, after=after, limit=UNSUMMED))
         if trip_nos:
             await self._store.write(lambda tx: self._sum(tx, trip_nos), locked=True)
+        self._summed_to = trip_nos[-1] if trip_nos else None
         return len(trip_nos)
 
     def _sum(self, tx: WriteTx, trip_nos: Sequence[int]) -> None:

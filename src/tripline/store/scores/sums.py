@@ -99,9 +99,9 @@ def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
 
 
-def unsummed(tx: ReadTx, *, limit: int) -> list[int]:
-    """Trips whose scores are in no sum yet."""
-    return [row[0] for row in tx.hot(_UNSUMMED, limit)]
+def unsummed(tx: ReadTx, *, after: int, limit: int) -> list[int]:
+    """Trips after this one whose scores are in no sum yet, in their order."""
+    return [row[0] for row in tx.hot(_UNSUMMED, after, limit)]
 
 
 def _add(to: dict[_Key, Sums], share: Share, sign: int) -> None:
@@ -156,10 +156,10 @@ _PLACE: Final = (
 )
 _UNSUMMED: Final = Hot(
     select(driving_score.c.trip_no)
-    .where(driving_score.c.day.is_(None))
+    .where(driving_score.c.day.is_(None), driving_score.c.trip_no > bindparam("after"))
     .order_by(driving_score.c.trip_no)
     .limit(bindparam("most", type_=Integer)),
-    "most",
+    *("after", "most"),
 )
 _KEPT_BY: Final = ("subject", "period", "day", "policy", "kind")
 _KEY: Final = ("of_subject", "of_period", "of_day", "of_policy")

@@ -23,7 +23,7 @@ from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
 from tripline.store.erasure import vehicle_remains
-from tripline.store.scores import policies
+from tripline.store.scores import policies, sums
 from tripline.store.scores.policies import Kind
 
 SPEEDS = [*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4, 90, 127, 128, 127, 90, 90, 127]
@@ -82,13 +82,16 @@ class Yard:
             rows = self.rig.run(self.rig.store.read(lambda tx, columns=columns: tx.all(select(*columns))))
             found.append(sorted(map(repr, map(tuple, rows))))
         found.append(self.rig.rows(tables.trip, "no", "not_scored", "quality"))
+        kept = self.rig.run(self.rig.store.read(sums.kept))
+        assert kept == self.rig.run(self.rig.store.read(sums.recomputed))
+        found.append(kept)
         return found
 
     def from_scratch(self):
         """The rows after all of them were forgotten and every closed trip was scored anew."""
 
         def forget(tx):
-            for table in CHANGES:
+            for table in (*CHANGES, tables.score_sum):
                 tx.run(delete(table))
             tx.run(update(tables.trip).values(not_scored=None, quality=None))
             ended = select(tables.trip.c.no, 0).where(tables.trip.c.state != State.OPEN)

@@ -553,6 +553,23 @@ def test_scores_from_before_there_were_sums_join_them_a_few_at_a_time(tmp_path, 
     assert {each.trips for each in kept.values()} == {4}
 
 
+def test_score_without_a_trip_is_stepped_over_and_not_tried_for_ever(tmp_path):
+    async def play(rig):
+        gone = await rig.add_trip(START, distance_m=10_000)
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.drain()
+
+        def forget(tx):
+            tx.run(delete(tables.score_sum))
+            tx.run(update(tables.driving_score).values(day=None, company_id=None, driving_ms=None))
+            tx.run(delete(tables.trip).where(tables.trip.c.no == gone))
+
+        await rig.write(forget)
+        return [await rig.scorer.sum_some() for _ in range(3)], await rig.rows(tables.score_sum, "trips")
+
+    assert played(tmp_path, play) == ([2, 0, 0], [(1,)] * 9)
+
+
 def test_equal_score_by_another_policy_moves_to_its_sums(tmp_path):
     async def play(rig):
         trip_no = await rig.add_trip(CALM, distance_m=10_000)
