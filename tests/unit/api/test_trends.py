@@ -248,6 +248,29 @@ def test_driver_reads_the_own_trend_and_not_that_of_the_company(run):
     assert run(play) == [(403, 20)] * 2
 
 
+def test_borrower_reads_the_trend_of_a_vehicle_as_long_as_it_is_delegated(run):
+    async def play(app):
+        of = await delegating.companies(app)
+        own = Fleet(app, of.owner)
+        own.vehicle_id = await own.vehicle(0)
+        await own.trip(own.vehicle_id, at(3, 4))
+        await own.score()
+        asked = [own.trend(), own.trend("company", of.owner.company_id), own.ranking]
+
+        async def answers():
+            return [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked]
+
+        before = await answers()
+        await delegating.register(app, of.owner, of.borrower)
+        await delegating.delegate(app, of.owner, of.borrower, own.vehicle_id)
+        seen = await app.get(of.borrower, own.trend(), limit=5)
+        still = [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked[1:]]
+        await delegating.take_back(app, of.owner, of.borrower, own.vehicle_id)
+        return before, [each["count"] for each in seen["data"]], still, await answers()
+
+    assert run(play) == ([(403, 20)] * 3, [1], [(403, 20)] * 2, [(403, 20)] * 3)
+
+
 @pytest.fixture
 def run(tmp_path):
     """Plays a scenario on a fresh application."""
