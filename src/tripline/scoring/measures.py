@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from tripline.scoring import geometry, overspeed, style
+from tripline.scoring import overspeed, style
 from tripline.scoring.drives import Flags, Ints
 from tripline.scoring.kernel import Work
 from tripline.scoring.rules import Rules
@@ -62,13 +62,13 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
             night_share=0.0,
             longest_drive_s=0.0,
         )
-    step_ms = np.where(np.diff(drives.time_ms) > 0, np.diff(drives.time_ms), 0)
+    step_ms = np.maximum(np.diff(drives.time_ms), 0)  # across a step of the clock no time passes
     near = step_ms <= rules.guards.gap_ms
-    moving = near & (np.fmax(speed[:-1], speed[1:]) > rules.guards.still_kmh)
-    metres = np.where(near, geometry.steps_m(drives.lat, drives.lon), 0.0)
+    faster = np.fmax(speed[:-1], speed[1:])
+    moving = near & (faster > rules.guards.still_kmh)
     hour = (drives.time_ms[:-1] + utc_offset_ms) // HOUR_MS % 24
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
-    driven = float(metres[moving].sum())
+    driven = float(work.steps_m.sum(dtype=np.float64))
     over_s, long_over_s = _over(work, rules)
     corners = style.corners(drives, speed, work.spacing, rules)
     return Measures(
@@ -77,9 +77,9 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
         long_over_s=long_over_s,
         cornering=int(corners.first.size),
         cornering_s=float((drives.time_ms[corners.last + 1] - drives.time_ms[corners.first]).sum()) / 1_000,
-        idle_s=_idle_ms(step_ms, near & ~moving) / 1_000,
-        night_share=float(metres[moving & night].sum()) / driven if driven else 0.0,
-        longest_drive_s=_longest_ms(drives.time_ms, moving) / 1_000,
+        idle_s=_idle_ms(step_ms, near & (faster <= rules.guards.still_kmh)) / 1_000,
+        night_share=float(work.steps_m[night].sum(dtype=np.float64)) / driven if driven else 0.0,
+        longest_drive_s=_longest_ms(step_ms, moving) / 1_000,
     )
 
 
@@ -108,12 +108,13 @@ def _idle_ms(step_ms: Ints, standing: Flags) -> int:
     return int(lasting[lasting >= IDLE_MS].sum())
 
 
-def _longest_ms(time_ms: Ints, moving: Flags) -> int:
+def _longest_ms(step_ms: Ints, moving: Flags) -> int:
     """The longest time between two rests; a gap is one when it lasts as long."""
     driven = np.flatnonzero(moving)
     if not driven.size:
         return 0
-    rests = np.flatnonzero(time_ms[driven[1:]] - time_ms[driven[:-1] + 1] >= REST_MS)
+    along = np.append(0, np.cumsum(step_ms))
+    rests = np.flatnonzero(along[driven[1:]] - along[driven[:-1] + 1] >= REST_MS)
     first = driven[np.append(0, rests + 1)]
     last = driven[np.append(rests, driven.size - 1)] + 1
-    return int((time_ms[last] - time_ms[first]).max())
+    return int((along[last] - along[first]).max())
