@@ -6,7 +6,7 @@ from pathlib import Path
 from evaluation import measured, report
 
 FOLDER = Path(__file__).parents[1] / "build" / "evaluation"
-DRIVES = 30
+DRIVES = 60
 
 
 def main() -> int:

@@ -1,8 +1,10 @@
 """Made drives: a true speed with manoeuvres that are known, and the receiver that reports it.
 
-**The vehicle.** Standing, pulling away, cruising, braking. A manoeuvre changes the speed by a jerk-limited ramp: the
-acceleration rises, holds and falls. Harsh ones peak at 1.3 to 1.8 times the threshold of their class and hold it for
-1.5 s and longer; near misses peak at 0.3 to 0.7 times. Speeds, rates and pauses are drawn.
+**The vehicle.** Standing, pulling away, cruising, braking; half of the sections in town, with accelerations from 11
+km/h and decelerations from 45, where other rows of the thresholds hold. A manoeuvre changes the speed by a jerk-limited
+ramp: the acceleration rises, holds and falls. Harsh ones peak at 1.3 to 1.8 times the threshold of their class and row
+and hold it for 1.5 s and longer, in town for half a second and longer; near misses peak at 0.3 to 0.7 times. Speeds,
+rates and pauses are drawn.
 
 **The receiver.** It smooths the speed (first order, 0, 0.5 or 1 s) and reports it 0.3 s late, with white noise of
 0.3 km/h, in steps of 0.1 km/h. Positions carry noise of 1.5 m that lasts about 10 s, as multipath does. Half a per cent
@@ -80,18 +82,30 @@ class Road:
         if harsh:
             self.truths.append(Truth(kind, begin_s, self.now_s))
 
-    def section(self) -> None:
-        """From standing to standing with four manoeuvres, each harsh or a near miss."""
+    def section(self, *, town: bool) -> None:
+        """From standing to standing with four manoeuvres, each harsh or a near miss; in town pulling away is gentle."""
         table, column, draw = Harsh(), self.column, self.rng.uniform
 
         def harsh() -> bool:
             return bool(self.rng.random() < 0.35)
 
-        self.manoeuvre(EventType.START, draw(32, 38), table.start[column], harsh=harsh())
-        self.hold(draw(5, 20))
-        self.manoeuvre(EventType.ACCELERATION, draw(26, 32), table.acceleration_above_20[column], harsh=harsh())
-        self.hold(draw(5, 20))
-        self.manoeuvre(EventType.DECELERATION, -draw(40, 45), table.deceleration_above_50[column], harsh=harsh())
+        if town:
+            self.ramp(draw(11, 18), 3.0)
+            self.hold(draw(5, 20))
+            # Whoever does not exceed the row for faster speeds, which is lower, is a near miss.
+            dares = harsh()
+            row = table.acceleration_to_20 if dares else table.acceleration_above_20
+            self.manoeuvre(EventType.ACCELERATION, draw(30, 36), row[column], harsh=dares)
+            self.hold(draw(5, 20))
+            down_to = draw(9, 13)
+            self.manoeuvre(EventType.DECELERATION, down_to - self.kmh, table.deceleration_to_50[column], harsh=harsh())
+        else:
+            self.manoeuvre(EventType.START, draw(32, 38), table.start[column], harsh=harsh())
+            self.hold(draw(5, 20))
+            self.manoeuvre(EventType.ACCELERATION, draw(26, 32), table.acceleration_above_20[column], harsh=harsh())
+            self.hold(draw(5, 20))
+            change = -draw(40, 45)
+            self.manoeuvre(EventType.DECELERATION, change, table.deceleration_above_50[column], harsh=harsh())
         self.hold(draw(5, 20))
         self.ramp(draw(48, 58) - self.kmh, 3.0)
         self.hold(draw(5, 20))
@@ -121,8 +135,8 @@ def drive(seed: int, column: Column, *, smoothing_s: float, interval_s: float) -
     """One drive as it is reported, and what was harsh in it."""
     rng = np.random.default_rng([seed, column])
     road = Road(rng, column)
-    for _ in range(SECTIONS):
-        road.section()
+    for number in range(SECTIONS):
+        road.section(town=number % 2 == 1)
     true = np.concatenate(road.parts)
     metres = np.cumsum(true) / 3.6 / HZ
     # How it drives depends on the seed alone; how it is reported is drawn anew for each receiver.

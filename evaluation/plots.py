@@ -10,6 +10,8 @@ HEIGHT: Final = 220
 LEFT: Final = 44
 BOTTOM: Final = 34
 TOP: Final = 26
+ASIDE: Final = 8
+"""From the points of one line to those of the next."""
 
 
 def lines(
@@ -22,7 +24,7 @@ def lines(
     unit: str = "",
 ) -> str:
     """Each series as a line with its points; `y`: the least and greatest value of the axis; `gate`: a dashed line."""
-    places = sorted({at for points in series.values() for at, _ in points})
+    places = sorted({at for points in series.values() for at, _ in points}) or [0.0]
     span = max(places[-1] - places[0], 1)
 
     def px(at: float) -> float:
@@ -44,10 +46,13 @@ def lines(
         )
     parts += [_text(px(at), HEIGHT - 18, f"{at:g}", anchor="middle") for at in places]
     parts.append(_text(WIDTH / 2, HEIGHT - 3, x, anchor="middle"))
-    for colour, (_, points) in zip(COLOURS * 9, series.items(), strict=False):
-        path = " ".join(f"{px(at):.1f},{py(value):.1f}" for at, value in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{px(at):.1f}" cy="{py(value):.1f}" r="3" fill="{colour}"/>' for at, value in points]
+    for number, (colour, (_, points)) in enumerate(zip(COLOURS * 9, series.items(), strict=False)):
+        # Side by side, or equal lines would hide each other.
+        aside = (number - (len(series) - 1) / 2) * ASIDE
+        places_of = [(px(at) + aside, py(value)) for at, value in points]
+        path = " ".join(f"{x_at:.1f},{y_at:.1f}" for x_at, y_at in places_of)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        parts += [f'<circle cx="{x_at:.1f}" cy="{y_at:.1f}" r="3.5" fill="{colour}"/>' for x_at, y_at in places_of]
     return _svg(WIDTH, HEIGHT, title, parts)
 
 

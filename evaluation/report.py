@@ -18,6 +18,8 @@ AT_1_S: Final = 0.9
 AT_2_S: Final = {"precision": 0.75, "recall": 0.65}
 THINNED_POINTS: Final = 3.0
 DIRTY_POINTS: Final = 2.0
+ASKED: Final = tuple((interval, long, each) for interval, long in ((1.0, False), (2.0, True)) for each in (0.0, 0.5))
+"""Interval, whether manoeuvres of `LONG_S` and more alone count, smoothing: what the gates ask for."""
 Rows = list[dict[str, Any]]
 
 
@@ -105,6 +107,8 @@ def written(measured: Mapping[str, Rows], folder: Path, *, drives: int) -> Path:
         manoeuvres=sum(row["true"] for row in _chosen(accuracy, judge=OURS, interval=1.0, smoothing=0.5, long=False)),
         accuracy_legend=plots.legend([f"smoothing {each:g} s" for each in SMOOTHING_S]),
         accuracy_plots=_accuracy_plots(accuracy),
+        asked=[f"{interval:g} s, smoothing {smoothing:g} s" for interval, _, smoothing in ASKED],
+        single=_single(accuracy),
         peers=_peers(accuracy),
         thinned_legend=plots.legend(CLASSES),
         thinned_plots=_thinned_plots(measured["thinned"]),
@@ -119,6 +123,7 @@ def written(measured: Mapping[str, Rows], folder: Path, *, drives: int) -> Path:
         farthest=_farthest(measured["thinned"]),
         refused=[row for row in measured["dirty"] if row["refuse"]],
         rules=RULES,
+        long=LONG_S,
     )
     page.write_text(text, "utf-8")
     return page
@@ -130,8 +135,8 @@ def _gate(what: str, gate: float, found: float, holds: bool, where: str) -> dict
 
 def _least(rows: Rows, what: str, gate: float, which: str, **wanted: Any) -> dict[str, Any]:
     """The least precision or recall of the program for any kind, class and smoothing up to 0.5 s."""
-    asked = [row for row in _chosen(rows, judge=OURS, **wanted) if row["smoothing"] <= 0.5 and row["true"]]
-    worst = min(asked, key=lambda row: row[which] or 0.0)
+    asked = [row for row in _chosen(rows, judge=OURS, **wanted) if row["smoothing"] <= 0.5 and row[which] is not None]
+    worst = min(asked, key=lambda row: row[which])
     where = f"{worst['kind']}, {worst['class']}, smoothing {worst['smoothing']:g} s, {worst['true']} true"
     return _gate(f"least {which} of any kind and class {what}", gate, worst[which], worst[which] >= gate, where)
 
@@ -160,6 +165,31 @@ def _accuracy_plots(rows: Rows) -> list[tuple[str, list[str]]]:
                 drawn.append(plots.lines(f"{kind}: {which}", series, x="seconds a sample", y=(0, 1), gate=AT_1_S))
         found.append((column, drawn))
     return found
+
+
+def _single(rows: Rows) -> Rows:
+    """Precision, recall and how many were true of each class and kind, where the gates ask for them."""
+    return [
+        {
+            "class": column,
+            "kind": kind,
+            "at": [
+                row
+                for interval, long, smoothing in ASKED
+                for row in _chosen(
+                    rows,
+                    judge=OURS,
+                    kind=kind,
+                    interval=interval,
+                    long=long,
+                    smoothing=smoothing,
+                    **{"class": column},
+                )
+            ],
+        }
+        for column in CLASSES
+        for kind in KINDS
+    ]
 
 
 def _peers(rows: Rows) -> Rows:

@@ -13,8 +13,8 @@ from tripline.scoring import certainty
 def small(tmp_path_factory):
     """A whole report on few drives, and what the command said."""
     folder = tmp_path_factory.mktemp("evaluation")
-    found = {"accuracy": measured.accuracy(1), "thinned": measured.thinned(), "dirty": measured.dirtied()}
-    return found, report.written(found, folder, drives=1)
+    found = {"accuracy": measured.accuracy(2), "thinned": measured.thinned(), "dirty": measured.dirtied()}
+    return found, report.written(found, folder, drives=2)
 
 
 def test_report_tells_every_gate_and_draws_every_plot(small):

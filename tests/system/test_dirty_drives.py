@@ -34,7 +34,7 @@ SAME = (*dirty.SAME, UNTIMED)
 STEPS = (1, 2, 3, 4)
 SPARSE = 6
 """Every so many seconds a sample is too seldom for a score."""
-MADE = tuple((column, seed) for column in Column for seed in (1, 2))
+MADE = tuple((column, seed) for column in Column for seed in (1, 2, 3, 4))
 """Made drives: class and seed."""
 KEPT_TO_JUDGE = {
     "5 % of speeds missing": "filled_speeds",

@@ -9,7 +9,7 @@ from typing import Final
 
 MEASURED: Final = {1_000: 0.99, 2_000: 0.96, 3_000: 0.95, 4_000: 0.87}
 """Period, ms -> the share of events found by speed that are real: all kinds and classes together, for a receiver that
-smooths over half a second."""
+smooths over half a second. Rounded down."""
 LONGEST_MS: Final = 4_500
 """Beyond it nothing was measured."""
 
