@@ -185,6 +185,8 @@ SAME: Final[dict[str, Callable[[Drive], Drive]]] = {
     "backlog beside live": backlog_beside_live,
     "a tenth twice": twice,
     "clock back 20 s": clock_back(20),
+    "clock back an hour": clock_back(3_600),
+    "clock back nine hours": clock_back(32_400),
     "clock forward": clock_forward,
     "states ten times the distance": stated(10),
     "states a tenth of the distance": stated(0.1),

@@ -1,6 +1,8 @@
-"""Steps of a device's clock: samples that cover time which their trip already has, at places that exclude each other.
+"""Steps of a device's clock: samples at whose times the vehicle was elsewhere.
 
-Late samples that fill a hole in time are no step, however many there are: they are sorted in (O2).
+They cover time which their trip already has, at places that exclude each other; or they lie before all that the trip
+had, while the drive goes on where it was. Late samples that fill a hole in time are no step, however many there are:
+they are sorted in (O2).
 """
 
 from collections.abc import Iterator
@@ -8,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tripline.scoring.drives import Drives, Ints, seams
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, seams
 from tripline.scoring.geometry import haversine_m
 from tripline.scoring.rules import Rules
 
@@ -37,15 +39,37 @@ def stretches(drives: Drives, rules: Rules) -> Ints | None:
 
 def _cuts(drives: Drives, first: int, end: int, rules: Rules) -> Iterator[int]:
     """The samples of a trip at which another clock begins."""
-    while _conflicts(drives, np.arange(first, end), rules) >= LEAST:
-        back = np.diff(drives.time_ms[first:end])
-        longest = np.argsort(back, kind="stable")[:TRIED]
-        steps = sorted((longest[back[longest] < 0] + first + 1).tolist())
-        cut = next((step for step in steps if _excludes(drives, first, step, end, rules)), None)
-        if cut is None:
-            return
+    while (cut := _conflicting(drives, first, end, rules) or _going_on(drives, first, end, rules)) is not None:
         yield cut
         first = cut
+
+
+def _conflicting(drives: Drives, first: int, end: int, rules: Rules) -> int | None:
+    """The first sample behind a step back to time that the trip already has, at places that exclude each other."""
+    if _conflicts(drives, np.arange(first, end), rules) < LEAST:
+        return None
+    back = np.diff(drives.time_ms[first:end])
+    longest = np.argsort(back, kind="stable")[:TRIED]
+    steps = sorted((longest[back[longest] < 0] + first + 1).tolist())
+    return next((step for step in steps if _excludes(drives, first, step, end, rules)), None)
+
+
+def _going_on(drives: Drives, first: int, end: int, rules: Rules) -> int | None:
+    """The first sample behind a step back to before all that the trip had, where the drive goes on as if nothing were.
+
+    In order of time the vehicle would have been elsewhere: of late samples the end is near the beginning of those
+    before them.
+    """
+    time_ms = drives.time_ms[first:end]
+    back = np.diff(time_ms)
+    step = 1 + int(back.argmin()) if back.size else 0
+    if not step or back[step - 1] >= 0 or time_ms[step:].max() >= time_ms[:step].min():
+        return None
+    period_ms = float(np.median(np.abs(back)))
+    here = np.array([first + step - 1, first + step + int(time_ms[step:].argmax())])
+    there = np.array([first + step, first + int(time_ms[:step].argmin())])
+    goes_on, elsewhere = _beyond(drives, here, there, np.full(2, period_ms / 1_000), rules)
+    return first + step if elsewhere and not goes_on else None
 
 
 def _conflicts(drives: Drives, samples: Ints, rules: Rules) -> int:
@@ -71,14 +95,19 @@ def _excludes(drives: Drives, first: int, step: int, end: int, rules: Rules) -> 
     return int(elsewhere.sum()) >= max(LEAST, int(covered.sum()) // 2 + 1)
 
 
-def _too_far(drives: Drives, here: Ints, there: Ints, rules: Rules) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _too_far(drives: Drives, here: Ints, there: Ints, rules: Rules) -> Flags:
     """Whether no vehicle is at both places in the time between them."""
+    seconds = np.abs(drives.time_ms[there] - drives.time_ms[here]) / 1_000
+    return _beyond(drives, here, there, seconds, rules)
+
+
+def _beyond(drives: Drives, here: Ints, there: Ints, seconds: Floats, rules: Rules) -> Flags:
+    """Whether no vehicle gets from one place to the other in so many seconds."""
     guards = rules.guards
     metres = haversine_m(drives.lat[here], drives.lon[here], drives.lat[there], drives.lon[there])
     speed = np.fmax(drives.speed_kmh[here], drives.speed_kmh[there]) / 3.6
     reach = np.minimum(
         np.nan_to_num(speed * guards.step_factor + guards.step_margin_mps, nan=np.inf), guards.fastest_mps
     )
-    seconds = np.abs(drives.time_ms[there] - drives.time_ms[here]) / 1_000
-    far: np.ndarray[tuple[int], np.dtype[np.bool_]] = metres > reach * seconds + 2 * guards.step_slack_m
+    far: Flags = metres > reach * seconds + 2 * guards.step_slack_m
     return far

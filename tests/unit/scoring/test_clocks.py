@@ -37,6 +37,36 @@ def test_clock_set_back_begins_a_stretch(back_s):
     assert findings(trip).instants.tolist() == [200]
 
 
+@pytest.mark.parametrize("back_s", [201, 3_600, 32_400])
+def test_clock_set_back_to_before_the_trip_adds_no_way_back(back_s):
+    t = np.arange(200.0)
+    t[100:] -= back_s
+    trip = {**steady(range(200)), "t": t}
+
+    assert stretches(steady(range(9)), trip).tolist() == [0, 9, 109, 209]
+    assert findings(trip).distance_m.tolist() == pytest.approx([198 * 20], abs=2)
+    assert steps(trip) == [1]
+
+
+def test_clock_set_back_twice_and_then_late_samples():
+    t = np.arange(300.0)
+    t[100:] -= 7_200
+    t[200:] -= 7_200
+    trip = {**steady(range(300)), "t": t}
+
+    assert stretches(trip).tolist() == [0, 100, 200, 300]
+    assert findings(trip).distance_m.tolist() == pytest.approx([297 * 20], abs=3)
+
+
+def test_earlier_part_of_a_round_trip_that_comes_late_is_sorted_in():
+    """Where it ends, the live part begins: in order of time the vehicle was nowhere else."""
+    away = np.minimum(np.arange(200), 199 - np.arange(200)) * 20.0
+    rows = np.array([*range(100, 200), *range(100)])
+    trip = {"t": rows, "lat": 36 + METRE * away[rows], "speed": np.full(200, 72.0)}
+
+    assert stretches(trip) is None
+
+
 def test_no_rate_and_no_distance_across_the_step():
     speed = np.full(200, 72.0)
     speed[100:] = 50
