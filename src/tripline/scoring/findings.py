@@ -3,7 +3,8 @@
 Not here: how they are found (`kernel.py`).
 """
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -119,3 +120,27 @@ class Findings(msgspec.Struct, frozen=True):
         of_kind = np.isin(self.events.type, kinds)
         counts: Ints = np.bincount(self.events.trip[of_kind], minlength=self.distance_m.size)
         return counts
+
+
+def joined(parts: list[Findings]) -> Findings:
+    """The findings of all parts as one; the list is empty afterwards.
+
+    Each part's column of events goes once it is joined: the events of many trips twice would be most of the memory.
+    """
+    spans, events = [part.spans for part in parts], [part.events for part in parts]
+    names = [name for name in Findings.__struct_fields__ if name not in ("spans", "events")]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    parts.clear()
+    return Findings(
+        **columns,
+        spans=Spans(*_columns(spans, Spans.__struct_fields__)),
+        events=Events(*_columns(events, Events.__struct_fields__)),
+    )
+
+
+def _columns(parts: list[Spans] | list[Events], names: Sequence[str]) -> Iterator[Any]:
+    """These columns of all parts, one after the other."""
+    left = [[getattr(part, name) for part in parts] for name in reversed(names)]
+    parts.clear()
+    while left:
+        yield np.concatenate(left.pop())

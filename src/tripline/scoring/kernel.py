@@ -9,7 +9,7 @@ are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tripline.scoring import annulments, clocks, distances, harsh, overspeed, speeds, style, units
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.drives import Drives, Flags, Floats, Ints, Singles, cut, instants, intervals_ms, picked
-from tripline.scoring.findings import REPAIRS, Events, Findings, Spans
+from tripline.scoring.findings import REPAIRS, Events, Findings, Spans, joined
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Rules
 
@@ -37,24 +37,8 @@ def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -
         parts.append(of_block)
     if not parts:
         return _block(drives, rules, ())
-    of_spans, of_events = [part.spans for part in parts], [part.events for part in parts]
-    columns = [name for name in Findings.__struct_fields__ if name not in ("spans", "events")]
-    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
-    del of_block, parts
-    return Findings(
-        **whole,
-        spans=Spans(*_joined(of_spans, Spans.__struct_fields__)),
-        events=Events(*_joined(of_events, Events.__struct_fields__)),
-    )
-
-
-def _joined(parts: list[Spans] | list[Events], names: Sequence[str]) -> Iterator[Any]:
-    """These columns of all parts, one after the other. Each part's column goes once it is joined: the events of many
-    trips twice would be most of the memory."""
-    columns = [[getattr(part, name) for part in parts] for name in reversed(names)]
-    parts.clear()
-    while columns:
-        yield np.concatenate(columns.pop())
+    del of_block
+    return joined(parts)
 
 
 def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:

@@ -24,7 +24,7 @@ from tripline.store.ingest import rejected
 from tripline.store.ingest.rejected import Refused
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state
-from tripline.store.scores import scores
+from tripline.store.scores import scores, unscored
 from tripline.store.transactions import ReadTx
 
 _MS_PER_DAY: Final = 86_400_000
@@ -192,9 +192,9 @@ def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
     waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
     late = (phrase("doctor.scoring.late", joint=", ", overdue=jobs.overdue),) if jobs.overdue else ()
-    unscored = scores.why_not(tx)
-    without = (phrase("doctor.scoring.without", count=sum(unscored.values())),) if unscored else ()
-    details = tuple((phrase("doctor.scoring.why", count=count, why=_why(each)),) for each, count in unscored.items())
+    reasons = unscored.why_not(tx)
+    without = (phrase("doctor.scoring.without", count=sum(reasons.values())),) if reasons else ()
+    details = tuple((phrase("doctor.scoring.why", count=count, why=_why(each)),) for each, count in reasons.items())
     return Finding("scoring", not jobs.overdue, (waiting, *late, *without, *_error(jobs.last_error)), None, details)
 
 
@@ -205,7 +205,7 @@ def _why(reason: str) -> Value:
 
 def _speeds(tx: ReadTx) -> Iterator[Finding]:
     """Devices that seem to report speeds in another unit: their trips get no score."""
-    refused = scores.implausible(tx)
+    refused = unscored.implausible(tx)
     if not refused:
         return
     ratios = (None if body is None else quality.read(body).speed_ratio for body in refused)

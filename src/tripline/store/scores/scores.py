@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from tripline.scoring.score import NotScored, TripScore
+from tripline.scoring.score import TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
@@ -37,9 +37,6 @@ from tripline.store.tables import (
     vehicle_score,
 )
 from tripline.store.transactions import Hot, ReadTx, WriteTx
-
-LATEST: Final = 10_000
-"""Trips that are looked through for those that were refused."""
 
 
 class Job(NamedTuple):
@@ -228,16 +225,6 @@ def backlog(tx: ReadTx, *, due_before_ms: int) -> Backlog:
     return Backlog(counted.waiting, counted.overdue, failed[0].last_error if failed else None)
 
 
-def why_not(tx: ReadTx) -> dict[str, int]:
-    """Of the `LATEST` trips how many have no score, by reason, the most frequent first."""
-    return dict(tuple(row) for row in tx.all(_WHY_NOT))
-
-
-def implausible(tx: ReadTx) -> list[bytes | None]:
-    """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
-    return [row.quality for row in tx.all(_REFUSED)]
-
-
 def trip_scores(tx: ReadTx, vehicle_id: str) -> list[tuple[float, float]]:
     """(score, distance in metres) of every scored trip of a vehicle."""
     return [(row[0], row[1]) for row in tx.hot(_OF_VEHICLE, vehicle_id)]
@@ -367,14 +354,6 @@ _NAME_POLICY: Final = (
     .where(driving_score.c.trip_no == bindparam("of_trip"), driving_score.c.policy != bindparam("now"))
     .values(policy=bindparam("now"))
 )
-_LATEST: Final = select(trip.c.not_scored, trip.c.quality).order_by(trip.c.no.desc()).limit(LATEST).subquery()
-_WHY_NOT: Final = (
-    select(_LATEST.c.not_scored, func.count())
-    .where(_LATEST.c.not_scored.is_not(None))
-    .group_by(_LATEST.c.not_scored)
-    .order_by(func.count().desc(), _LATEST.c.not_scored)
-)
-_REFUSED: Final = select(_LATEST.c.quality).where(_LATEST.c.not_scored == NotScored.SPEED_IMPLAUSIBLE.value)
 _FINISH: Final = delete(scoring_job).where(scoring_job.c.trip_no == bindparam("of_trip"))
 _PUT_OFF: Final = (
     update(scoring_job)
