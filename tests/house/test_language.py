@@ -19,6 +19,7 @@ from tripline import config_files
 from tripline.domain.refusals import Refusal, Word
 from tripline.language import catalogue, kept
 from tripline.language.catalogue import Catalogue, Language
+from tripline.wire.csv_registrations import SENSORS, VEHICLES
 
 ENGLISH, KOREAN = catalogue.of(Language.ENGLISH), catalogue.of(Language.KOREAN)
 SECTIONS = ("refusals", "words", "texts")
@@ -61,6 +62,8 @@ def all_told() -> Iterator[tuple[str, frozenset[str]]]:
     """Every text of the portal by the name that the program uses."""
     for area in AREAS:
         yield from told(Language.ENGLISH, area).items()
+    for field in catalogue.of_fields():
+        yield catalogue.FIELD + field, frozenset()
 
 
 def naming() -> list[Path]:
@@ -118,6 +121,13 @@ def test_portal_has_the_same_texts_with_the_same_placeholders_in_each_language(a
     english, korean = (told(language, area) for language in Language)
 
     assert english == korean
+
+
+def test_every_field_of_vehicles_and_sensors_is_called_something_in_each_language() -> None:
+    told_of = [field for field, names in catalogue.of_fields().items() if not set(Language) <= set(names)]
+
+    assert told_of == []
+    assert list(catalogue.of_fields()) == list(dict.fromkeys((*VEHICLES.columns, *SENSORS.columns)))
 
 
 @pytest.mark.parametrize("area", AREAS)

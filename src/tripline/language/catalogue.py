@@ -2,11 +2,13 @@
 
 `[refusals]` has a sentence for each code and case of a refusal (`code/case`), `[words]` what a `Word` is called,
 `[texts]` everything else that people read. The texts of the portal stand in `portal/`, one flat file an area and
-language (`vehicles.ko.toml`); their keys begin with `portal.` and the area. Placeholders are those of `str.format`.
-A text that says a number `n` may have a form for one and another for the rest: `portal.x.found.one` and
-`portal.x.found.other` are asked for as `portal.x.found`. Tests hold the languages equal in keys and placeholders, and
-the refusals of the program equal to `[refusals]`. Settings say in English what they mean; other languages have a file
-of their own (`settings.ko.toml`), with a text for each name.
+language (`vehicles.ko.toml`); their keys begin with `portal.` and the area. What the fields of vehicles and sensors
+are called in forms and files stands in `fields.toml`, both languages side by side.
+
+Placeholders are those of `str.format`. A text that says a number `n` may have a form for one and another for the rest:
+`portal.x.found.one` and `portal.x.found.other` are asked for as `portal.x.found`. Tests hold the languages equal in
+keys and placeholders, and the refusals of the program equal to `[refusals]`. Settings say in English what they mean;
+other languages have a file of their own (`settings.ko.toml`), with a text for each name.
 
 Not here: which language a request asks for (`asked.py`).
 """
@@ -31,6 +33,8 @@ class Language(StrEnum):
 DEFAULT: Final = Language.ENGLISH
 PORTAL: Final = "portal."
 """How keys of the portal's texts begin."""
+FIELD: Final = "portal.field."
+"""How keys of the names of fields begin."""
 _OWN_WORDS: Final = "portal.refusal."
 COUNT: Final = "n"
 """The value of a text that decides between its forms."""
@@ -52,10 +56,16 @@ def of(language: Language) -> Catalogue:
 @functools.cache
 def of_portal(language: Language) -> dict[str, str]:
     """The portal's texts in the language, of all areas."""
-    texts: dict[str, str] = {}
+    texts = {FIELD + name: field[language] for name, field in of_fields().items()}
     for area in areas(language):
         texts |= _read(area)
     return texts
+
+
+@functools.cache
+def of_fields() -> dict[str, dict[str, Any]]:
+    """The fields of vehicles and sensors: by language what each is called, its unit, what else files call it."""
+    return _read(Path(__file__).with_name("fields.toml"))
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from tripline.domain.refusals import Refusal
 from tripline.http import parameters
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
-from tripline.language import catalogue
+from tripline.language import catalogue, headings
 from tripline.portal import addresses, forms, imports, views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in
@@ -24,7 +24,6 @@ from tripline.services import hints
 from tripline.services.fleet import draft_files, draft_pages, drafts
 from tripline.services.fleet.draft_pages import RowPage, RowView
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.wire import csv_headings
 
 ROWS: Final = 50
 TABS: Final = {
@@ -158,7 +157,7 @@ def sentence(visitor: Visitor, found: Draft, refusal: Refusal) -> str:
 
 def heading(visitor: Visitor, found: Draft, column: str) -> str:
     """What the visitor calls a column."""
-    return csv_headings.shown(found.kind, column, visitor.language.value)
+    return headings.shown(column, visitor.language)
 
 
 def shown_columns(visitor: Visitor, found: Draft) -> list[tuple[int, str, str]]:

@@ -91,7 +91,7 @@ async def sample(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     kind = _kind(request.path_params["kind"])
     access.scope_of(visitor.actor, kind.action)
-    content = draft_files.sample(kind, visitor.language.value)
+    content = draft_files.sample(kind, visitor.language)
     return views.download(content, name=f"{kind.noun}.csv", media_type=CSV)
 
 

@@ -51,8 +51,9 @@ def refilled(form: Form, fields: Mapping[str, Any]) -> Shown:
 
 
 def columns(sheet: Sheet) -> dict[str, Any]:
-    """The fields of a registration, by their published names, and what their texts are read as."""
-    return {name: read_as for name, (_, read_as) in sheet.columns.items()}
+    """What the text of each field is read as, by published names; the fields that have to be given come first."""
+    ordered = dict.fromkeys((*sheet.required, *sheet.columns))
+    return {name: sheet.columns[name][1] for name in ordered}
 
 
 def values(sheet: Sheet, texts: Mapping[str, str]) -> dict[str, Any]:

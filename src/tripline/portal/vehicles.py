@@ -34,6 +34,13 @@ from tripline.wire.csv_registrations import VEHICLES as SHEET
 FIELDS: Final = record_forms.columns(SHEET)
 LABELS: Final = words.labels(FIELDS)
 LIST: Final = "/fleet/vehicles"
+_CHOICES: Final = {
+    "missionType": vehicles.MISSION_TYPES,
+    "fuelType": vehicles.FUEL_TYPES,
+    "category": vehicles.CATEGORIES,
+}
+_HELPED: Final = ("vehicleNo", "mileage", "category", "fuelType", "usage")
+"""Fields below which the form says more."""
 
 
 @page("GET", "/fleet/vehicles/new", access=Action.VEHICLE_CREATE)
@@ -91,6 +98,7 @@ async def detail(request: Call) -> Response[bytes]:
         found=found,
         vehicle=found.vehicle,
         values=values,
+        units=words.UNITS,
         may={action.value for action in found.may},
         history=lines,
         list_path=LIST,
@@ -237,9 +245,11 @@ def _form(
         shown=shown,
         vehicle=vehicle,
         up=LIST if vehicle is None else _path(vehicle.id),
-        missions=words.options(visitor, vehicles.MISSION_TYPES),
-        fuels=words.options(visitor, vehicles.FUEL_TYPES),
-        categories=words.options(visitor, vehicles.CATEGORIES),
+        fields=FIELDS,
+        required=SHEET.required,
+        choices={name: words.options(visitor, values) for name, values in _CHOICES.items()},
+        helped=_HELPED,
+        units=words.UNITS,
     )
 
 

@@ -8,9 +8,11 @@ from typing import Final
 
 from tripline.domain import companies, delegations, vehicles
 from tripline.domain.access import Authority
+from tripline.language import catalogue
 from tripline.portal.visitors import Visitor
 
-FIELD: Final = "portal.field."
+UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
+"""Of the numbers of a vehicle, by field."""
 VALUE: Final = "portal.value."
 _ROLES: Final = (Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER)
 _WORDS: Final = frozenset(
@@ -29,12 +31,12 @@ _CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "
 
 def label(visitor: Visitor, field: str) -> str:
     """What the field is called."""
-    return visitor.say(FIELD + field)
+    return visitor.say(catalogue.FIELD + field)
 
 
 def labels(fields: Iterable[str]) -> dict[str, str]:
     """The keys of what these fields are called, for refusals."""
-    return {field: FIELD + field for field in fields}
+    return {field: catalogue.FIELD + field for field in fields}
 
 
 def value(visitor: Visitor, field: str, stored: companies.MessageTypes | bool | None) -> str | None:

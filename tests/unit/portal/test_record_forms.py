@@ -89,9 +89,9 @@ def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
 @pytest.mark.parametrize(
     ("path", "fields", "field", "sentences"),
     [
-        ("/fleet/vehicles", {"vehicleNo": ""}, "vehicleNo", ("Number", "차량번호")),
+        ("/fleet/vehicles", {"vehicleNo": ""}, "vehicleNo", ("Vehicle number", "차량번호")),
         ("/fleet/vehicles", {"mileage": "many"}, "mileage", ("Mileage", "누적 주행거리")),
-        ("/fleet/vehicles", {"modelYear": "18"}, "modelYear", ("Year", "연식")),
+        ("/fleet/vehicles", {"modelYear": "18"}, "modelYear", ("Model year", "연식")),
         ("/fleet/sensors", {"credentialsId": "short"}, "credentialsId", ("Access token", "접속 토큰")),
         ("/fleet/sensors", {"type": ""}, "type", ("Type of device", "단말기 유형")),
         ("/fleet/directors", {"email": "nobody"}, "email", ("E-mail address", "이메일 주소")),

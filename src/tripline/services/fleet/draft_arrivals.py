@@ -29,6 +29,7 @@ from tripline.domain.import_drafts import (
     TooManyDrafts,
 )
 from tripline.domain.refusals import NotFound, Refusal
+from tripline.language import headings
 from tripline.ports import Clock
 from tripline.services.fleet import draft_blocks, drafts
 from tripline.services.fleet.import_kinds import ImportKind
@@ -37,7 +38,7 @@ from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows
 from tripline.store.fleet.import_blocks import Block
 from tripline.store.transactions import Store, WriteTx
-from tripline.wire import csv_files, csv_headings
+from tripline.wire import csv_files
 
 AT_ONCE: Final = 4
 """Blocks kept in one transaction: a few milliseconds of the writer's time."""
@@ -76,7 +77,9 @@ async def receive(
 
 
 def _opened(file: IO[bytes], kind: ImportKind) -> tuple[list[str], Iterator[csv_files.Line]]:
-    return csv_files.read_table(file, is_known=lambda heading: csv_headings.column_of(kind.noun, heading) is not None)
+    return csv_files.read_table(
+        file, is_known=lambda heading: headings.column_of(kind.sheet.columns, heading) is not None
+    )
 
 
 def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id: DraftId, now_ms: int) -> Draft:
@@ -89,7 +92,7 @@ def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id:
         created_ms=now_ms,
         expires_ms=now_ms + ARRIVING_MS,
         header=tuple(header),
-        columns=csv_headings.matched(kind.noun, header),
+        columns=headings.matched(kind.sheet.columns, header),
     )
 
 

@@ -14,11 +14,13 @@ import msgspec
 from tripline.domain.access import Actor
 from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import Refusal
+from tripline.language import headings
+from tripline.language.catalogue import Language
 from tripline.services.fleet import draft_pages, drafts
 from tripline.services.fleet.import_kinds import ImportKind
 from tripline.store.fleet import import_blocks
 from tripline.store.transactions import ReadTx, Store
-from tripline.wire import csv_files, csv_headings
+from tripline.wire import csv_files
 
 NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
 
@@ -51,10 +53,9 @@ def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
     return draft
 
 
-def sample(kind: ImportKind, language: str) -> bytes:
+def sample(kind: ImportKind, language: Language) -> bytes:
     """A file to start from, with every column under the heading of this language and some rows."""
-    headings = [csv_headings.shown(kind.noun, column, language) for column in kind.sheet.columns]
-    return kind.sheet.sample_file(headings)
+    return kind.sheet.sample_file([headings.shown(column, language) for column in kind.sheet.columns])
 
 
 def _rows(tx: ReadTx, draft: Draft, no: int) -> Sequence[draft_pages.RowView]:

@@ -1,0 +1,55 @@
+"""Headings of the columns of a file: our own names, and what people call them in English and Korean (`fields.toml`).
+
+Headings are compared without letter case, blanks and marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is `차량번호`.
+
+Not here: what stands below them (`wire/csv_registrations.py`).
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tripline.language import catalogue
+from tripline.language.catalogue import Language
+
+_REMARK: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+"""A unit or remark in parentheses or brackets."""
+_BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
+"""Blanks and marks."""
+
+
+def shown(column: str, language: Language) -> str:
+    """What the column is called, with its unit."""
+    field = catalogue.of_fields()[column]
+    return f"{field[language]} ({field['unit']})" if "unit" in field else field[language]
+
+
+def column_of(columns: Iterable[str], heading: str) -> str | None:
+    """The one of these columns that a heading names, if any."""
+    return _known(tuple(columns)).get(plain(heading))
+
+
+def matched(columns: Iterable[str], header: Sequence[str]) -> tuple[str | None, ...]:
+    """The column that each heading names; of two that name the same one, the first."""
+    known = _known(tuple(columns))
+    found = [known.get(plain(heading)) for heading in header]
+    return tuple(column if column not in found[:at] else None for at, column in enumerate(found))
+
+
+def names(column: str) -> tuple[str, ...]:
+    """Everything that the column is called."""
+    field = catalogue.of_fields()[column]
+    return (column, *(field[language] for language in Language), *field["also"])
+
+
+def plain(heading: str) -> str:
+    """The heading as headings are compared."""
+    folded = heading.casefold()
+    return _BETWEEN_WORDS.sub("", _REMARK.sub("", folded)) or _BETWEEN_WORDS.sub("", folded)
+
+
+@functools.cache
+def _known(columns: tuple[str, ...]) -> dict[str, str]:
+    """The column of each heading."""
+    return {plain(name): column for column in columns for name in names(column)}
