@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules
-from tripline.scoring.score import trip_score
+from tripline.scoring.score import burden, trip_score
 
 COUNTS = st.integers(0, 500)
 SECONDS = st.floats(0, 5_000)
@@ -17,7 +17,8 @@ TRIPS = st.lists(st.tuples(COUNTS, SECONDS, METRES), min_size=1, max_size=30)
 
 
 def score(harsh, over_s, metres):
-    return trip_score(harsh=harsh, over_s=over_s, distance_m=metres, rules=Rules())
+    weighs = burden({"accel": harsh, "de_accel": 0}, over_s=over_s, rules=Rules())
+    return trip_score(weighs, distance_m=metres)
 
 
 @given(COUNTS, SECONDS, METRES)

@@ -51,16 +51,28 @@ def scored(
     counts: Mapping[str, int], *, over_s: float, distance_m: float, rules: Rules, style: float = 0.0
 ) -> TripScore:
     """The verdict on a trip with these counts (keys of `COUNTED`), seconds over the limit and burden of its style."""
-    harsh = counts["accel"] + counts["de_accel"]
-    score = trip_score(harsh=harsh, over_s=over_s, distance_m=distance_m, rules=rules, style=style)
+    score = trip_score(burden(counts, over_s=over_s, rules=rules, style=style), distance_m=distance_m)
     return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, **counts)
 
 
-def trip_score(*, harsh: int, over_s: float, distance_m: float, rules: Rules, style: float = 0.0) -> float:
-    """The score of a drive in (0, 100]: 100 with no event, strictly falling with each, unrounded.
+def burden(counts: Mapping[str, int], *, over_s: float, rules: Rules, style: float = 0.0) -> float:
+    """What the events of a drive weigh together: its counts (keys of `COUNTED`) and its seconds over the limit.
 
     `style`: the burden of what is no event, where the policy gives it a weight (`style.py`).
+    """
+    # Harsh events are added up before they are weighed: rounding each count by itself would change stored scores.
+    harsh = counts["accel"] + counts["de_accel"]
+    return weight(EventType.START, rules) * harsh + weight(EventType.OVERSPEED, rules) * over_s + style
+
+
+def weight(event: EventType, rules: Rules) -> float:
+    """The burden of one event of this type; of overspeed that of one second."""
+    return rules.scoring.overspeed_weight if event == EventType.OVERSPEED else rules.scoring.harsh_weight
+
+
+def trip_score(burden: float, *, distance_m: float) -> float:
+    """The score of a drive in (0, 100]: 100 without a burden, strictly falling with it, unrounded.
+
     A score too small for a double is the smallest double, so that a trip that bad still differs from none.
     """
-    burden = rules.scoring.harsh_weight * harsh + rules.scoring.overspeed_weight * over_s + style
     return max(100.0 * math.exp(-burden * 1_000 / distance_m), math.ulp(0.0))

@@ -6,13 +6,12 @@ items add up to 100 minus the score: each has the share of its burden in the bur
 Not here: the shape of the answer (`wire/rest/explanations.py`), how a trip is judged (`judgement.py`).
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
 
-from tripline.scoring import kernel, measures, style
+from tripline.scoring import kernel, measures, score, style
 from tripline.scoring import policy as verdicts
 from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Findings
@@ -138,9 +137,8 @@ def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -
     """What one unit of burden costs of the 100 points."""
     if scored is None:
         return 0.0
-    seconds = math.fsum(found.events.seconds.tolist())
-    burden = rules.scoring.harsh_weight * (scored.accel + scored.de_accel) + rules.scoring.overspeed_weight * seconds
-    burden += float(found.style[0])
+    counts = {name: getattr(scored, name) for name in COUNTED}
+    burden = score.burden(counts, over_s=scored.over_speed_s, rules=rules, style=float(found.style[0]))
     return (100.0 - scored.score) / burden if burden else 0.0
 
 
@@ -177,12 +175,12 @@ def _items(
                     rate=rate,
                     threshold=least,
                     annulled=dispute_id,
-                    cost=rules.scoring.harsh_weight * worth,
+                    cost=score.weight(EventType(kind), rules) * worth,
                 )
             )
             continue
         own = [] if event_id is None else [event_id]
-        cost = (rules.scoring.overspeed_weight * seconds + far) * worth
+        cost = (score.weight(EventType.OVERSPEED, rules) * seconds + far) * worth
         last = stretches[-1] if stretches else None
         own_way = LimitSource(way)
         if last is not None and (

@@ -17,6 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from tripline.scoring.score import COUNTED
 from tripline.store.tables.base import BY_TIME, RowNumber, Uuid, metadata, partial_index
 
 ENVELOPE: Final = "of a message from the bus: JSON around its payload, as sent"
@@ -206,9 +207,7 @@ driving_score = Table(
     Column("vehicle_id", Uuid, nullable=False),
     Column("user_id", Uuid),
     Column("score", Float, nullable=False),
-    Column("accel", Integer, nullable=False),
-    Column("de_accel", Integer, nullable=False),
-    Column("over_speed", Integer, nullable=False),
+    *(Column(name, Integer, nullable=False) for name in COUNTED),
     Column("over_speed_s", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
     Column("policy", Integer, nullable=False, server_default="0", comment="scoring_policy.no; 0: from before policies"),
