@@ -1,9 +1,10 @@
 """Reasons that are kept in English, said in the language of whoever reads them.
 
-Why a message or a mail could not be sent is kept with it as one sentence. The English texts whose keys begin with
-`kept.` are those sentences; what is none of them was said by another program, and stays in its words.
+Why a message or a mail could not be sent is kept with it as one sentence; what a store or a bus lacks is one, too. The
+English texts whose keys begin with `kept.` are those sentences; what is none of them was said by another program, and
+stays in its words.
 
-Not here: the sentences where they are made (`adapters/webhook_*.py`, `adapters/mail_*.py`, `services/push/`).
+Not here: the sentences where they are made (`adapters/`, `store/database/`, `services/push/`).
 """
 
 import functools

@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from tripline import metrics, observe
-from tripline.language import phrases
+from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports import Clock, Fault, Outage, StoreOutage
 from tripline.store import migrate
@@ -181,7 +181,7 @@ class Readiness:
         except StoreOutage:
             self._unanswered = None  # the store's own troubles say it
         except Outage as outage:
-            self._unanswered = verbatim(str(outage))
+            self._unanswered = kept.phrase_of(str(outage))
         else:
             self._unanswered = None
 
@@ -190,7 +190,7 @@ class Readiness:
         try:
             await self._reach_bus()
         except Outage as outage:
-            self._bus = verbatim(str(outage))
+            self._bus = kept.phrase_of(str(outage))
         else:
             self._bus = None
 
@@ -217,7 +217,7 @@ class Readiness:
     def _store_check(self) -> Check:
         met = self._store.troubles.present
         if met is not None:
-            return Check("store", False, (verbatim(f"{str(met).rstrip('.')}."),), _REMEDIES[met.fault])
+            return Check("store", False, (kept.phrase_of(f"{str(met).rstrip('.')}."),), _REMEDIES[met.fault])
         if self._unanswered is not None:
             return Check("store", False, (self._unanswered,))
         return Check("store", True, (phrase("ready.store.well"),))

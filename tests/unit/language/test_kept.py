@@ -11,11 +11,13 @@ from tests.support import reference
 from tripline import ports
 from tripline.language import catalogue, kept, phrases
 from tripline.language.catalogue import Language
+from tripline.ports import Fault
 from tripline.services.push import attempts
+from tripline.store.database import faults
 
 TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].items() if key.startswith(kept.KEYS)}
 MADE = ("WebhookFailedError", "LetterRefusedError", "Outage")
-"""Errors whose text is kept with the message or mail that was not sent."""
+"""Errors whose text is kept with what was not sent, or shown as what is wrong."""
 
 
 def literal(node: ast.expr) -> str:
@@ -30,9 +32,10 @@ def named(node: ast.expr) -> bool:
 
 
 def sentences() -> Iterator[str]:
-    """What the senders of pushes and mails say went wrong."""
-    for path in sorted((reference.source_root() / "adapters").glob("*.py")):
-        if path.name.startswith(("webhook_", "mail_")):
+    """What the senders of pushes and mails, stores and buses say went wrong; wrong settings end a start."""
+    root = reference.source_root()
+    for path in sorted([*(root / "adapters").glob("*.py"), root / "store" / "database" / "postgres.py"]):
+        if path.name.startswith(("webhook_", "mail_", "bus_", "postgres")) and "options" not in path.name:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in MADE and node.args:
                     yield literal(node.args[0])
@@ -46,6 +49,7 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
     system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
     made = [*sentences(), ports.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
     made += ["TLS failed: WRONG_VERSION_NUMBER."]
+    made += [str(faults.outage(each, "some")) for each in Fault]
     made += [f"The connection failed: {os.strerror(each)}." for each in system]
 
     found = {kept.phrase_of(each).name: each for each in made}

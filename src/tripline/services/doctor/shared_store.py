@@ -5,6 +5,7 @@ Not here: the rows that wait in tables (`doctor.py`), the statements (`store/dat
 
 from typing import Final
 
+from tripline.language import kept
 from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports import Fault, StoreOutage
 from tripline.services.doctor.doctor import Finding
@@ -34,7 +35,7 @@ _REMEDIES: Final = {
 
 def failed(outage: StoreOutage) -> Finding:
     """The database did not answer what was asked of it."""
-    return Finding("database", False, (verbatim(str(outage)),), _REMEDIES[outage.fault])
+    return Finding("database", False, (kept.phrase_of(str(outage)),), _REMEDIES[outage.fault])
 
 
 def unusable(why: str) -> Finding:
