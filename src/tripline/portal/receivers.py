@@ -5,7 +5,7 @@ Here addresses are shown whole, with what they hold of user, password and query:
 Not here: what became of messages (`pushes.py`).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from litestar.response import Response
@@ -132,17 +132,13 @@ def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:
     """The form again, with what somebody else saved meanwhile."""
 
     def read(name: str, text: str) -> str:
-        return _in_words(visitor, text.split(_BETWEEN)) if name == _WANTED else text
+        return words.messages(visitor, pushes.selected(text)) if name == _WANTED else text
 
     changes = tuple(
         (visitor.say(_LABELS[each.name]), read(each.name, each.now), read(each.name, each.typed))
         for each in found.changed
     )
     return Shown(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
-
-
-def _in_words(visitor: Visitor, numbers: Collection[str]) -> str:
-    return ", ".join(visitor.say(f"portal.pushes.type.{number}") for number in KNOWN if str(number) in numbers)
 
 
 def _numbers(found: Iterable[str]) -> str:

@@ -3,10 +3,10 @@
 Not here: history (`histories.py`), texts of one noun (its module and templates).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
-from tripline.domain import companies, delegations, vehicles
+from tripline.domain import companies, delegations, pushes, vehicles
 from tripline.domain.access import Authority
 from tripline.language import catalogue
 from tripline.portal.visitors import Visitor
@@ -25,6 +25,8 @@ _WORDS: Final = frozenset(
     }
 )
 """Values that stand for something; all others are shown as they are."""
+_MESSAGES: Final = "notifyMsgType"
+_MESSAGE: Final = "portal.pushes.type."
 _CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "authority"})
 """Fields that hold one of them."""
 
@@ -47,7 +49,15 @@ def value(visitor: Visitor, field: str, stored: companies.MessageTypes | bool | 
         return visitor.say(VALUE + ("yes" if stored else "no"))
     if field in _CHOSEN and stored in _WORDS:
         return visitor.say(VALUE + str(stored))
+    if field == _MESSAGES:
+        return messages(visitor, pushes.selected(stored)) or text(stored)
     return text(stored)
+
+
+def messages(visitor: Visitor, numbers: Collection[int]) -> str:
+    """What these numbers of `notifyMsgType` select; a number that selects nothing as it is."""
+    names = catalogue.of_portal(visitor.language)
+    return ", ".join(names.get(f"{_MESSAGE}{number}", str(number)) for number in sorted(numbers))
 
 
 def options(visitor: Visitor, values: Iterable[str]) -> list[tuple[str, str]]:

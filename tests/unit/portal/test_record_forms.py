@@ -70,6 +70,20 @@ def test_history_of_a_company_tells_of_its_scoring_policy(tmp_path, language, na
     assert "2026-10-01 00:00 UTC" in page.text
 
 
+@pytest.mark.parametrize(
+    ("language", "named"),
+    [({}, "GPS: samples, Results of calls, 999"), (KOREAN, "GPS: 샘플, 원격 제어 결과, 999")],
+    ids=["en", "ko"],
+)
+def test_history_of_a_company_says_in_words_which_messages_were_wanted(tmp_path, language, named):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
+        return await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
+
+    assert named in Page(rest.run(tmp_path, scenario).text).text
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
     async def scenario(app):
