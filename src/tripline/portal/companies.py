@@ -241,17 +241,18 @@ def _form(
 ) -> Response[bytes]:
     """The form of a new company, or of this one."""
     founds = company is None and visitor.company is None
-    title = "portal.companies.edit" if company else "portal.companies.new_own" if founds else "portal.companies.new"
+    new = ("new_operator" if visitor.role is Authority.SYS_ADMIN else "new_own") if founds else "new"
     return views.show(
         request,
         visitor,
         "companies/form.html",
-        title=title,
+        title="portal.companies.edit" if company else f"portal.companies.{new}",
         error=error,
         labels=LABELS,
         shown=shown,
         company=company,
         founds=founds,
+        text=None if company else visitor.say(f"portal.companies.{new}_text"),
         up=LIST if company is None else _path(company.id),
     )
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from tripline.domain.access import Action, Gate
+from tripline.domain.access import Action, Authority, Gate
 from tripline.http import operations
 from tripline.http.rim import Call
 from tripline.portal.visitors import Visitor
@@ -45,6 +45,9 @@ SECTIONS: Final = {
 """The pages that lead on, by section: the last part of the key of its text (`portal.frame.`), and an icon."""
 ACCOUNT: Final = "/account"
 """The page that every account has."""
+REGISTRATION: Final = "/fleet/companies/new"
+_OWN: Final = "company"
+"""The section about the visitor's company, which platform administrators never have."""
 _TEXTS: Final = "portal.frame."
 
 
@@ -79,7 +82,9 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
     path: str = request.scope["path"]
     pages: Pages = request.app.state[PAGES]
     found = [
-        Section(key, visitor.say(_TEXTS + key), _links(visitor, pages, path, steps)) for key, steps in SECTIONS.items()
+        Section(key, visitor.say(_TEXTS + key), _links(visitor, pages, path, steps))
+        for key, steps in SECTIONS.items()
+        if key != _OWN or visitor.role is not Authority.SYS_ADMIN
     ]
     return tuple(section for section in found if section.links)
 
@@ -93,7 +98,9 @@ def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
 
 
 def first_of(request: Call, visitor: Visitor) -> str:
-    """The page where the visitor begins."""
+    """The page where the visitor begins; whoever is to register a company begins with that."""
+    if visitor.company is None and visitor.role is Authority.COMPANY_ADMIN and leads_to(request, visitor, REGISTRATION):
+        return REGISTRATION
     sections = navigation(request, visitor)
     return sections[0].links[0].href if sections else ACCOUNT
 

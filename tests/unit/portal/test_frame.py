@@ -56,6 +56,24 @@ def test_visitor_is_led_to_pages_that_are_served_and_open_to_the_role(role: Auth
     assert frame.first_of(request(), visitor(role)) == (hrefs[0] if hrefs else "/account")
 
 
+def test_whoever_is_to_register_a_company_begins_with_it() -> None:
+    served = request(pages={**PAGES, frame.REGISTRATION: Action.COMPANY_CREATE})
+
+    assert frame.first_of(served, visitor(Authority.COMPANY_ADMIN)) == frame.REGISTRATION
+    assert frame.first_of(served, visitor(Authority.SYS_ADMIN)) == "/admin/applications"
+
+
+def test_platform_administrator_is_led_to_no_company_of_the_own() -> None:
+    served = request(pages={**PAGES, "/company": Action.COMPANY_READ, "/pushes": Action.PUSH_MANAGE})
+    led = {
+        role: [section.key for section in frame.navigation(served, visitor(role))]
+        for role in (Authority.SYS_ADMIN, Authority.COMPANY_ADMIN)
+    }
+
+    assert "company" not in led[Authority.SYS_ADMIN]
+    assert "company" in led[Authority.COMPANY_ADMIN]
+
+
 def test_somebody_who_is_not_signed_in_is_led_nowhere() -> None:
     assert frame.navigation(request(), None) == ()
 

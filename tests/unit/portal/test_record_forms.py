@@ -6,6 +6,7 @@ import pytest
 from tests.support import delegating, rest
 from tests.support.portal import Browser, Page
 
+from tripline.domain.access import Authority
 from tripline.scoring.rules import Rules
 from tripline.store.scores import policies
 
@@ -80,6 +81,16 @@ def test_history_of_a_company_says_in_words_which_messages_were_wanted(tmp_path,
         _, admin = await app.operator("ace")
         await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
         return await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
+
+    assert named in Page(rest.run(tmp_path, scenario).text).text
+
+
+@pytest.mark.parametrize(("who", "named"), [("platform", "Register operator"), ("granted", "Register your company")])
+def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operator(tmp_path, who, named):
+    async def scenario(app):
+        role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
+        login = await app.account("who@x.example", role)
+        return await Browser(app, login).get("/fleet/companies/new")
 
     assert named in Page(rest.run(tmp_path, scenario).text).text
 
