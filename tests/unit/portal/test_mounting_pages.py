@@ -90,11 +90,14 @@ def test_activation_is_followed_without_reload_until_it_is_done(tmp_path):
     assert "센서가 차량에 장착되었습니다." in korean
 
 
-def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path):
+@pytest.mark.parametrize(("acknowledges", "steps"), [(False, 1), (True, 2)])
+def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path, acknowledges, steps):
     async def scenario(app, box):
         of, sensor, _ = await world(app)
         browser = Browser(app, of.owner)
         asked = await browser.post(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
+        if acknowledges:
+            await box.says(app, b'{"result":2000}', is_result=False)
         await box.says(app, b'{"results":4003,"additionalInfo":"<b>ignition is off</b>"}', is_result=True)
         return (await browser.get(asked.headers["location"])).text
 
@@ -102,6 +105,7 @@ def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path)
 
     assert polled(text) is None
     assert "4003" in text
+    assert text.count('<li class="done"') == steps
     assert "&lt;b&gt;ignition is off&lt;/b&gt;" in text
 
 
