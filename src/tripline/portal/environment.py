@@ -44,7 +44,7 @@ def environment() -> "jinja2.Environment":
     made.context_class = _context_class()
     made.template_class = _template_class()
     made.filters |= {name: _of_reader(name) for name in _FILTERS}
-    made.filters |= {"ago": _ago(), "iso": figures.iso}
+    made.filters |= {"ago": _ago(), "iso": figures.iso, "with_code": _with_code}
     return made
 
 
@@ -94,6 +94,15 @@ def _of_reader(name: str) -> Callable[..., str]:
         return text
 
     return written
+
+
+def _with_code(text: str) -> str:
+    """The text, with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return text
+    code = markupsafe.Markup("<code>{}</code>")
+    return markupsafe.Markup("").join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def _ago() -> Callable[..., str]:
