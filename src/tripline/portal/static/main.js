@@ -7,4 +7,5 @@ import "./keeper.js";
 import "./network.js";
 import "./searching.js";
 import "./tables.js";
+import "./tabs.js";
 import "./times.js";
