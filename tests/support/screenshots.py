@@ -28,8 +28,9 @@ REFUSED_OF = ("full", "nobody", "platform")
 """Whose forms are sent."""
 NOWHERE = Stop("/nowhere", "/nowhere")
 """A path that is no page."""
-FORM = "#content form[method=post]:not(.selection, .one-button, .danger-zone, [data-quick])"
-"""The form of a page that is about one."""
+APART = ".selection, .one-button, .danger-zone, [data-quick], [action='/account/preferences']"
+FORM = f"#content form[method=post]:not({APART})"
+"""The form of a page that is about one; that of language and theme would be taken, and change all other pictures."""
 
 
 def main(words: Sequence[str]) -> int:
