@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Error, Locator, Page
+from playwright.sync_api import Locator, Page
 
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
@@ -29,15 +29,24 @@ class Hand:
         """A text of the portal in the story's language."""
         return catalogue.text(key, self._language, **values)
 
-    def go(self, path: str) -> None:
-        """Type an address; again, when a button that was pressed before leads away meanwhile."""
-        try:
-            self.page.goto(f"{self._origin}{path}")
-        except Error as error:
-            if "interrupted by another navigation" not in str(error):
-                raise
-            self.page.wait_for_load_state()
-            self.page.goto(f"{self._origin}{path}")
+    def open(self) -> None:
+        """Open the portal as somebody who knows the server's address and no other."""
+        self.page.goto(f"{self._origin}/")
+
+    def turn_to(self, *hrefs: str) -> None:
+        """Follow these links of the navigation, one after the other."""
+        for href in hrefs:
+            self.use(self.page.locator(f"nav a[href='{href}']:visible").first)
+            self.page.wait_for_url(f"**{href}")
+
+    def find(self, text: str) -> None:
+        """Find a record by the beginning of its number, from wherever it is, and open it."""
+        self.write(self.page.locator("[data-quick] input"), text)
+        self.use(self.found(text))
+
+    def found(self, text: str) -> Locator:
+        """What a search shows while one types."""
+        return self.page.locator("#quick-found").get_by_role("link", name=re.compile(f"^{re.escape(text)}")).first
 
     def fill(self, **fields: str) -> None:
         """Write into fields of the form, by their names."""
@@ -53,12 +62,18 @@ class Hand:
         self.use(self.page.get_by_role("button", name=self.say(key, **values), exact=True).first)
 
     def follow(self, text: str) -> None:
-        """Follow the link in the page's content whose text begins so."""
-        self.use(self.page.locator("#content").get_by_role("link", name=re.compile(f"^{re.escape(text)}")).first)
+        """Follow the link of the page whose text begins so."""
+        self.use(self.page.locator("main").get_by_role("link", name=re.compile(f"^{re.escape(text)}")).first)
 
     def use(self, control: Locator) -> None:
         """Use a button or a link."""
         control.click()
+
+    def give(self, field: Locator, path: Path) -> None:
+        """Choose a file in the window that the field opens."""
+        with self.page.expect_file_chooser() as chooser:
+            self.use(field)
+        chooser.value.set_files(path)
 
     def tick(self, box: Locator) -> None:
         """Tick a box, or choose a radio button."""
@@ -90,7 +105,7 @@ class Hand:
 
 
 class Keyboard(Hand):
-    """Only keys: Tab to what is wanted, then what a keyboard offers there."""
+    """Only keys: Tab to what is wanted, then what a keyboard offers there; Ctrl-K to find a record."""
 
     def reach(self, wanted: Locator) -> None:
         """Press Tab until the element has the focus."""
@@ -100,6 +115,16 @@ class Keyboard(Hand):
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"out of reach of Tab: {wanted}")
+
+    def find(self, text: str) -> None:
+        self.page.keyboard.press("Control+k")
+        self.page.keyboard.type(text)
+        self.found(text).wait_for()
+        for _ in range(TABS_MAX):
+            if self.found(text).evaluate("(element) => element === document.activeElement"):
+                break
+            self.page.keyboard.press("ArrowDown")
+        self.page.keyboard.press("Enter")
 
     def write(self, field: Locator, value: str) -> None:
         self.reach(field)
