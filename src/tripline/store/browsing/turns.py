@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Select, Subquery, bindparam, func, select, tuple_
+from sqlalchemy import Column, ColumnElement, Integer, Select, Subquery, bindparam, func, literal_column, select, tuple_
 
 from tripline.store import prefixes, reached
 from tripline.store.tables.base import lowered
@@ -22,7 +22,7 @@ from tripline.store.transactions import Hot, ReadTx
 R = TypeVar("R")
 MANY: Final = 2_000
 """Up to so many, finding and sorting rows takes 17 ms; above, walking along the list meets one soon."""
-_WINDOW: Final = ("page_search", "page_value", "page_key", "page_limit", "page_from", "page_to")
+_WINDOW: Final = ("page_search", "page_value", "page_key", "page_from", "page_to")
 """Names of the values of a turn in a statement."""
 _EVERY_NAME: Final = (("", ""),)
 """The ranges of a page without search, whose statement asks for none."""
@@ -40,6 +40,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Which page to read: `limit` rows behind the place, or before it."""
 
     limit: int
+    """One of a few: it is part of the statement."""
     by: str
     """One of the list's orders."""
     descending: bool = False
@@ -111,14 +112,14 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         counted = 0
         for source in sources:
             statement = _count(self, source, _reading(source, search))
-            counts = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None, None)
+            counts = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None)
             counted += sum(number for (number,) in counts)
         return counted
 
     def few(self, tx: ReadTx, source: Source, values: Sequence[Any], *, search: str | None = None) -> bool:
         """Whether a source has up to `MANY` rows; looks at no more than these in each range."""
         statement = _keys(self, source, _reading(source, search))
-        found = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None, MANY + 1)
+        found = tx.hot_in(_ranges(source, search), statement, *values, search or "", None, None)
         return len(found) <= MANY
 
     def _rows(
@@ -131,8 +132,8 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
             few = self.few(tx, source, values, search=search)
             reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
         place = turn.place or Place("", "")
-        wanted = (search or "", place.value, place.key, turn.limit + 1)
-        statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None))
+        wanted = (search or "", place.value, place.key)
+        statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None, turn.limit + 1))
         ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
         return tx.hot_in(ranges, statement, *values, *wanted)
 
@@ -153,6 +154,7 @@ class _Asked(NamedTuple):
     falling: bool
     reading: Reading
     continued: bool
+    limit: int
 
 
 def _reading(source: Source, search: str | None) -> Reading:
@@ -181,7 +183,7 @@ def _page(browsed: Browsed, source: Source, asked: _Asked) -> Hot:
         conditions.append(here < there if asked.falling else here > there)
     within = select(by.label("place"), key.label("key")).where(*conditions)
     within = within.order_by(*((order.desc(), key.desc()) if asked.falling else (order, key)))
-    return Hot(browsed.shown(within.limit(bindparam("page_limit")).subquery("page")), *browsed.values, *_WINDOW)
+    return Hot(browsed.shown(_limited(within, asked.limit).subquery("page")), *browsed.values, *_WINDOW)
 
 
 @cache
@@ -192,8 +194,14 @@ def _count(browsed: Browsed, source: Source, reading: Reading) -> Hot:
 
 @cache
 def _keys(browsed: Browsed, source: Source, reading: Reading) -> Hot:
-    keys = select(browsed.key).where(*_conditions(browsed, source, reading)).limit(bindparam("page_limit"))
-    return Hot(keys, *browsed.values, *_WINDOW)
+    keys = select(browsed.key).where(*_conditions(browsed, source, reading))
+    return Hot(_limited(keys, MANY + 1), *browsed.values, *_WINDOW)
+
+
+def _limited(rows: Select[Any], limit: int) -> Select[Any]:
+    """The first rows. PostgreSQL keeps a plan only when it can read the limit in the statement; to plan a page anew
+    takes as long as to read it."""
+    return rows.limit(literal_column(str(limit), Integer))
 
 
 def _conditions(browsed: Browsed, source: Source, reading: Reading) -> list[ColumnElement[bool]]:
