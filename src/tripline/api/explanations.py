@@ -65,14 +65,15 @@ async def trip_explanation(request: Call) -> ASGIApp:
 
     rim = rim_of(request)
     trip_id, untold = await rim.store.read(work)
-    return answers.ok(await asyncio.to_thread(_explained, trip_id, untold, rim.time_zone))
+    return answers.ok(await asyncio.to_thread(told, trip_id, untold, rim.time_zone))
 
 
-def _explained(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExplanation:
+def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExplanation:
+    """The answer. `zone`: of the night. Raises ValueError when packed samples are cut."""
     kept = untold.kept
     begun = datetime.datetime.fromtimestamp((kept.start_ms or 0) / 1_000, zone)
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
-    told = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
+    found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
     scored = kept.score is not None
     shown = scored or kept.not_scored == reads.WhyNot.ANNULLED.value
     return ScoreExplanation(
@@ -83,17 +84,17 @@ def _explained(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExpla
         duplicate_of=None if untold.counting is None else Id(untold.counting),
         policy=kept.policy,
         explained_by=untold.policy.no,
-        explained_score=told.score if scored else None,
-        dist=told.distance_m,
-        harsh_events=[_harsh(each) for each in told.manoeuvres] if shown else [],
-        overspeed=[_stretch(each) for each in told.stretches] if shown else [],
-        braking=[_style(each) for each in told.brakings] if scored else [],
-        corners=[_style(each) for each in told.corners] if scored else [],
-        unexplained=[Id(each) for each in told.unexplained],
+        explained_score=found.score if scored else None,
+        dist=found.distance_m,
+        harsh_events=[_harsh(each) for each in found.manoeuvres] if shown else [],
+        overspeed=[_stretch(each) for each in found.stretches] if shown else [],
+        braking=[_style(each) for each in found.brakings] if scored else [],
+        corners=[_style(each) for each in found.corners] if scored else [],
+        unexplained=[Id(each) for each in found.unexplained],
         disputes=[rest_disputes.dispute(each) for each in untold.disputes],
-        limit_known=told.quality.limits.known,
-        measures=_measures(told.measures),
-        quality=rest_quality.data_quality(told.quality),
+        limit_known=found.quality.limits.known,
+        measures=_measures(found.measures),
+        quality=rest_quality.data_quality(found.quality),
     )
 
 

@@ -104,9 +104,11 @@ def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_m
 def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_ms: int) -> Explanation:
     """As `of_trip`, of the task's samples with all that is known of them."""
     work = kernel.worked(drives, rules)
-    shown = kernel.found(work, rules).events
-    kernel.take_out(work, judgement.annulments(task, 0))
     found = kernel.found(work, rules)
+    shown = found.events
+    if annulled := judgement.annulments(task, 0):
+        kernel.take_out(work, annulled)
+        found = kernel.found(work, rules)
     (verdict,) = verdicts.judged(found, rules)
     scored = verdict if isinstance(verdict, TripScore) and not judgement.is_annulled(task) else None
     ids = _ids(kept)
