@@ -171,6 +171,12 @@ def thinned(step: int) -> Callable[[Drive], Drive]:
     return lambda drive: _rows(drive, slice(None, None, step))
 
 
+NOISY: Final[dict[str, Callable[[Drive], Drive]]] = {
+    "3 m of noise": lambda drive: noise(drive, 3.0),
+    "10 m of noise": noise,
+}
+"""What leaves the score as it is, and the distance nearly so: it is the speed's then."""
+
 SAME: Final[dict[str, Callable[[Drive], Drive]]] = {
     "one position a degree off": one_degree_off,
     "one latitude of 0": latitude_0,
@@ -188,6 +194,7 @@ SAME: Final[dict[str, Callable[[Drive], Drive]]] = {
     "clock back an hour": clock_back(3_600),
     "clock back nine hours": clock_back(32_400),
     "clock forward": clock_forward,
+    **NOISY,
     "states ten times the distance": stated(10),
     "states a tenth of the distance": stated(0.1),
 }

@@ -43,6 +43,8 @@ KEPT_TO_JUDGE = {
     "one position a degree off": "replaced_steps",
     "em always 0": "constant_em",
     "clock back 20 s": "clock_steps",
+    "clock back nine hours": "clock_steps",
+    "10 m of noise": "scattered_positions",
     "a tenth twice": "merged",
 }
 """Faults whose repair the explanation has to tell."""
@@ -186,7 +188,7 @@ def test_dirty_drive_has_the_score_of_the_clean_one(driven: dict[str, Told], cas
     (clean,), (score,) = driven[CLEAN].scores, driven[case].scores
 
     assert score["score"] == pytest.approx(clean["score"], abs=2)
-    assert score["dist"] == pytest.approx(clean["dist"], rel=0.02)
+    assert score["dist"] == pytest.approx(clean["dist"], rel=0.05 if case in dirty.NOISY else 0.02)
 
 
 @pytest.mark.parametrize(("case", "repair"), KEPT_TO_JUDGE.items())

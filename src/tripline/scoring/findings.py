@@ -26,6 +26,7 @@ REPAIRS: Final = (
     "bad_positions",
     "replaced_steps",
     "left_out_steps",
+    "scattered_positions",
     "constant_em",
 )
 """What is counted of each trip: how often something in it was mended or not believed."""

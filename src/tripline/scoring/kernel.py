@@ -245,11 +245,14 @@ def _lone_speeds(work: Work, rules: Rules) -> None:
 
 def _distances(work: Work, rules: Rules) -> None:
     """Sum the steps between positions, as far as they can have been driven."""
-    steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, rules)
+    fits = (work.ratio >= rules.guards.implied_least) & (work.ratio <= rules.guards.implied_most)
+    fitting = fits[work.own] & ~work.without
+    steps = distances.guarded(work.drives, work.quick, work.seconds, work.without, fitting, rules)
     work.own_m = work.summed(steps.metres)
     work.steps_m = steps.each
     work.mended("replaced_steps", steps.replaced)
     work.mended("left_out_steps", steps.left_out)
+    work.mended("scattered_positions", steps.scattered.astype(np.int64))
 
 
 def _overspeed(work: Work, rules: Rules) -> None:

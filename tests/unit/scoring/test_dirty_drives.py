@@ -38,7 +38,7 @@ def test_dirty_drive_is_judged_like_the_clean_one(clean, case):
 
         assert isinstance(verdict, TripScore)
         assert verdict.score == pytest.approx(expected.score, abs=2)
-        assert verdict.distance_m == pytest.approx(expected.distance_m, rel=0.02)
+        assert verdict.distance_m == pytest.approx(expected.distance_m, rel=0.05 if case in dirty.NOISY else 0.02)
 
 
 @pytest.mark.parametrize(("case", "unit"), UNITS)

@@ -149,3 +149,51 @@ def test_trips_beside_each_other_do_not_mix():
     together = findings(*trips)
 
     assert together.distance_m.tolist() == [metres(each) for each in trips] == [2_000, 1_980, 2_000, 0]
+
+
+def scattered(noise_m, *, seconds=600, speed=72.0, **columns):
+    """A steady drive whose positions scatter."""
+    rng = np.random.default_rng(3)
+    trip = drive(np.arange(seconds) * 20.0 + rng.normal(0, noise_m, seconds), [speed] * seconds, **columns)
+    return {**trip, "lon": 127 + METRE * rng.normal(0, noise_m, seconds)}
+
+
+@pytest.mark.parametrize("noise_m", [8, 10, 15])
+def test_trip_whose_positions_scatter_is_as_long_as_its_speeds_say(noise_m):
+    trip = scattered(noise_m)
+
+    assert metres(trip) == pytest.approx(599 * 20, abs=1)
+    assert mended(trip, "scattered_positions") == 1
+    assert mended(scattered(1), "scattered_positions") == 0
+    assert metres(scattered(1)) == pytest.approx(599 * 20, rel=0.01)
+
+
+def test_speeds_that_do_not_fit_the_path_measure_no_distance():
+    trip = scattered(10, speed=20.0)
+
+    assert mended(trip, "scattered_positions") == 0
+    assert metres(trip) > 2 * 600 * 20 / 3.6
+
+
+def test_gaps_of_a_trip_that_scatters_stay_straight_lines():
+    t = np.arange(600.0)
+    t[300:] += 100
+
+    assert metres({**scattered(10), "t": t}) == pytest.approx(599 * 20, abs=40)
+
+
+def test_missing_speeds_of_a_trip_that_scatters_leave_their_steps():
+    trip = scattered(10)
+    trip["speed"] = [NAN if 300 <= second < 320 else 72.0 for second in range(600)]
+
+    assert metres(trip) == pytest.approx(599 * 20, abs=300)
+
+
+def test_trips_beside_one_that_scatters_keep_their_own_steps():
+    steady = drive(np.arange(600) * 20.5, [72.0] * 600)
+    alone = float(findings(steady).distance_m[0])
+
+    found = findings(steady, scattered(10), steady)
+
+    assert found.distance_m.tolist() == [alone, pytest.approx(599 * 20, abs=1), alone]
+    assert found.repairs[:, REPAIRS.index("scattered_positions")].tolist() == [0, 1, 0]

@@ -52,7 +52,8 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
     distance: Annotated[
         str,
         Meta(
-            description="`own`: by positions; `stated` by the trip message; `doubted`: stated, not believed",
+            description="`own`: by positions, or by speeds where these scatter; `stated` by the trip message;"
+            " `doubted`: stated, not believed",
             examples=["own"],
         ),
     ]
