@@ -119,7 +119,9 @@ class ServerSession(Inbound):
         """Accept the client that asked; the events of what it sent meanwhile [MQTT-3.1.4-5]."""
         self._accept()
         self._enter(State.LIVE)
+        # The time before CONNACK was ours, not the client's silence.
         self._heard = True
+        # What came while CONNECT was being answered is read now, in its order.
         waiting = bytes(self._held)
         self._held.clear()
         return self.receive(waiting)
@@ -196,6 +198,7 @@ class ServerSession(Inbound):
         act(self, packet, found)
 
     def _not_this_protocol(self, detail: str, found: list[SessionEvent]) -> None:
+        # The decoder judges the version before anyone asks in which state the session is.
         if self._state is not State.FRESH:
             raise ProtocolError("A second CONNECT in one session.", "MQTT-3.1.0-2")
         self.refuse(ConnectCode.UNACCEPTABLE_PROTOCOL)  # [MQTT-3.1.2-2]
@@ -232,6 +235,7 @@ class ServerSession(Inbound):
         if self._held_ids is None:
             self._held_ids = HeldIds()
         new = self._held_ids.offer(packet_id)
+        # Sent again after it was stored: the PUBREC was lost. One that is not stored yet is answered with its batch.
         if not new and self._held_ids.recorded(packet_id):
             self._output += encode.answer(0x50, packet_id)
         return new

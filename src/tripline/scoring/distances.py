@@ -91,6 +91,7 @@ def guarded(
     if without.any():
         speed_kmh = np.where(np.repeat(without, np.diff(drives.starts)), np.float32(np.nan), speed_kmh)
     faster = np.maximum(speed_kmh[1:], speed_kmh[:-1])
+    # Negated, so that a step without a speed (NaN) counts as one that moves; the same below.
     moves = ~(faster <= guards.still_kmh)
     gap = seconds > _gap_s(rules)
     moves |= gap
@@ -129,6 +130,7 @@ def _driven(steps: Singles, speed_kmh: Singles, seconds: Singles, gap: Flags) ->
 
 def _gap_s(rules: Rules) -> np.float32:
     """`guards.gap_ms` as `seconds` has it, in single precision."""
+    # In double precision it would differ in the last digit, and a gap of exactly that length be one or none.
     return np.float32(rules.guards.gap_ms) * np.float32(0.001)
 
 

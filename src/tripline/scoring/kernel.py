@@ -205,6 +205,7 @@ def _units(work: Work, rules: Rules) -> None:
     work.ratio = np.full(len(work.repairs), np.nan)
     told = np.flatnonzero(~np.isnan(of_stretches))
     longest_last = told[np.argsort(np.diff(drives.starts)[told], kind="stable")]
+    # Of several values for one trip the last one stays: that of its longest stretch.
     work.ratio[work.own[longest_last]] = of_stretches[longest_last]
 
 

@@ -19,6 +19,7 @@ NO_SPEED_KMH: Final = 255.0
 def usable(drives: Drives, rules: Rules) -> Floats:
     """The device's speeds, km/h; NaN where it gave none or one that nothing drives."""
     speed, fastest = drives.speed_kmh, rules.guards.fastest_kmh
+    # As a rule nothing is to be mended: two passes without an array in between tell.
     if not speed.size or (np.fmin.reduce(speed) >= 0 and np.fmax.reduce(speed) < min(NO_SPEED_KMH, fastest)):
         return speed
     fine = (speed >= 0) & (speed <= fastest) & (speed != NO_SPEED_KMH)
@@ -27,6 +28,7 @@ def usable(drives: Drives, rules: Rules) -> Floats:
 
 def lacking(drives: Drives, speed_kmh: Floats) -> Flags:
     """Shape n: the trips most of whose samples have no speed."""
+    # One missing speed makes the sum NaN: no array of flags is needed to find that none is.
     if not np.isnan(speed_kmh.sum()):
         return np.zeros(len(drives), np.bool_)
     missing = np.bincount(drives.at(np.flatnonzero(np.isnan(speed_kmh))), minlength=len(drives))

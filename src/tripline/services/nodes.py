@@ -81,6 +81,7 @@ class Node:
             if await self._store.write(lambda tx: nodes.beat(tx, slot, node_id), locked=True):
                 return
             log.warning("node.lost", slot=slot, node=node_id)
+            # Calls and sessions of the buried id are ended: under it nothing may go on.
             self.id = _new_id()
             await self.enter()
         for listener in self._renewed:
@@ -128,6 +129,7 @@ class Undertaker:
             try:
                 await self.look(asyncio.get_running_loop().time())
             except Outage as outage:
+                # While the store was away nobody could beat: patience begins anew.
                 self._since_s = None
                 log.warning("node.away", reason=str(outage))
             except Exception:

@@ -39,6 +39,7 @@ def in_sizes(values: Sequence[Any], width: int) -> Iterator[tuple[int, Sequence[
     for size in SIZES:
         step = size * width
         while total - start >= step:
+            # Most batches are one statement: they are not copied.
             yield size, values if step == total else values[start : start + step]
             start += step
 
@@ -54,6 +55,7 @@ class Bulk:
         row = f"({', '.join('?' * self.width)})"
         self._sql = {size: f"INSERT INTO {into} VALUES {', '.join([row] * size)} {on_conflict}" for size in SIZES}
         types = [TYPES[table.c[name].type.__visit_name__] for name in columns]
+        # One array a column: the text is the same for any number of rows, so it is planned once.
         arrays = ", ".join(f"%s::{name}[]" for name in types)
         self._from_arrays = f"INSERT INTO {into} SELECT * FROM unnest({arrays}) {on_conflict}"
         self._copy = None if on_conflict else (f"COPY {into} FROM STDIN (FORMAT BINARY)", types)

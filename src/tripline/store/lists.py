@@ -109,6 +109,7 @@ class Listing(msgspec.Struct, frozen=True, eq=False):
         if self.sorts(*which):
             ranges = ((ranges[0][0], ranges[-1][1]),)
         found = tx.hot_in(ranges, page.statement, *values, *wanted)
+        # Each range came in order and with as many rows as the page may have; together they are too many.
         return found if len(ranges) == 1 else sorted(found, key=page.place)[: window.limit]
 
 
@@ -142,6 +143,7 @@ def _page(listing: Listing, which: tuple[Any, ...], shape: _Shape) -> _Page:
         place = tuple_(bindparam("window_text"), bindparam("window_id"))
         statement = statement.where(tuple_(listing.name, listing.key) > place)
     selected = list(statement.selected_columns)
+    # By identity: `==` between columns makes SQL.
     at = [number for column in (listing.name, listing.key) for number, one in enumerate(selected) if one is column]
     statement = statement.order_by(listing.name, listing.key).limit(bindparam("window_limit"))
     return _Page(Hot(statement, *listing.values, *_VALUES), itemgetter(*at))

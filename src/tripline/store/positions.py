@@ -38,6 +38,7 @@ GIVEN: Final = (*FIELDS, "sensor_id")
 """What `write` takes of each vehicle."""
 _TYPES: Final = ("text", "int8", "float8", "float8", "float8", "float8", "boolean", "text")
 _SET: Final = ", ".join(f"{name} = given.{name}" for name in FIELDS[1:])
+# The place decides between samples of one instant, so that every process keeps the same of them.
 _NEWER: Final = "(given.time_ms, given.lat, given.lon) > (kept.time_ms, kept.lat, kept.lon)"
 _UPDATE: Final = (
     f"UPDATE vehicle_position AS kept SET change_no = (SELECT no FROM position_change), {_SET}"
@@ -71,6 +72,7 @@ def write(tx: WriteTx, given: Sequence[Any]) -> None:
     """Keep those of these positions that are newer than what is kept. `given` has the values of `GIVEN`, one after the
     other, of each vehicle once; at most some hundred vehicles, for the row of the numbers is held meanwhile."""
     _next_no(tx)
+    # As a rule every vehicle has a row: inserting is tried only where an update found none, or nothing newer.
     if _run(tx, _UPDATE, given) * len(GIVEN) < len(given):
         _run(tx, _INSERT, given)
 

@@ -120,6 +120,7 @@ class Drain:
     async def _store(self, batch: BusBatch) -> None:
         """Try until the batch is stored, or is another member's."""
         outages = 0
+        # Whoever had a partition before may have stored more of it than the bus heard of.
         doubtful = batch.came
         left = [_frame(message, self._clock()) for message in batch.messages]
         while left := self._ours(left, batch):
@@ -130,6 +131,7 @@ class Drain:
                 else:
                     left = await self._beginning_stored(left)
                     outages = 0
+            # Another process stored some of these meanwhile. Which ones is asked before the next try.
             except MovedError:
                 doubtful = True
             except Outage as outage:
@@ -139,6 +141,7 @@ class Drain:
                 outages += 1
                 await asyncio.sleep(batch_tries.pause_s(outages, longest_s=LONGEST_PAUSE_S))
                 self._away = False
+                # The commit may have gone through although its answer did not arrive.
                 doubtful = True
 
     def _ours(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
@@ -182,6 +185,7 @@ def _partition(frame: Frame) -> int:
 
 def _frame(message: BusMessage, now_ms: int) -> Frame:
     """The message as the pipeline takes it; what is none goes to the rejected-message log."""
+    # A key that is no text must not stop the partition for good.
     source = Place(SensorId((message.key or b"").decode(errors="replace")), message.partition)
     try:
         frame = frames.unpacked(message.value)

@@ -185,6 +185,7 @@ class Intake:
         waiting.append(frame)
         self._size += len(frame.body)
         count = len(waiting)
+        # The first frame starts the clock of a batch; those that follow wait no longer for it.
         if count == 1:
             self._loop.call_later(self._commit_s, self._wake.set)
         elif count == self._batch:
@@ -219,6 +220,7 @@ class Intake:
         """Nothing of this and of what waits is kept: tell every source once."""
         self._outages += 1
         self._shut = True
+        # What waits goes, too: of one device nothing may be acknowledged while something before it is not kept.
         frames = frames + self._waiting
         self._waiting, self._size = [], 0
         sources: dict[Source, None] = dict.fromkeys(frame.source for frame in frames)

@@ -173,6 +173,7 @@ class Pipeline:
 
         try:
             return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=_ALWAYS_STALE)
+        # The tracks were moved on by a batch that is not kept: they are read anew.
         except Exception:
             self.tracks.forget(concerned)
             raise

@@ -46,6 +46,7 @@ class Placer:
             return
         numbers = self._ids.numbers(len(items), now_ms=self._now_ms)
         texts = self._ids.texts(numbers)
+        # The loop runs once for each message: what it uses stands in locals, and types are compared by identity.
         gap_ms = self._gap_ms
         keep = self.rows.microtrips.extend
         enter = self.rows.entries.extend
@@ -187,6 +188,7 @@ class Placer:
     ) -> None:
         trip.state = trips.move(trip.state, cause)
         trip.closed_ms = self._now_ms
+        # A late message can complete a trip that ended while the next one is under way.
         if trip is track.trip:
             track.trip = None
         not_scored = self._ask_score(trip)
@@ -198,6 +200,7 @@ class Placer:
         if reason is None:
             self.rows.jobs[trip.no] = self._due_ms
         else:
+            # The message can show that a trip is parking which this very batch ended, and put before the scorer.
             self.rows.jobs.pop(trip.no, None)
         return reason
 

@@ -25,6 +25,7 @@ FOREIGN_S: Final = 2.0
 """How long somebody else's receiver is not asked for again."""
 LEAVE_S: Final = 2.0
 MOST_FOREIGN: Final = 10_000
+"""Beyond it all are forgotten: asking again costs less than finding the oldest."""
 
 
 class Claims:
@@ -36,7 +37,9 @@ class Claims:
         self._request_s = request_s
         self._lease_ms = round((request_s + SPARE_S) * 1_000)
         self._good_until: dict[Key, float] = {}
+        """Until when a request may begin, by the loop's clock: it has to be over before the claim is."""
         self._foreign_until: dict[Key, float] = {}
+        """Until when another process's receivers are not asked for."""
         self._renew_at = 0.0
 
     def hold(self, key: Key) -> bool:
@@ -86,6 +89,7 @@ class Claims:
         left = [key for key in keys if key in self._good_until]
         for key in left:
             del self._good_until[key]
+        # Forgotten first: once the row is gone another process may send, whether or not we hear of it.
         if left:
             await self._store.write(lambda tx: push_claims.leave(tx, left, holder=self._holder), locked=True)
 

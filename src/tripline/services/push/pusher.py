@@ -114,6 +114,7 @@ class Pusher:
                 async with asyncio.TaskGroup() as self._tasks:
                     self._deliveries.tasks = self._tasks
                     await self._look_on()
+                # Not before every request has ended: what came of each is still to be written down.
                 self._ledger.end()
         finally:
             await self._claims.leave_all()
@@ -149,6 +150,7 @@ class Pusher:
         if now_s >= self._unasked_s:
             self._unasked_s = now_s + LOOK_S
             for each in self._receivers.values():
+                # A pause can be ended in another process, whose hint may be lost.
                 if each.queue.unwell:
                     each.facts_of = -1
         while True:
@@ -188,6 +190,7 @@ class Pusher:
 
         try:
             newest, fresh, found = await self._store.read(work)
+        # Cancelled, too: a receiver that counts as being read is read never again.
         except BaseException:
             self._new = True
             for each in asking:
@@ -283,6 +286,7 @@ class Pusher:
     def _allowed(self, receiver: Receiver) -> int:
         """Requests that the receiver may have under way: its share, and less while it is not well."""
         at_once = self._settings.at_once
+        # One that was dropped may have been made anew, or be another process's.
         if not self._claims.hold(receiver.key) or self._receivers.get(receiver.key) is not receiver:
             return 0
         share = max(1, at_once // max(1, len(self._active)))
@@ -302,6 +306,7 @@ class Pusher:
                 allowed = self._allowed(receiver)
                 if self._stopping or self._ledger.full or receiver.workers > allowed:
                     break
+                # Others wait for a place: whoever had one gives it up after a message.
                 if self._hungry and self._workers >= self._settings.at_once:
                     break
                 row = receiver.queue.take(self._clock())

@@ -101,6 +101,7 @@ class Queue:
         """Requests at the same time that the receiver's behaviour allows; the settings allow fewer."""
         if self.down:
             return 1
+        # A mute receiver answers nothing, so nothing tells how much it bears.
         return WINDOW if self.mute or (self._proven and not self._failures) else UNPROVEN
 
     # What was written down of the receiver, and what ends its pauses.
@@ -296,11 +297,13 @@ class Queue:
         lane = self._lanes.get(row.sensor_id)
         if lane is None:
             lane = self._lanes[row.sensor_id] = Lane(row.sensor_id)
+            # A receiver that answers was away before: what failed then is due at once.
             if row.attempts and row.due_ms > now_ms and not self._proven and not self._is_hurried(row):
                 lane.failing = True
                 self._wait(lane, row.due_ms)
             else:
                 self._ready.append(lane)
+        # Something of the lane is missing in memory, and what follows must not pass it.
         elif lane.cut_no is not None or lane.failing:
             lane.cut_no = row.no if lane.cut_no is None else min(lane.cut_no, row.no)
             return
@@ -359,6 +362,7 @@ class Queue:
         if lane.cut_no is not None:
             self._after = min(self._after, RowNo(lane.cut_no - 1))
             self._more = True
+            # What is being read now begins behind that; it is read again from there.
             self._rewound = self._reading
 
     def _answered(self, now_ms: int, *, well: bool) -> None:
@@ -377,6 +381,7 @@ class Queue:
     def _wake(self, now_ms: int, *, everything: bool = False) -> None:
         while self._waiting and (everything or self._waiting[0][0] <= now_ms):
             _, entry, lane = heapq.heappop(self._waiting)
+            # Entries of before stay in the heap: passing over them costs less than taking them out.
             if entry == lane.waits:
                 lane.waits = 0
                 self._ready.append(lane)

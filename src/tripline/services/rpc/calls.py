@@ -128,6 +128,7 @@ class Calls:
             if begun is None:
                 return None
             call, message = begun
+            # Before it is sent: the device may answer before the sending returns.
             event = self._waiting[call.id] = asyncio.Event()
             try:
                 await self._sent(call, message, until)
@@ -186,6 +187,7 @@ class Calls:
                 await event.wait()
             finally:
                 unasked.cancel()
+            # Before the look: what is said after it sets the event once more.
             event.clear()
             # What the device says is read before whether the caller may still have it: one view of both is not needed.
             standing = await self._store.read_short(look, consistent=False)
@@ -194,6 +196,7 @@ class Calls:
             if self._stopping:
                 raise Outage("The server stops; the device's answer will be in the record of the call.")
         await self._end(call, CallEvent.NO_ACK)
+        # The acknowledgement may have come first: then the call was not ended, and the row says what it was.
         return await self._store.read_short(look)
 
     async def _end(self, call: Call, event: CallEvent) -> None:

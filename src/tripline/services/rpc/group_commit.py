@@ -48,6 +48,7 @@ class Gathering:
         self._waiting.append(entry)
         try:
             async with self._passing:
+                # Whoever led before may have written this one with his own.
                 if not entry.done:
                     await self._pass(entry)
         except asyncio.CancelledError:
@@ -66,6 +67,8 @@ class Gathering:
             batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
             ended = asyncio.Event()
             try:
+                # A commit under way cannot be called back, and others wait for it. Who is cancelled here waits for its
+                # end: else the next one would lead while this one still writes.
                 await asyncio.shield(self._commit(batch, ended))
             except asyncio.CancelledError:
                 await ended.wait()
@@ -91,6 +94,7 @@ class Gathering:
 
     async def _one_by_one(self, batch: list[_Entry]) -> None:
         for entry in batch:
+            # The transaction that all shared was rolled back: what a work got out of it is void.
             entry.result = entry.error = None
             try:
                 entry.result = await self._store.write(entry.work, locked=self._locked)
@@ -103,5 +107,6 @@ def _run(tx: WriteTx, batch: list[_Entry]) -> None:
         entry.error = None
         try:
             entry.result = entry.work(tx)
+        # Caught inside the transaction, so that one refusal does not undo the work of all others.
         except Refusal as refusal:
             entry.error = refusal

@@ -105,6 +105,7 @@ def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent]
     """As `of_trip`, of the task's samples with all that is known of them."""
     work = kernel.worked(drives, rules)
     found = kernel.found(work, rules)
+    # Before annulled events are taken out: they are shown as well, at no cost.
     shown = found.events
     if annulled := judgement.annulments(task, 0):
         kernel.take_out(work, annulled)
@@ -130,6 +131,7 @@ def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent]
 def _ids(kept: Sequence[KeptEvent]) -> dict[tuple[int, int], list[str]]:
     """Ids of the kept events by instant and type, the first one last."""
     ids: dict[tuple[int, int], list[str]] = defaultdict(list)
+    # Popped from the end, so the first of two equal events gets the first id.
     for event in reversed(kept):
         ids[event.event_ms, event.event_type].append(event.id)
     return ids

@@ -101,6 +101,7 @@ class Rescorer:
     async def _counted(self, taken: Rescoring, bite: Bite) -> Rescoring:
         """The rescoring with what became of the trips that were asked for; unchanged when one waits for long."""
         looks = 0
+        # The values are failed attempts: a trip that failed once is not waited for, as its pauses grow to an hour.
         while not all((left := await self._store.read(lambda tx: trips.waiting(tx, bite.trip_nos))).values()):
             looks += 1
             if looks >= LOOKS:

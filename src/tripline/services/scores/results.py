@@ -24,6 +24,7 @@ from tripline.store.transactions import WriteTx
 def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, zone: ZoneInfo) -> list[Result]:
     """Write what the results change and end their jobs; those whose jobs were still the same. `zone`: of days."""
     if tx.shared:
+        # Trips before vehicles: two processes that lock in different order wait for each other.
         scores.hold(tx, {each.job.trip_no for each in results})
         scores.hold_vehicles(tx, {each.job.vehicle_id for each in results if each.job.vehicle_id is not None})
     unchanged: list[Result] = []
@@ -34,6 +35,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
             # Ends the lease; a job with another time is somebody else's: a new request, or another process.
             scores.put_off(tx, result.job, due_ms=now_ms)
     trip_nos = [result.job.trip_no for result in unchanged]
+    # Read before anything changes: `move` takes this out of the sums and puts in what is there then.
     shares = sums.shares(tx, trip_nos)
     changed: dict[str, int] = {}
     how: dict[str, Accumulation] = {}

@@ -133,6 +133,7 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
             reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
         place = turn.place or Place("", "")
         wanted = (search or "", place.value, place.key)
+        # One row more than is shown: it tells whether there is a further page.
         statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None, turn.limit + 1))
         ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
         return tx.hot_in(ranges, statement, *values, *wanted)

@@ -47,6 +47,7 @@ def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
         cached_statements=512,
     )
     connection.execute("PRAGMA journal_mode=WAL")
+    # NORMAL is quicker and loses the newest commits with the power: they were acknowledged.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
@@ -96,6 +97,7 @@ class _Lane:
         self._troubles = troubles
         with self._outages():
             self._engine = open_engine(path, read_only=read_only)
+        # A writer takes the write lock at once: one that only reads at first can fail with BUSY when it writes.
         self._begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
         self.connection: Connection = self._engine.connect()
         self.driver: sqlite3.Connection = self.connection.connection.driver_connection  # type: ignore[assignment]
@@ -176,6 +178,7 @@ class SqliteStore:
         self._view_end: asyncio.Handle | None = None
         self._version = self._data_version()
         self._foreign_commits = 0
+        # A commit would carry the log over now and then, and devices would wait: `checkpoints` does it beside.
         self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
         self._file = _identity(path)
         self._checkpoints = checkpoints.Checkpoints(path, every_s=checkpoint_s, finish=self._finish_checkpoint)
@@ -242,6 +245,7 @@ class SqliteStore:
 
     def _end_view(self) -> None:
         if self._view_end is not None:
+            # Closing calls this too; the turn's own end must not come behind it.
             self._view_end.cancel()
             self._view_end = None
             self._inline.let_go()

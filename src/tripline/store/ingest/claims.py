@@ -33,6 +33,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 BATCHES: Final = 7_472_105
 """Number of the advisory lock that every batch shares, so that they can be seen; nobody ever wants it alone."""
 _IDS: Final = any_(bindparam("ids", type_=ARRAY(String)))
+# `key_share` makes it FOR NO KEY UPDATE: rows that refer to the sensor may be inserted meanwhile.
 _TAKEN: Final = (
     select(sensor.c.id)
     .where(sensor.c.id == _IDS, sensor.c.ingest_node.is_distinct_from(bindparam("node")))

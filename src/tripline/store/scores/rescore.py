@@ -62,6 +62,7 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int
         .limit(limit)
     )
     rows = tx.all(statement)
+    # Chosen here, not in SQL: so a page ends after `limit` trips, however few of them are of the choice.
     chosen = [
         row.no
         for row in rows
@@ -90,6 +91,8 @@ def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> l
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
     """Have those scored that are still there; what waits already goes on waiting."""
+    # Held until the commit, so that none is erased before its job is there; in one order, so that two never wait for
+    # each other.
     there = select(trip.c.no).where(trip.c.no.in_(trip_nos)).order_by(trip.c.no).with_for_update(key_share=True)
     _JOBS.insert(tx, [value for row in tx.all(there) for value in (row.no, due_ms)])
 

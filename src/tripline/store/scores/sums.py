@@ -95,6 +95,7 @@ def move(tx: WriteTx, before: Mapping[int, Share], after: Mapping[int, Share]) -
     # In one order, so that two processes never wait for each other.
     ordered = sorted((key, sums) for key, sums in changes.items() if sums != NOTHING)
     _ROWS.insert(tx, [value for key, sums in ordered for value in (*key, *sums)])
+    # A row without trips would be a period of the trend, and a place in the ranking.
     if fewer := [key for key, sums in ordered if sums.trips < 0]:
         tx.run(_EMPTY, [dict(zip(_KEY, key, strict=False)) for key in fewer])
 

@@ -21,9 +21,14 @@ def upgrade() -> None:
         ),
     )
     op.add_column("driving_score", sa.Column("driving_ms", sa.BigInteger(), nullable=True, comment="driving time"))
+    # Scores of before join in the background, found by this index: here a large installation would stand still.
     where = sa.text("day IS NULL")
     op.create_index(
-        "ix_driving_score_unsummed", "driving_score", ["trip_no"], sqlite_where=where, postgresql_where=where
+        "ix_driving_score_unsummed",
+        "driving_score",
+        ["trip_no"],
+        sqlite_where=where,
+        postgresql_where=where,
     )
     op.create_table(
         "score_sum",
