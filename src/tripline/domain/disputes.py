@@ -105,7 +105,7 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlreadyContested(Refusal):
-    """The same event, or the whole trip, is contested already."""
+    """The same event, or the whole trip, is already contested."""
 
     code = "dispute.already_open"
     kind = Kind.CONFLICT

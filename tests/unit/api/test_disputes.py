@@ -264,7 +264,7 @@ def test_refusals_of_state_are_told_in_words(run):
     told, withdrawn = run(play)
 
     assert [(status, code) for status, code, _ in told] == [(409, 2), (403, 20), (409, 2), (403, 20)]
-    assert told[2][2] == "This dispute is WITHDRAWN already."
+    assert told[2][2] == "This dispute is already WITHDRAWN."
     assert withdrawn["state"] == "WITHDRAWN"
 
 

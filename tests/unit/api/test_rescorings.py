@@ -84,8 +84,8 @@ def test_second_rescoring_and_second_end_are_refused(run):
 
     second, again = run(play)
 
-    assert second == (409, 2, "The company has a rescoring under way; wait for its end or cancel it.")
-    assert again == (409, 2, "This rescoring is CANCELLED already.")
+    assert second == (409, 2, "The company already has a rescoring under way; wait for it to end, or cancel it.")
+    assert again == (409, 2, "This rescoring is already CANCELLED.")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ NOT_SCORED: Final = {
     "speed_implausible": "its speeds do not fit its positions: send `sp` in km/h",
     "too_short": "the trip is shorter than 3,000 m",
     "annulled": "the trip was contested as a whole, and rightly",
-    "duplicate": "another sensor of the vehicle told more of the same drive",
+    "duplicate": "another sensor on the vehicle recorded more of the same drive",
 }
 """Why a trip has no score -> in words (`docs/scoring.md`)."""
 UNITS: Final = {
