@@ -8,38 +8,46 @@ numpy, so that whoever reads it need not load the kernel. Not here: which trips 
 import itertools
 import struct
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
-Cover = tuple[tuple[int, int], ...]
-"""Ascending spans that do not touch, (begin, end) in epoch ms, each longer than nothing."""
+
+class Interval(NamedTuple):
+    """A time without a gap, epoch ms."""
+
+    begin_ms: int
+    end_ms: int
+
+
+Cover = tuple[Interval, ...]
+"""Ascending spans that do not touch, each longer than nothing."""
 
 MOST: Final = 1_000
 """Spans in a cover at most: what a trip with more gaps covers is told without its shortest ones."""
 
 
-def joined(spans: Iterable[tuple[int, int]]) -> Cover:
+def joined(spans: Iterable[Interval]) -> Cover:
     """The cover of these spans, which may overlap and come in any order."""
-    found: list[tuple[int, int]] = []
-    for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        elif end > begin:
-            found.append((begin, end))
+    found: list[Interval] = []
+    for begin_ms, end_ms in sorted(spans):
+        if found and begin_ms <= found[-1].end_ms:
+            found[-1] = Interval(found[-1].begin_ms, max(found[-1].end_ms, end_ms))
+        elif end_ms > begin_ms:
+            found.append(Interval(begin_ms, end_ms))
     return tuple(_few(found))
 
 
-def _few(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _few(spans: list[Interval]) -> list[Interval]:
     """The spans with the shortest gaps closed, until there are `MOST` of them."""
     if len(spans) <= MOST:
         return spans
-    longest = sorted(range(1, len(spans)), key=lambda at: spans[at - 1][1] - spans[at][0])[: MOST - 1]
+    longest = sorted(range(1, len(spans)), key=lambda at: spans[at - 1].end_ms - spans[at].begin_ms)[: MOST - 1]
     cuts = [0, *sorted(longest), len(spans)]
-    return [(spans[first][0], spans[end - 1][1]) for first, end in itertools.pairwise(cuts)]
+    return [Interval(spans[first].begin_ms, spans[end - 1].end_ms) for first, end in itertools.pairwise(cuts)]
 
 
 def lasting_ms(cover: Cover) -> int:
     """How long the spans are together."""
-    return sum(end - begin for begin, end in cover)
+    return sum(end_ms - begin_ms for begin_ms, end_ms in cover)
 
 
 def is_one_drive(one: Cover, other: Cover) -> bool:
@@ -66,4 +74,4 @@ def written(cover: Cover) -> bytes:
 
 def read(body: bytes) -> Cover:
     """What was written. Raises `struct.error` when it is cut."""
-    return tuple(struct.iter_unpack("<qq", body))
+    return tuple(map(Interval._make, struct.iter_unpack("<qq", body)))

@@ -27,6 +27,7 @@ from tripline.domain.ids import CompanyId, TimeIds, TripId
 from tripline.domain.refusals import BadParameter, Forbidden
 from tripline.later import Later
 from tripline.ports import Clock
+from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
 from tripline.services import hints
@@ -35,7 +36,7 @@ from tripline.services.scores import reads
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import disputes, rescore, scores
-from tripline.store.scores.disputes import Event
+from tripline.store.scores.disputes import Event, OwnedTrip
 from tripline.store.scores.reads import KeptEvent
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.store.trips import trips
@@ -67,12 +68,12 @@ class DisputeDesk:
         contested = None if event_id is None else await self._contested(actor, trip_id, event_id)
 
         def work(tx: WriteTx) -> Dispute:
-            trip_no, company_id = _scored_trip(tx, actor, trip_id)
+            trip = _scored_trip(tx, actor, trip_id)
             if tx.shared:
-                scores.hold(tx, [trip_no])
+                scores.hold(tx, [trip.no])
             if contested is not None:
-                _event(tx, trip_no, contested.event_id)
-            known = disputes.of_trip(tx, trip_no)
+                _event(tx, trip.no, contested.event_id)
+            known = disputes.of_trip(tx, trip.no)
             if len(known) >= OF_TRIP:
                 raise TooManyDisputes(most=OF_TRIP)
             if any(each.state in _STANDING and _same(each.event, contested) for each in known):
@@ -83,8 +84,8 @@ class DisputeDesk:
             disputes.keep(
                 tx,
                 dispute_id=new_id,
-                company_id=company_id,
-                trip_no=trip_no,
+                company_id=trip.company_id,
+                trip_no=trip.no,
                 opened_by=actor.user_id,
                 reason=reason,
                 text=text,
@@ -145,14 +146,13 @@ class DisputeDesk:
         """The event with the time of its manoeuvre or stretch; of a trip too long to explain with its instant alone."""
 
         def work(tx: ReadTx) -> tuple[Event, reads.Untold | None]:
-            trip_no, _ = _scored_trip(tx, actor, trip_id)
-            event = _event(tx, trip_no, event_id)
+            event = _event(tx, _scored_trip(tx, actor, trip_id).no, event_id)
             with contextlib.suppress(reads.TooLong):
                 return event, reads.to_explain(tx, actor=actor, of=trip_id)
             return event, None
 
         event, untold = await self._store.read(work)
-        interval = event.event_ms, event.event_ms
+        interval = Interval(event.event_ms, event.event_ms)
         if untold is not None:
             interval = await asyncio.to_thread(_interval, event, untold)
         return Contested(event.id, event.event_type, event.event_ms, _kind(event), *interval)
@@ -176,7 +176,7 @@ def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
 
 def of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[Dispute]:
     """The disputes of a trip, the oldest first. Raises `NotFound`, `Forbidden`."""
-    return disputes.of_trip(tx, _trip(tx, actor, Action.DRIVING_READ, trip_id)[0])
+    return disputes.of_trip(tx, _trip(tx, actor, Action.DRIVING_READ, trip_id).no)
 
 
 def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
@@ -194,13 +194,13 @@ def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span, s
     return disputes.of_company(tx, scope, company_id, span, state=state)
 
 
-def _trip(tx: ReadTx, actor: Actor, action: Action, trip_id: TripId) -> tuple[int, CompanyId]:
+def _trip(tx: ReadTx, actor: Actor, action: Action, trip_id: TripId) -> OwnedTrip:
     scope = access.scope_of(actor, action)
     access.admit(trips.trip_inside(tx, scope, trip_id), Thing.TRIP)
     return disputes.trip(tx, trip_id)
 
 
-def _scored_trip(tx: ReadTx, actor: Actor, trip_id: TripId) -> tuple[int, CompanyId]:
+def _scored_trip(tx: ReadTx, actor: Actor, trip_id: TripId) -> OwnedTrip:
     found = _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
     reads.trip_score(tx, actor=actor, of=trip_id)  # refuses a trip without one, and says why
     return found
@@ -230,21 +230,21 @@ def _kind(event: Event) -> str:
     return next(name for name, types in COUNTED.items() if event.event_type in types)
 
 
-def _interval(event: Event, untold: reads.Untold) -> tuple[int, int]:
+def _interval(event: Event, untold: reads.Untold) -> Interval:
     """From when to when the manoeuvre of an event lasted, or the stretch over the limit, its last sample included."""
     kept = untold.kept.events
     told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0)
     if event.event_type != EventType.OVERSPEED:
         for manoeuvre in told.manoeuvres:
             if manoeuvre.event_id == event.id:
-                return manoeuvre.begin_ms, manoeuvre.end_ms
+                return Interval(manoeuvre.begin_ms, manoeuvre.end_ms)
     for stretch in told.stretches:
         if event.id in stretch.event_ids:
             return _from_to(kept, stretch.event_ids)
-    return event.event_ms, event.event_ms
+    return Interval(event.event_ms, event.event_ms)
 
 
-def _from_to(kept: list[KeptEvent], event_ids: list[str]) -> tuple[int, int]:
+def _from_to(kept: list[KeptEvent], event_ids: list[str]) -> Interval:
     wanted = set(event_ids)
     times = [event.event_ms for event in kept if event.id in wanted]
-    return min(times), max(times)
+    return Interval(min(times), max(times))

@@ -14,7 +14,7 @@ from tripline.domain.ids import VehicleId
 from tripline.scoring import covers, kernel, quality
 from tripline.scoring import policy as verdicts
 from tripline.scoring.annulments import Annulment
-from tripline.scoring.covers import Cover
+from tripline.scoring.covers import Cover, Interval
 from tripline.scoring.findings import Events, Spans
 from tripline.scoring.quality import Quality
 from tripline.scoring.score import NotScored, TripScore
@@ -108,11 +108,11 @@ def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
     return verdict.value
 
 
-def _spans(found: Spans, trips_in_all: int) -> list[list[tuple[int, int]]]:
+def _spans(found: Spans, trips_in_all: int) -> list[list[Interval]]:
     """The spans of each trip."""
-    spans: list[list[tuple[int, int]]] = [[] for _ in range(trips_in_all)]
+    spans: list[list[Interval]] = [[] for _ in range(trips_in_all)]
     for trip, begin, end in zip(found.trip.tolist(), found.begin_ms.tolist(), found.end_ms.tolist(), strict=True):
-        spans[trip].append((begin, end))
+        spans[trip].append(Interval(begin, end))
     return spans
 
 

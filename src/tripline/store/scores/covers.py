@@ -41,7 +41,7 @@ def origin(tx: ReadTx, trip_no: int) -> tuple[str | None, str]:
 
 def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
     """The vehicle's trips that may share time with a cover that is not empty, its own trip among them."""
-    rows = tx.hot(_SHARING, vehicle_id, cover[0][0], cover[-1][1])
+    rows = tx.hot(_SHARING, vehicle_id, cover[0].begin_ms, cover[-1].end_ms)
     return [
         Covering(no, trip_id, sensor_id, device_type, covers.read(body), scored is not None)
         for no, trip_id, sensor_id, device_type, body, scored in rows
@@ -51,7 +51,7 @@ def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
 def keep(tx: WriteTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> None:
     """Write what a trip covers; nothing: no row."""
     if cover and vehicle_id is not None:
-        _COVERS.insert(tx, [trip_no, vehicle_id, cover[0][0], cover[-1][1], covers.written(cover)])
+        _COVERS.insert(tx, [trip_no, vehicle_id, cover[0].begin_ms, cover[-1].end_ms, covers.written(cover)])
     else:
         tx.run(_FORGET, {"of_trip": trip_no})
 

@@ -35,6 +35,13 @@ class Annulled(NamedTuple):
     end_ms: int
 
 
+class OwnedTrip(NamedTuple):
+    """A trip and its owner."""
+
+    no: int
+    company_id: CompanyId
+
+
 class Event(NamedTuple):
     """A GPS event that is kept."""
 
@@ -62,11 +69,11 @@ def keep(
     tx.run(insert(dispute).values(row | about))
 
 
-def trip(tx: ReadTx, trip_id: TripId) -> tuple[int, CompanyId]:
-    """The number of a trip that is there, and whose it is."""
+def trip(tx: ReadTx, trip_id: TripId) -> OwnedTrip:
+    """The trip that is there with this id."""
     row = tx.one(select(trips.c.no, trips.c.company_id).where(trips.c.id == trip_id))
     assert row is not None
-    return row.no, CompanyId(row.company_id)
+    return OwnedTrip(row.no, CompanyId(row.company_id))
 
 
 def sensor(tx: ReadTx, trip_no: int) -> SensorId | None:
