@@ -64,6 +64,7 @@ class Inbound(ABC):
         if self._skip:
             return self._thrown_away(data, found)
         self._held += data
+        # A packet that comes byte by byte is put together once, not at each byte.
         if len(self._held) < self._needed:
             return b""
         whole = bytes(self._held)
@@ -152,6 +153,7 @@ class Inbound(ABC):
             header = primitives.remaining_length(data, at + 1)
             self._needed = 2 if header is None else header[1] + header[0] - at
             if self._live and header is not None and header[0] > self._max_body:
+                # An oversized publish is looked at as soon as its head may be there, not when all of it has arrived.
                 self._needed = min(self._needed, len(data) - at + HEAD)
 
     def _begin_oversized(self, data: bytes, at: int) -> bool:
@@ -164,6 +166,7 @@ class Inbound(ABC):
         body_at = start + 2 + (data[start] << 8 | data[start + 1]) + (2 if data[at] & 0b110 else 0)
         body_size = start + length - body_at
         head_end = body_at + HEAD
+        # The header counts the topic, too: the body may be within the limit after all.
         if body_size <= self._max_body or head_end > len(data):
             return False
         publish = decode.packet(data[at], data[start:head_end])

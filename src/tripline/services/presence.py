@@ -94,6 +94,7 @@ class PresenceKeeper:
         self._live[sensor_id] = session_no
         change = Change(sensor_id, connected=True, at_ms=at_ms, seen_ms=at_ms, session_no=session_no)
         before = self._waiting.get(sensor_id)
+        # A loss that is not written yet goes along, or nobody would hear of it.
         self._put(change if before is None else replace(change, lost_ms=before.lost_ms, reason=before.reason))
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:

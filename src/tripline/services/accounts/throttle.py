@@ -91,6 +91,7 @@ class Throttle:
             pair.under_way += 1
             alone.under_way += 1
             self._keep(key, pair, alone)
+        # Whoever has to wait stays remembered, but pushes nobody out.
         elif key in self._pairs:
             self._pairs.move_to_end(key)
         return wait_ms
@@ -108,6 +109,7 @@ class Throttle:
         if not pair.at_address:
             pair.at_address = True
             alone.accounts = min(alone.accounts + 1, self._address_failures)
+            # Forgiving leaves fractions: above the last whole account all of them are used up.
             if alone.accounts > self._address_failures - 1:
                 alone.until_ms = now_ms + self._longer_ms(alone.waits)
                 alone.waits += 1

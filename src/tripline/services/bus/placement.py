@@ -320,6 +320,7 @@ class Placer:
         no = self._ids.take(1, now_ms=self._now_ms)
         is_first = record.by_name is not None and not same_name
         key = record.by_name if record.by_name is not None and is_first else record.by_content
+        # So that the same record is found when it comes once more in this batch.
         stored.setdefault(key, []).append(record.content)
         return no, (bus_fields.uuid(name) if is_first else None) or self._ids.text(no), key
 

@@ -135,6 +135,7 @@ class DraftWorker:
         insert = await asyncio.to_thread(
             kind.prepared, registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock()
         )
+        # One transaction may take longer than a lease, and says nothing meanwhile.
         await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
         try:
             await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))

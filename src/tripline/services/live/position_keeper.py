@@ -80,6 +80,7 @@ class PositionKeeper:
             if positions.last_of(seen.tail) == positions.last_of(before):
                 return
             seen.newest_ms = positions.time_of(seen.tail)
+        # As a rule it waits already, and a sample costs no more than this look.
         if self._moved.get(vehicle_id) is not seen:
             self._await_writing(seen)
 
@@ -119,6 +120,7 @@ class PositionKeeper:
 
     async def _write(self, vehicle_ids: Sequence[VehicleId]) -> None:
         """Write these vehicles' positions and tell of them; where that fails, they wait on."""
+        # Taken out before the write: what moves during it is written by the next round.
         taken = [self._moved.pop(vehicle_id) for vehicle_id in vehicle_ids]
         given = [value for seen in taken for value in (*positions.position(seen.vehicle_id, seen.tail), seen.sensor_id)]
         try:

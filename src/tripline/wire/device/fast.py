@@ -129,6 +129,7 @@ def _parts(body: bytes) -> tuple[_Header, bytes] | None:
     if start < len(_PAYLOAD_KEY):
         return None
     if body.endswith(_PAYLOAD_LAST):
+        # With a 0 in place of the payload the header is JSON by itself.
         return _HEAD.decode(body[:start] + b"0}"), body[start:-1].strip(_SPACE)
     if b"\\" in body or body.find(_PAYLOAD_KEY, start) >= 0:
         return None  # a payload that is overruled by a second one would not be looked at
@@ -140,6 +141,7 @@ def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms:
     ts = header.ts
     time_ms = item.clt or ts or received_ms
     latest_ms = received_ms + device_values.AHEAD_MS
+    # Latitude and longitude 0 are what boxes send that have no fix.
     if time_ms > latest_ms or (ts is not None and ts > latest_ms) or item.lat == item.lon == 0:
         return None
     em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
