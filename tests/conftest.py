@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import databases, launcher, logs
 
-pytest_plugins = ("tests.support.store_runs",)
+pytest_plugins = ("tests.support.spent", "tests.support.store_runs")
 
 LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "fuzz", "house")
 """Folders in the order of their duration. Whatever is not named comes after them: many short files fill the ends."""

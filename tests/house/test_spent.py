@@ -1,0 +1,21 @@
+"""What a run says of its time: CPU seconds with those of the processes that tests start."""
+
+import os
+import subprocess
+import sys
+
+from tests.support import spent
+
+BURN = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
+
+
+def test_seconds_are_those_of_whatever_a_process_started_while_it_runs_and_after_it():
+    before = spent.seconds(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        while_it_runs = spent.seconds(os.getpid())
+        process.stdin.write(b"\n")
+
+    assert while_it_runs - before >= 0.19
+    assert spent.seconds(os.getpid()) >= while_it_runs
