@@ -13,7 +13,19 @@ from functools import cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Integer, Select, Subquery, bindparam, func, literal_column, select, tuple_
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Integer,
+    Select,
+    Subquery,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 
 from tripline.store import prefixes, reached
 from tripline.store.tables.base import lowered
@@ -91,9 +103,10 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         self, tx: ReadTx, turn: Turn, sources: Sequence[Source], values: Sequence[Any], *, search: str | None = None
     ) -> Slice[tuple[Any, ...]]:
         """The rows of the turn, from every source. `values` are in the order of their names."""
-        found: list[tuple[Any, ...]] = []
-        for source in sources:
-            found += self._rows(tx, turn, source, values, search)
+        if search:
+            found = [row for source in sources for row in self._found(tx, turn, source, values, search)]
+        else:
+            found = self._rows(tx, turn, tuple(sources), values)
         found.sort(key=_place, reverse=turn.falling)
         more = len(found) > turn.limit
         rows = found[: turn.limit]
@@ -123,20 +136,26 @@ class Browsed(msgspec.Struct, frozen=True, eq=False):
         return len(found) <= MANY
 
     def _rows(
-        self, tx: ReadTx, turn: Turn, source: Source, values: Sequence[Any], search: str | None
+        self, tx: ReadTx, turn: Turn, sources: tuple[Source, ...], values: Sequence[Any]
+    ) -> list[tuple[Any, ...]]:
+        """Up to `limit + 1` rows of all sources."""
+        if not sources:
+            return []
+        statement = _page(self, sources, _asked(turn, Reading.ALL))
+        return tx.hot(statement, *values, *_window(turn, ""), None, None)
+
+    def _found(
+        self, tx: ReadTx, turn: Turn, source: Source, values: Sequence[Any], search: str
     ) -> list[tuple[Any, ...]]:
         """Up to `limit + 1` rows of each range of one source."""
         reading = _reading(source, search)
-        if search and turn.by != self.name and source.walked:
+        if turn.by != self.name and source.walked:
             # Few are found by their names and sorted; of many the first of the order are met soon.
             few = self.few(tx, source, values, search=search)
             reading = Reading.FEW_IN_RANGE if few else Reading.TESTED
-        place = turn.place or Place("", "")
-        wanted = (search or "", place.value, place.key)
-        # One row more than is shown: it tells whether there is a further page.
-        statement = _page(self, source, _Asked(turn.by, turn.falling, reading, turn.place is not None, turn.limit + 1))
+        statement = _page(self, (source,), _asked(turn, reading))
         ranges = _ranges(source, search) if reading is not Reading.TESTED else _EVERY_NAME
-        return tx.hot_in(ranges, statement, *values, *wanted)
+        return tx.hot_in(ranges, statement, *values, *_window(turn, search))
 
 
 class Reading(Enum):
@@ -158,6 +177,17 @@ class _Asked(NamedTuple):
     limit: int
 
 
+def _asked(turn: Turn, reading: Reading) -> _Asked:
+    # One row more than is shown: it tells whether there is a further page.
+    return _Asked(turn.by, turn.falling, reading, turn.place is not None, turn.limit + 1)
+
+
+def _window(turn: Turn, search: str) -> tuple[str, str | int, str]:
+    """The values of `_WINDOW` before the bounds of a range."""
+    place = turn.place or Place("", "")
+    return search, place.value, place.key
+
+
 def _reading(source: Source, search: str | None) -> Reading:
     if not search:
         return Reading.ALL
@@ -173,7 +203,19 @@ def _place(row: tuple[Any, ...]) -> Place:
 
 
 @cache
-def _page(browsed: Browsed, source: Source, asked: _Asked) -> Hot:
+def _page(browsed: Browsed, sources: tuple[Source, ...], asked: _Asked) -> Hot:
+    """The page of these sources: the first of each, and of those the first."""
+    firsts = [_firsts(browsed, source, asked) for source in sources]
+    if len(firsts) == 1:
+        return Hot(browsed.shown(firsts[0].subquery("page")), *browsed.values, *_WINDOW)
+    every = union_all(*(select(each.subquery()) for each in firsts)).subquery("every")
+    place, key = every.c
+    order = (place.desc(), key.desc()) if asked.falling else (place, key)
+    page = _limited(select(place, key).order_by(*order), asked.limit)
+    return Hot(browsed.shown(page.subquery("page")), *browsed.values, *_WINDOW)
+
+
+def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
     by, key = browsed.orders[asked.by], browsed.key
     conditions = _conditions(browsed, source, asked.reading)
     # Rows that are few are found first and sorted then: no index of the order is to tempt anybody.
@@ -184,7 +226,7 @@ def _page(browsed: Browsed, source: Source, asked: _Asked) -> Hot:
         conditions.append(here < there if asked.falling else here > there)
     within = select(by.label("place"), key.label("key")).where(*conditions)
     within = within.order_by(*((order.desc(), key.desc()) if asked.falling else (order, key)))
-    return Hot(browsed.shown(_limited(within, asked.limit).subquery("page")), *browsed.values, *_WINDOW)
+    return _limited(within, asked.limit)
 
 
 @cache
