@@ -4,10 +4,13 @@ Not here: how rows are found (`store/browsing/`), the lists of REST (`vehicles.p
 `companies.py`).
 """
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Reach, Scope
+from tripline.domain.ids import UserId
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
 from tripline.store.browsing import companies, people, sensors, services, vehicles
@@ -17,12 +20,20 @@ from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.services import ListedService
 from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.browsing.vehicles import ListedVehicle
+from tripline.store.fleet import people as person_rows
+from tripline.store.fleet import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx
 
 
 def vehicles_of(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, turn: Turn) -> Slice[ListedVehicle]:
-    """The vehicles of the turn that the actor may see. Raises `Forbidden`."""
-    return vehicles.page(tx, access.scope_of(actor, Action.VEHICLE_READ), filters, turn)
+    """The vehicles of the turn that the actor may see, without names of people whom the actor may not see.
+
+    Raises `Forbidden`.
+    """
+    found = vehicles.page(tx, access.scope_of(actor, Action.VEHICLE_READ), filters, turn)
+    named = {user_id for row in found.rows for user_id in (row.director_id, row.driver_id) if user_id is not None}
+    hidden = named - person_rows.inside(tx, access.scope_of(actor, Action.USER_READ), named) if named else named
+    return replace(found, rows=[_unnamed(row, hidden) for row in found.rows]) if hidden else found
 
 
 def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> int:
@@ -41,8 +52,16 @@ def count_sensors(tx: ReadTx, *, actor: Actor, filters: sensors.Filters) -> int:
 
 
 def people_of(tx: ReadTx, *, actor: Actor, filters: people.Filters, turn: Turn) -> Slice[ListedPerson]:
-    """The people of a company in the turn. Raises `NotFound` and `Forbidden`."""
-    return people.page(tx, _of_people(tx, actor, filters), filters, turn)
+    """The people of a company in the turn, without numbers of vehicles that the actor may not see.
+
+    Raises `NotFound` and `Forbidden`.
+    """
+    found = people.page(tx, _of_people(tx, actor, filters), filters, turn)
+    driven = {row.vehicle_id for row in found.rows if row.vehicle_id is not None}
+    scope = access.scope_of(actor, Action.VEHICLE_READ)
+    hidden = driven - vehicle_rows.those_inside(tx, scope, driven) if driven else driven
+    rows = [replace(row, vehicle_no=None) if row.vehicle_id in hidden else row for row in found.rows]
+    return replace(found, rows=rows) if hidden else found
 
 
 def count_people(tx: ReadTx, *, actor: Actor, filters: people.Filters) -> int:
@@ -72,6 +91,11 @@ def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> in
     """How many services there are. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
     return services.count(tx, filters)
+
+
+def _unnamed(row: ListedVehicle, hidden: Collection[UserId]) -> ListedVehicle:
+    names = {"director_name": row.director_id, "driver_name": row.driver_id}
+    return replace(row, **{name: None for name, user_id in names.items() if user_id in hidden})
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:

@@ -3,7 +3,7 @@
 Not here: the companies they are delegated to (`delegations.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -47,6 +47,12 @@ def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
     """Whether the vehicle is inside the scope, or None when there is none with this id."""
     rows = tx.hot(_inside(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
     return bool(rows[0][0]) if rows else None
+
+
+def those_inside(tx: ReadTx, scope: Scope, vehicle_ids: Collection[VehicleId]) -> set[VehicleId]:
+    """Which of these vehicles are inside the scope."""
+    values = {"ids": list(vehicle_ids), scopes.USER: scope.user_id, scopes.COMPANY: scope.company_id}
+    return {VehicleId(vehicle_id) for (vehicle_id,) in tx.all(_those_inside(scope.reaches), values)}
 
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
@@ -190,6 +196,14 @@ _DELEGATED: Final = _by_number(
     "company",
     lambda _, side: not side.many,
 )
+
+
+@cache
+def _those_inside(reaches: scopes.Reaches) -> Select[Any]:
+    return select(vehicle.c.id).where(
+        vehicle.c.id.in_(bindparam("ids", expanding=True)),
+        scopes.vehicles(reaches),
+    )
 
 
 @cache
