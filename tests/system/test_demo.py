@@ -1,6 +1,8 @@
 """`tripline demo`: it ends by itself without a terminal; what it prints to go on with works as printed."""
 
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from tests.support import servers
 
 pytestmark = pytest.mark.once("has a store of its own")
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SCORED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d +\d+\.\d +(\d+\.\d)")
 
 
@@ -37,17 +40,25 @@ def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["something"]
 
 
-@pytest.mark.parametrize("stopped_by", [signal.SIGINT, signal.SIGTERM])
-def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
-    tmp_path: Path, stopped_by: signal.Signals
+@pytest.mark.parametrize(
+    ("options", "in_terminal", "stopped_by"),
+    [((), True, signal.SIGINT), (("--keep",), False, signal.SIGTERM)],
+    ids=["terminal", "kept"],
+)
+def test_demo_that_goes_on_prints_lines_that_work_as_printed_and_stops_when_told(
+    tmp_path: Path, options: tuple[str, ...], in_terminal: bool, stopped_by: signal.Signals
 ) -> None:
     data = tmp_path / "demo data"
-    command = servers.command("demo", "--keep", "--data", str(data))
-    with subprocess.Popen(command, env=servers.environment(), stdout=subprocess.PIPE, text=True) as demo:
-        assert demo.stdout is not None
+    command = servers.command("demo", *options, "--data", str(data))
+    ours, theirs = pty.openpty() if in_terminal else os.pipe()
+    with (
+        os.fdopen(ours, encoding="utf-8") as shown,
+        subprocess.Popen(command, env=servers.environment(), stdout=theirs) as demo,
+    ):
+        os.close(theirs)
         printed = []
         while "Ctrl-C" not in (printed or [""])[-1]:
-            line = demo.stdout.readline()
+            line = COLOUR.sub("", shown.readline())
             assert line, "".join(printed)
             printed.append(line)
         lines = [
@@ -57,7 +68,7 @@ def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
         answers = _in_shell(lines)
         replayed = _in_shell([replay])
         more = _in_shell(lines[:3])
-        numbers = _fleet_seen_by(next(line.strip() for line in printed if "/sign-in/link?" in line))
+        fleet = _fleet_seen_by(next(line.strip() for line in printed if "/sign-in/link?" in line))
         demo.send_signal(stopped_by)
         assert demo.wait(20) == 0
 
@@ -67,19 +78,21 @@ def test_demo_kept_prints_lines_that_work_as_printed_and_stops_when_told(
     assert len(microtrips["data"]) == 1
     assert replayed[-1] == "sent 548, acknowledged 548, resent 0"
     assert "errorCode" not in json.loads(more[0])
-    assert numbers == {"12GA3456", "34NA5678", "56DA7890"}
+    assert fleet == dict.fromkeys(("12GA3456", "34NA5678", "56DA7890"), True)
     _no_secret_in(data, "".join(printed))
 
 
-def _fleet_seen_by(link: str) -> set[str]:
-    """The vehicle numbers in the portal's list, for a browser that opens the link and sends its form."""
+def _fleet_seen_by(link: str) -> dict[str, bool]:
+    """The vehicles in the portal's list, and whether each has driven, for a browser that opens the link and sends its
+    form."""
     there = httpx.URL(link)
     origin = f"{there.scheme}://{there.netloc.decode()}"
     with httpx.Client(base_url=origin, headers={"origin": origin}, follow_redirects=True, trust_env=False) as browser:
         assert browser.get(link).status_code == 200
         entered = browser.post(there.path, data={"token": there.params["token"]})
         assert entered.status_code == 200, entered.text
-        return set(re.findall(r"\d{2}[A-Z]{2}\d{4}", browser.get("/fleet/vehicles").text))
+        rows = re.findall(r'href="(/fleet/vehicles/[0-9a-f-]{36})"[^>]*>(\w+)<', browser.get("/fleet/vehicles").text)
+        return {number: "has not reported a trip yet" not in browser.get(page).text for page, number in rows}
 
 
 def _in_shell(lines: list[str]) -> list[str]:
