@@ -246,6 +246,7 @@ def resend(hand, server):
         answers.append(receivers.OK)
         hand.tick(parked.first)
         hand.press("portal.pushes.send_chosen")
+        assert hand.done() == hand.say("portal.pushes.sent_again", n=1)
         customer.arrived(2)
     (message,) = customer.bodies
     assert (message["ty"], message["pld"]) == ("NWSTATUS", {"nwStatus": "02"})
