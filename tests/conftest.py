@@ -64,9 +64,11 @@ def _plain_log_lines() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_left_to_be_collected() -> Iterator[None]:
-    """What a file's tests left open warns with them, and not in the middle of another test."""
+    """What a file's tests left open warns with them, and not in the middle of another test. What is there still was
+    loaded for them and stays: the looks at the ends of later files need not walk through it."""
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
