@@ -16,6 +16,8 @@ from tripline.http.rim import Vitals
 from tripline.language.phrases import phrase, verbatim
 from tripline.services.readiness import Check, Report, Status
 
+pytestmark = pytest.mark.once("what health answers, and to whom")
+
 PATHS = ("/health/live", "/health/ready", "/metrics")
 
 

@@ -123,6 +123,7 @@ def test_every_operation_with_a_body_is_here() -> None:
     assert OPERATIONS.keys() == MAKING.keys() | CHANGING.keys() | NO_RECORD_WRITTEN.keys()
 
 
+@pytest.mark.once("refused before a store is asked")
 @pytest.mark.parametrize("name", sorted(MAKING))
 def test_registration_refuses_what_only_the_record_shows_by_name(tmp_path: Any, name: str) -> None:
     operation, asked = OPERATIONS[name], MAKING[name]

@@ -95,6 +95,7 @@ def caller(name: str) -> str:
     return {"applications": "root", "auth": "none"}.get(name.split(".")[0], "admin")
 
 
+@pytest.mark.once("refused before a store is asked")
 @pytest.mark.parametrize("name", required())
 def test_request_without_a_required_field_is_refused_by_its_name(tmp_path, name):
     method, path, names = required()[name]

@@ -8,6 +8,8 @@ from tests.support import rest
 from tripline.api import families
 from tripline.http import operations
 
+pytestmark = pytest.mark.once("what every answer carries")
+
 KEPT = {"GET /api/openapi.json", "GET /api/asyncapi.json", "GET /api/docs", "GET /api/docs/{file}"}
 """What holds nothing of anybody: caches may keep it, and ask whether it is still good."""
 OPERATIONS = {

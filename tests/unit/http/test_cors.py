@@ -11,6 +11,8 @@ from tripline.http import cors
 from tripline.http.application import create_app
 from tripline.ports import Outage
 
+pytestmark = pytest.mark.once("what every answer carries")
+
 PORTAL = "https://portal.example"
 OTHER = "http://localhost:3000"
 ORIGINS = (PORTAL, OTHER)

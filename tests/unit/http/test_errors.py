@@ -23,6 +23,8 @@ from tripline.http.rim import Call
 from tripline.ports import Outage
 from tripline.store.transactions import ReadTx
 
+pytestmark = pytest.mark.once("what refusals look like")
+
 T = TypeVar("T")
 UNKNOWN_ID = "11111111-1111-1111-8111-111111111111"
 

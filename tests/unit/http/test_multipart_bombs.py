@@ -3,6 +3,8 @@
 import pytest
 from tests.support import rest
 
+pytestmark = pytest.mark.once("how a form is read")
+
 PART = b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\nv\r\n'
 FILE = b'--b\r\nContent-Disposition: form-data; name="f"; filename="%b"\r\n\r\nvehicleNo,mileage\n1,1\n'
 BOMBS = {

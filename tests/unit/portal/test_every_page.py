@@ -131,6 +131,7 @@ def test_page_opens_to_the_roles_that_may_and_to_no_other(tmp_path: Path, name: 
     assert wrong == {}
 
 
+@pytest.mark.once("what pages show; the test above opens them on both stores")
 @pytest.mark.parametrize("name", ACTORS)
 def test_page_holds_nothing_inline_and_leads_only_to_what_its_visitor_may_do(tmp_path: Path, name: str) -> None:
     """A link or button that would be refused is not shown."""
@@ -157,6 +158,7 @@ def test_page_holds_nothing_inline_and_leads_only_to_what_its_visitor_may_do(tmp
     assert played(tmp_path, ask) == ([], {})
 
 
+@pytest.mark.once("refused before a store is asked")
 @pytest.mark.parametrize("name", [NOBODY, "P", "platform administrator"])
 def test_change_that_another_site_asks_for_is_refused_on_every_page(tmp_path: Path, name: str) -> None:
     async def ask(world: World) -> dict[str, int]:

@@ -16,6 +16,8 @@ from tripline.http.rim import Call
 from tripline.portal import forms, views
 from tripline.portal.page import page
 
+pytestmark = pytest.mark.once("what is read of a form")
+
 FILE_MAX = 1_000
 
 

@@ -23,6 +23,8 @@ from tripline.portal.visitors import visitor_of
 from tripline.ports import Outage
 from tripline.services.accounts.limits import TooManyRequests
 
+pytestmark = pytest.mark.once("what pages show")
+
 T = TypeVar("T")
 TROUBLES = {
     "outage": Outage("disk"),

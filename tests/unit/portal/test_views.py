@@ -24,6 +24,8 @@ from tripline.portal import notices, views
 from tripline.portal.page import page
 from tripline.portal.visitors import guest_in, visitor_of
 
+pytestmark = pytest.mark.once("what pages show")
+
 T = TypeVar("T")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}"
 
