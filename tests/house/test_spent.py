@@ -1,4 +1,4 @@
-"""What a run says of its time: CPU seconds with those of the processes that tests start."""
+"""CPU seconds that a run tells of: those of the processes that tests start count, too."""
 
 import os
 import subprocess

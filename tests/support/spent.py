@@ -1,4 +1,4 @@
-"""Where a run's time goes: CPU seconds by folder of tests, with those of every process that its tests started.
+"""CPU seconds of a run by folder of tests, with those of every process that its tests started.
 
 The last lines of a run tell them (Linux only). Waiting costs none, so they say what to cut where processes share cores.
 """
