@@ -77,6 +77,7 @@ class KafkaReader:
         self._options: dict[str, Any] = {
             **bus_kafka_options.connection(settings),
             "group.id": group,
+            # The library would commit what was read; only what is stored may be.
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": "cooperative-sticky",
@@ -236,6 +237,7 @@ class KafkaReader:
             self._paused_s = now
         self._tell_pause(now, now - self._paused_s)
         consumer.pause(consumer.assignment())
+        # Polling keeps the membership; a message that was on its way already comes all the same.
         message = consumer.poll(_WAIT_S)
         if message is not None:
             self._left.append(message)

@@ -62,6 +62,7 @@ def exchanged(tx: WriteTx, session: Session, *, token_id: str, tokens: Tokens, n
     """The session's next ticket; None when the token in hand was stolen, and the session is ended."""
     use = judged(session, token_id, now_ms=now_ms)
     if use is Use.AGAIN:
+        # The token that the first use got, made again: a second one would open a second line to a thief.
         return Ticket(session.id, session.current, session.rotated_ms + tokens.refresh_life_ms)
     if use is Use.STOLEN:
         sessions.revoke(tx, session.id)

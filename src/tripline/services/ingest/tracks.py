@@ -111,6 +111,7 @@ class Tracks:
         missing = [sensor_id for sensor_id in sensor_ids if sensor_id not in self._tracks]
         if not missing:
             return []
+        # Only with nothing remembered: the number belongs to the oldest track, and tells of commits since then.
         if not self._tracks:
             self._foreign_commits = self._store.foreign_commits
         read = [Track(key, known, now_ms=now_ms) for key, known in (await self._load(missing, now_ms)).items()]

@@ -96,6 +96,7 @@ def begin(tx: WriteTx, *, actor: Actor, mdn: str, ids: TimeIds, now_ms: int, hol
     if claim is not None and claim.holds(now_ms):
         raise lines.busy()
     lines.moved(_status(sensor), LineEvent.UNPAUSE)
+    # A claim that ran out is of a call whose end nobody knows: repeated under its id the carrier does it once.
     request_id = ids.next(now_ms=now_ms) if claim is None else claim.request_id
     rows.claim(tx, sensor.id, Claim(request_id, now_ms + hold_ms))
     return Call(sensor.id, request_id)
@@ -116,6 +117,7 @@ def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) 
         subject = notices.Subject(sensor.id, sensor.company_id, sensor.vehicle_id)
         notices.network_status(tx, subject=subject, status=after.nw_status, at_ms=now_ms, ids=ids, now_ms=now_ms)
         return replace(sensor, line=after)
+    # The claim ran out, and the line went on without this call: then it is normal, or nothing can be said.
     if _status(sensor) is not NwStatus.NORMAL:
         raise lines.busy()
     return sensor

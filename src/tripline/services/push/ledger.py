@@ -130,6 +130,7 @@ class Ledger:
             await self._some.wait()
             if not self._ended:
                 await self._gather()
+            # What is reported while this page is written goes onto the next one.
             page, self._page = self._page, _Page()
             self._some.clear()
             self._many.clear()
