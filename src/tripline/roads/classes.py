@@ -1,0 +1,52 @@
+"""Classes of road: which ones are driven on, and the `rank` that GPS events name (spec/scoring 4)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+Tags = Mapping[str, str]
+"""What OpenStreetMap says of a road, key by key."""
+
+RANKS: Final = {"motorway": 101, "trunk": 102, "primary": 103, "secondary": 104, "tertiary": 107, "residential": 107}
+OTHER: Final = 108
+"""The rank of every other road."""
+SIDE: Final = frozenset({"service", "track", "busway"})
+"""Roads that a vehicle is on rarely and slowly, and that run beside others."""
+_DRIVEN: Final = {*RANKS, *SIDE, "unclassified", "living_street", "road"}
+_LINK: Final = "_link"
+_CLOSED: Final = {"no", "agricultural", "forestry"}
+_OPENED: Final = ("psv", "bus", "hgv", "motorcar", "motor_vehicle")
+
+
+def class_of(tags: Tags) -> str | None:
+    """The class of a road that vehicles drive on, with that of the road for its ramps; None: they do not."""
+    highway = tags.get("highway", "").removesuffix(_LINK)
+    if highway not in _DRIVEN or tags.get("area") == "yes":
+        return None
+    told = [tags[key] for key in _OPENED if key in tags]
+    closed = tags.get("motor_vehicle", tags.get("access")) in _CLOSED
+    if closed and not any(each not in _CLOSED for each in told):
+        return None
+    return highway
+
+
+def is_ramp(tags: Tags) -> bool:
+    """Whether it leads from one road to another."""
+    return tags.get("highway", "").endswith(_LINK)
+
+
+def rank(road_class: str) -> int:
+    """The number of a class in `info`."""
+    return RANKS.get(road_class, OTHER)
+
+
+def one_way(tags: Tags) -> int:
+    """1: only along its line; -1: only against it; 0: both ways."""
+    match tags.get("oneway"):
+        case "yes" | "true" | "1":
+            return 1
+        case "-1" | "reverse":
+            return -1
+        case "no" | "false" | "0":
+            return 0
+    around = tags.get("junction") in ("roundabout", "circular")
+    return int(around or tags.get("highway") in ("motorway", "motorway_link"))
