@@ -305,6 +305,12 @@ class Ingest(Section, frozen=True):
     ] = 100
 
 
+class Map(Section, frozen=True):
+    """Maps with the limits of roads (`tripline map import`)."""
+
+    dir: Annotated[str, Meta(description="folder of imported maps; empty: `maps` in the data folder")] = ""
+
+
 class Log(Section, frozen=True):
     """Log lines."""
 
@@ -349,7 +355,13 @@ class Config(Section, frozen=True):
     harsh: Harsh = msgspec.field(default_factory=Harsh)
     guards: Guards = msgspec.field(default_factory=Guards)
     style: Style = msgspec.field(default_factory=Style)
+    map: Map = msgspec.field(default_factory=Map)
     log: Log = msgspec.field(default_factory=Log)
+
+    @property
+    def maps(self) -> Path:
+        """Where imported maps lie."""
+        return Path(self.map.dir or self.data / "maps")
 
     @property
     def rules(self) -> Rules:

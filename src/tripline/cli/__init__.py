@@ -62,6 +62,7 @@ _FAMILIES: Final = {
     "admin": "tripline.cli.accounts:admin",
     "push": "tripline.cli.push:push",
     "policy": "tripline.cli.policy:policy",
+    "map": "tripline.cli.maps:maps",
 }
 """Commands that have commands of their own."""
 # A module loads for its own command, or for the list of all.

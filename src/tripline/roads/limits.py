@@ -3,7 +3,7 @@
 What is nearer to the vehicle counts first: a condition that holds, then what is said of its kind, then of its
 direction, then of the road, then of its zone, then of its place, then of its class.
 
-Not here: one value (`values.py`), one condition (`conditions.py`), which direction was driven (`matching.py`).
+Not here: one value (`values.py`), one condition (`conditions.py`), which direction was driven (`matcher.py`).
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tripline.roads import limits
+from tripline.roads import conditions, limits
 from tripline.roads.conditions import Timed
 from tripline.roads.countries import MPH
 from tripline.roads.limits import Lane, Limit
@@ -234,3 +234,11 @@ def test_class_without_a_default_in_its_country_has_no_limit():
 
 def test_country_of_a_name_counts_before_that_of_the_place():
     assert plain({"maxspeed": "CH:rural"}, country="AT") == implied(80)
+
+
+@pytest.mark.parametrize(("given", "read"), [(15, 15), (16, 16), (17, 16)])
+def test_conditions_beyond_the_bound_are_left_out(given, read):
+    hours = ",".join(f"{hour:02}:00-{hour:02}:30" for hour in range(given))
+
+    assert conditions.MOST == 16
+    assert len(at({"maxspeed:conditional": f"30 @ ({hours})"}).timed) == read

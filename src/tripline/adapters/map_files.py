@@ -1,0 +1,178 @@
+"""The areas of the folder of maps (setting `map.dir`): one description each, and a folder with what was made of it.
+
+`NAME.json` describes an area and says in which folder it lies. An import writes a new folder and then puts the
+description in place of the former one, in one step: whoever reads finds the former map or the new one, never a mixture.
+A folder is never changed; arrays that are open stay readable when it goes.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from tripline.roads.index import RoadIndex, Texts
+
+FORMAT: Final = 1
+"""Of the files; an area of another one has to be imported anew."""
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
+MOST_AREAS: Final = 256
+"""That are looked at."""
+Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
+_TEXTS: Final = "texts.json"
+_LOCK: Final = ".lock"
+
+
+class Area(msgspec.Struct, frozen=True, kw_only=True):
+    """An imported area."""
+
+    name: str
+    format: Annotated[int, Meta(ge=1)]
+    folder: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z")]
+    map: str
+    """Which map it is: the beginning of the SHA-256 of the file."""
+    source: str
+    """Name of the file."""
+    imported_ms: int
+    roads: int
+    bounds: tuple[float, float, float, float]
+    """Least and greatest latitude, least and greatest longitude of its roads, degrees."""
+
+
+class NoAreaError(Exception):
+    """An area is not there, or cannot be read or changed; the text is the one line to show."""
+
+
+def fingerprint(file: Path) -> str:
+    """What tells this file from others."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
+
+
+def stamp(folder: Path) -> Stamp:
+    """Changes whenever an area comes, goes or is replaced. Cheap."""
+    try:
+        with os.scandir(folder) as entries:
+            found = ((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".json"))
+            return tuple(sorted((name, of.st_ino, of.st_mtime_ns) for name, of in found))
+    except FileNotFoundError:
+        return ()
+
+
+def areas(folder: Path) -> list[Area]:
+    """All that are there, by name. Raises `NoAreaError` when one cannot be read."""
+    found = []
+    for file in sorted(folder.glob("*.json"))[:MOST_AREAS]:
+        try:
+            found.append(msgspec.json.decode(file.read_bytes(), type=Area))
+        except FileNotFoundError:
+            continue  # removed a moment ago
+        except (OSError, msgspec.MsgspecError) as error:
+            raise NoAreaError(f"{file} cannot be read: {error}.") from error
+    return found
+
+
+def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
+    """Its index; the arrays stay on disk until something of them is needed. Raises `NoAreaError`."""
+    place = folder / area.folder
+    if area.format != FORMAT:
+        raise NoAreaError(f"{area.name} was imported by another version of Tripline; import it again.")
+    try:
+        texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
+        arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise NoAreaError(f"The map of {area.name} cannot be read: {error}.") from error
+    return RoadIndex(**arrays), texts
+
+
+@contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Keep other commands from changing the folder of maps. Raises `NoAreaError` when somebody does already.
+
+    The lock is the kernel's, so it ends with the process that held it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise NoAreaError(f"Another command changes the maps in {folder} right now.") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def new_folder(folder: Path, name: str) -> Iterator[Path]:
+    """A folder for a map that is being made; it goes unless the map is kept."""
+    made = folder / f"{name}.{secrets.token_hex(6)}"
+    made.mkdir()
+    try:
+        yield made
+    finally:
+        if made.name not in {area.folder for area in areas(folder)}:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> None:
+    """Write an index into the area's folder, which is new, and put it in place of the former one."""
+    place = folder / area.folder
+    for name in RoadIndex.__struct_fields__:
+        with (place / f"{name}.npy").open("wb") as opened:
+            np.save(opened, getattr(index, name))
+            _to_disk(opened.fileno())
+    _write(place / _TEXTS, msgspec.json.encode(texts))
+    _sync_folder(place)
+    _write(place / "area.json", msgspec.json.encode(area))
+    (place / "area.json").replace(folder / f"{area.name}.json")
+    _sync_folder(folder)
+    _clear(folder, area.name)
+
+
+def remove(folder: Path, name: str) -> None:
+    """Forget an area. Raises `NoAreaError`."""
+    if NAME.fullmatch(name) is None:
+        raise NoAreaError(f"There is no map called {name}.")
+    try:
+        (folder / f"{name}.json").unlink()
+    except FileNotFoundError as error:
+        raise NoAreaError(f"There is no map called {name}.") from error
+    _sync_folder(folder)
+    _clear(folder, name)
+
+
+def _clear(folder: Path, name: str) -> None:
+    """Delete folders of an area that no description names: former maps, and those of imports that were killed."""
+    in_use = {area.folder for area in areas(folder)}
+    for each in folder.glob(f"{name}.*"):
+        if each.is_dir() and each.name not in in_use:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _write(file: Path, body: bytes) -> None:
+    with file.open("wb") as opened:
+        opened.write(body)
+        opened.flush()
+        _to_disk(opened.fileno())
+
+
+def _to_disk(descriptor: int) -> None:
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

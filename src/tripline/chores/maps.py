@@ -1,0 +1,55 @@
+"""Imported maps: making one from a file, listing and removing them, beside running servers or without one.
+
+Not here: reading the file (`adapters/map_import.py`), where maps lie (`adapters/map_files.py`).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tripline import clock
+from tripline.adapters import map_files, map_import
+from tripline.adapters.map_files import Area
+from tripline.roads.index import UNITS, RoadIndex
+
+
+def imported(folder: Path, file: Path, *, name: str, country: str, told: Callable[[int], None]) -> Area:
+    """Make a map of the file and put it in place of the former one of this name, if there is one.
+
+    `country`: that of roads which lie in none that the file has whole. Raises `MapFileError`, `NoAreaError`; what was
+    there stays then.
+    """
+    with map_files.changing(folder), map_files.new_folder(folder, name) as made:
+        others = [area for area in map_files.areas(folder) if area.name != name]
+        if len(others) >= map_files.MOST_AREAS:
+            raise map_files.NoAreaError(f"There are {len(others)} maps already; remove one first.")
+        index, texts = map_import.read(file, scratch=made, told=told).built(otherwise=country)
+        area = Area(
+            name=name,
+            format=map_files.FORMAT,
+            folder=made.name,
+            map=map_files.fingerprint(file),
+            source=file.name,
+            imported_ms=clock.now_ms(),
+            roads=index.link.size,
+            bounds=_bounds(index),
+        )
+        map_files.keep(folder, area, index, texts)
+    return area
+
+
+def listed(folder: Path) -> list[Area]:
+    """All maps, by name. Raises `NoAreaError`."""
+    return map_files.areas(folder)
+
+
+def removed(folder: Path, name: str) -> None:
+    """Forget a map. Raises `NoAreaError`."""
+    with map_files.changing(folder):
+        map_files.remove(folder, name)
+
+
+def _bounds(index: RoadIndex) -> tuple[float, float, float, float]:
+    least_lat, most_lat, least_lon, most_lon = (
+        float(each) / UNITS for each in (index.lat.min(), index.lat.max(), index.lon.min(), index.lon.max())
+    )
+    return least_lat, most_lat, least_lon, most_lon

@@ -1,0 +1,100 @@
+"""`tripline map`: maps that tell the roads of trips and their limits."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import App, Parameter
+
+from tripline import config_files
+from tripline.cli import base, progress
+from tripline.later import Later
+
+if TYPE_CHECKING:
+    from tripline.adapters import map_files, map_import
+    from tripline.chores import maps as chores
+else:
+    map_files = Later("tripline.adapters.map_files")
+    map_import = Later("tripline.adapters.map_import")
+    chores = Later("tripline.chores.maps")
+
+_TOLD_EVERY: Final = 10_000
+
+maps = App(
+    name="map",
+    help="Maps that tell the roads of trips and their limits.",
+    help_epilogue="Example: tripline map import liechtenstein.osm.pbf --data /srv/tripline",
+)
+
+
+@maps.command(name="import", help_epilogue="Example: tripline map import liechtenstein.osm.pbf --data /srv/tripline")
+def import_map(
+    file: Annotated[Path, Parameter(help="OpenStreetMap extract, .osm.pbf")],
+    *,
+    name: Annotated[
+        str | None,
+        Parameter(help="what to call the area; one of this name is replaced (default: as the file is called)"),
+    ] = None,
+    country: Annotated[
+        str,
+        Parameter(
+            help="two-letter code of the country of roads for which the file does not tell it, because it has the"
+            " country's boundary in part or not at all (default: unknown, so that only limits that are tagged count)"
+        ),
+    ] = "",
+    place: base.Place | None = None,
+) -> int:
+    """Import an area, beside running servers or without one."""
+    called = name or file.name.partition(".")[0].lower()
+    if re.fullmatch(map_files.NAME, called) is None:
+        raise config_files.WrongSettingError(
+            f"{base.printable(called)} is no name for a map: small letters, digits, - and _, 63 at most (--name)."
+        )
+    if re.fullmatch(r"([A-Z]{2})?", country, re.ASCII) is None:
+        raise config_files.WrongSettingError("--country must be two capital letters, such as KR.")
+    folder = base.settings(place, {}).maps
+    try:
+        with progress.counting("roads", every=_TOLD_EVERY) as tell:
+            area = chores.imported(folder, file, name=called, country=country, told=tell)
+    except (map_import.MapFileError, map_files.NoAreaError) as error:
+        base.complain(base.printable(str(error)))
+        return base.FAILED
+    base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")
+    return base.OK
+
+
+@maps.command(name="list", help_epilogue="Example: tripline map list --data /srv/tripline")
+def list_maps(*, place: base.Place | None = None) -> int:
+    """Show the imported areas."""
+    config = base.settings(place, {})
+    try:
+        areas = chores.listed(config.maps)
+    except map_files.NoAreaError as error:
+        base.complain(base.printable(str(error)))
+        return base.FAILED
+    for area in areas:
+        south, north, west, east = area.bounds
+        base.line(
+            base.printable(
+                f"{area.name}: {area.roads} roads, map {area.map}, from {area.source}, imported"
+                f" {base.day_text(config, area.imported_ms)}, {south:.2f} to {north:.2f} N, {west:.2f} to {east:.2f} E"
+            )
+        )
+    base.line(f"{len(areas)} maps")
+    return base.OK
+
+
+@maps.command(help_epilogue="Example: tripline map remove liechtenstein --data /srv/tripline")
+def remove(
+    name: Annotated[str, Parameter(help="the area's, as `tripline map list` shows it")],
+    *,
+    place: base.Place | None = None,
+) -> int:
+    """Remove an area, beside running servers or without one."""
+    try:
+        chores.removed(base.settings(place, {}).maps, name)
+    except map_files.NoAreaError as error:
+        base.complain(base.printable(str(error)))
+        return base.FAILED
+    base.line(f"removed {name}")
+    return base.OK

@@ -1,0 +1,48 @@
+"""Areas, and points that lie inside them: countries, and built-up land as it is mapped."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.roads.index import Coordinates
+
+Flags = NDArray[np.bool_]
+
+
+class Ring(NamedTuple):
+    """A closed line, units of 1e-7 degrees; the last point is the first."""
+
+    lat: Coordinates
+    lon: Coordinates
+
+
+class Points:
+    """Points in order of their latitude, to be found by areas."""
+
+    def __init__(self, lat: Coordinates, lon: Coordinates) -> None:
+        self._order = np.argsort(lat, kind="stable")
+        self._lat = lat[self._order].astype(np.float64)
+        self._lon = lon[self._order].astype(np.float64)
+
+    def inside(self, rings: Sequence[Ring]) -> NDArray[np.int64]:
+        """Which points lie inside an area: within an odd number of its rings, outer and inner ones."""
+        first = np.searchsorted(self._lat, min(ring.lat.min() for ring in rings), side="left")
+        last = np.searchsorted(self._lat, max(ring.lat.max() for ring in rings), side="right")
+        odd = np.zeros(last - first, np.bool_)
+        for ring in rings:
+            self._cross(ring, int(first), odd)
+        return self._order[first:last][odd]
+
+    def _cross(self, ring: Ring, offset: int, odd: Flags) -> None:
+        """Flip those points from which a ray to the east crosses an edge."""
+        lat, lon = ring.lat.astype(np.float64), ring.lon.astype(np.float64)
+        low, high = np.minimum(lat[:-1], lat[1:]), np.maximum(lat[:-1], lat[1:])
+        firsts = np.searchsorted(self._lat, low, side="left")
+        lasts = np.searchsorted(self._lat, high, side="left")
+        for edge in np.flatnonzero(lasts > firsts):
+            first, last = firsts[edge], lasts[edge]
+            share = (self._lat[first:last] - lat[edge]) / (lat[edge + 1] - lat[edge])
+            crosses = lon[edge] + share * (lon[edge + 1] - lon[edge]) > self._lon[first:last]
+            odd[first - offset : last - offset] ^= crosses

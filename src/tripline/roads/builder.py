@@ -1,0 +1,174 @@
+"""From the roads and areas of a map file to a road index.
+
+Not here: reading the file (`adapters/map_import.py`).
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from tripline.roads import classes, limits
+from tripline.roads.areas import Points, Ring
+from tripline.roads.classes import Tags
+from tripline.roads.index import CELL_M, METRES, REACH_M, Coordinates, Longs, Numbers, RoadIndex, Texts, cells_around
+
+MOST_NAME: Final = 200
+"""Characters of a name that are kept."""
+_STEP_M: Final = 50.0
+"""How far apart the points of a segment are that look for its cells."""
+_CROWD: Final = 64
+"""Roads at one node whose neighbourhood is told; no junction has as many."""
+
+
+class Builder:
+    """Takes roads and areas one by one; compact, for an extract has millions of vertices."""
+
+    def __init__(self) -> None:
+        self._lat, self._lon = array("i"), array("i")
+        self._node = array("q")
+        self._starts = array("q", [0])
+        self._link = array("q")
+        self._tags = array("i")
+        self._known_tags: dict[tuple[tuple[str, str], ...], int] = {}
+        self._countries: dict[str, list[Sequence[Ring]]] = {}
+        self._built_up: list[Sequence[Ring]] = []
+
+    @property
+    def roads(self) -> int:
+        """How many there are."""
+        return len(self._link)
+
+    def road(self, link: int, tags: Tags, line: Sequence[tuple[int, int, int]]) -> None:
+        """Take a road that vehicles drive on. `line`: node, latitude, longitude of two vertices or more."""
+        for node, lat, lon in line:
+            self._node.append(node)
+            self._lat.append(lat)
+            self._lon.append(lon)
+        self._starts.append(len(self._lat))
+        self._link.append(link)
+        kept = tuple(sorted((key, text) for key, text in tags.items() if _counts(key)))
+        self._tags.append(self._known_tags.setdefault(kept, len(self._known_tags)))
+
+    def country(self, code: str, rings: Sequence[Ring]) -> None:
+        """Take a part of a country."""
+        self._countries.setdefault(code, []).append(rings)
+
+    def built_up(self, rings: Sequence[Ring]) -> None:
+        """Take a built-up area."""
+        self._built_up.append(rings)
+
+    def built(self, *, otherwise: str) -> tuple[RoadIndex, Texts]:
+        """The index. `otherwise`: the country of roads that lie in none that is known whole."""
+        lat, lon = np.array(self._lat, np.int32), np.array(self._lon, np.int32)
+        starts, node = np.array(self._starts, np.int64), np.array(self._node, np.int64)
+        road = np.repeat(np.arange(self.roads, dtype=np.int32), np.diff(starts))
+        middles = (starts[:-1] + starts[1:]) // 2
+        points = Points(lat[middles], lon[middles])
+        country, built_up = np.zeros(self.roads, np.int64), np.zeros(self.roads, np.bool_)
+        codes = [otherwise, *self._countries]
+        for number, code in enumerate(codes[1:], 1):
+            for rings in self._countries[code]:
+                country[points.inside(rings)] = number
+        for rings in self._built_up:
+            built_up[points.inside(rings)] = True
+        kinds = list(self._known_tags)
+        own = np.array(self._tags, np.int64)
+        rules, numbers = _rules(kinds, own, codes, country, built_up)
+        names = {"": 0}
+        named = [names.setdefault(_name(dict(kind)), len(names)) for kind in kinds]
+        facts = [_facts(dict(kind)) for kind in kinds]
+        ranks, ways, sides = (np.array(column, np.int8) for column in zip(*facts, strict=True))
+        cells, cell_starts, segments = _grid(lat, lon, road)
+        near_starts, near = _neighbours(node, road, self.roads)
+        index = RoadIndex(
+            lat=lat,
+            lon=lon,
+            road=road,
+            link=np.array(self._link, np.int64),
+            rank=ranks[own],
+            one_way=ways[own],
+            side=sides[own],
+            limits=numbers,
+            name=np.array(named, np.int32)[own],
+            cells=cells,
+            cell_starts=cell_starts,
+            segments=segments,
+            near_starts=near_starts,
+            near=near,
+        )
+        return index, Texts(rules, list(names))
+
+
+def _counts(key: str) -> bool:
+    """Whether a tag counts for what is kept of a road."""
+    return key in ("highway", "name", "ref", "oneway", "junction", "motorroad") or key.startswith(
+        ("maxspeed", "zone:", "source:maxspeed")
+    )
+
+
+def _name(tags: Mapping[str, str]) -> str:
+    """What people call the road: its name and number, as far as it has them."""
+    return " ".join(tags[key] for key in ("ref", "name") if tags.get(key))[:MOST_NAME]
+
+
+def _facts(tags: Mapping[str, str]) -> tuple[int, int, int]:
+    """Rank, direction, and whether it is a road beside others."""
+    road_class = classes.class_of(tags) or ""
+    return classes.rank(road_class), classes.one_way(tags), int(road_class in classes.SIDE)
+
+
+def _rules(
+    kinds: Sequence[tuple[tuple[str, str], ...]],
+    own: Longs,
+    codes: Sequence[str],
+    country: Longs,
+    built_up: np.ndarray,
+) -> tuple[list[limits.RoadLimits], Numbers]:
+    """The limits that occur, and which ones each road has."""
+    facts, place = np.unique(np.stack([own, country, built_up], axis=1), axis=0, return_inverse=True)
+    known: dict[limits.RoadLimits, int] = {}
+    numbers = []
+    for kind, code, is_built_up in facts.tolist():
+        tags = dict(kinds[kind])
+        road_class = classes.class_of(tags) or ""
+        rule = limits.of_road(tags, road_class, country=codes[code], built_up=bool(is_built_up))
+        numbers.append(known.setdefault(rule, len(known)))
+    return list(known), np.array(numbers, np.int32)[place.reshape(-1)]
+
+
+def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Longs, Longs, Numbers]:
+    """Cells, where their segments begin, and these."""
+    begins = np.flatnonzero(road[:-1] == road[1:])
+    a_lat, a_lon = lat[begins].astype(np.float64), lon[begins].astype(np.float64)
+    d_lat, d_lon = lat[begins + 1] - a_lat, lon[begins + 1] - a_lon
+    metres = np.hypot(d_lat, d_lon * np.cos(np.radians(a_lat / 1e7))) * METRES
+    pieces = np.ceil(metres / _STEP_M).astype(np.int64) + 1
+    which = np.repeat(np.arange(begins.size), pieces)
+    nth = np.arange(which.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    share = nth / np.maximum(pieces - 1, 1)[which]
+    around = cells_around(a_lat[which] + share * d_lat[which], a_lon[which] + share * d_lon[which], _AROUND_M)
+    pairs = np.unique(np.stack([around.ravel(), np.repeat(begins[which], 4)], axis=1), axis=0)
+    cells, firsts = np.unique(pairs[:, 0], return_index=True)
+    return cells, np.append(firsts, len(pairs)).astype(np.int64), pairs[:, 1].astype(np.int32)
+
+
+_AROUND_M: Final = REACH_M + _STEP_M / 2
+assert 2 * _AROUND_M < CELL_M
+
+
+def _neighbours(node: Longs, road: Numbers, roads: int) -> tuple[Longs, Numbers]:
+    """Where the neighbours of each road begin, and these."""
+    order = np.lexsort((road, node))
+    nodes, at = node[order], road[order].astype(np.int64)
+    keys = []
+    for apart in range(1, _CROWD):
+        same = np.flatnonzero((nodes[apart:] == nodes[:-apart]) & (at[apart:] != at[:-apart]))
+        if not (nodes[apart:] == nodes[:-apart]).any():
+            break
+        one, other = at[same], at[same + apart]
+        keys += [one * roads + other, other * roads + one]
+    pairs = np.unique(np.concatenate(keys)) if keys else np.empty(0, np.int64)
+    starts = np.searchsorted(pairs, np.arange(roads + 1) * roads)
+    return starts.astype(np.int64), (pairs % max(roads, 1)).astype(np.int32)

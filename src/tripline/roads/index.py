@@ -1,0 +1,101 @@
+"""A road index: the roads of one area as flat arrays, with a grid of cells to find those near a point.
+
+Coordinates are whole units of 1e-7 degrees. A segment goes by the vertex where it begins; the last vertex of a road
+begins none. The grid has rows of `CELL_M` and cells as wide at the latitude of their row.
+
+Not here: making one (`builder.py`), its files (`adapters/map_files.py`), finding roads (`matcher.py`).
+"""
+
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.roads.limits import RoadLimits
+
+Coordinates = NDArray[np.int32]
+Numbers = NDArray[np.int32]
+Bytes = NDArray[np.int8]
+Longs = NDArray[np.int64]
+Metres = NDArray[np.float64]
+
+UNITS: Final = 10_000_000
+"""In a degree."""
+METRES: Final = 111_195.08 / UNITS
+"""In a unit of latitude."""
+CELL_M: Final = 160.0
+REACH_M: Final = 50.0
+"""How far from a road a point may be to find it in the grid."""
+_ROW: Final = CELL_M / METRES
+
+
+class RoadIndex(msgspec.Struct, frozen=True):
+    """Roads 0..n-1; those of one OpenStreetMap way may be several, where the extract lacks a part of it."""
+
+    lat: Coordinates
+    """Of each vertex, road by road."""
+    lon: Coordinates
+    road: Numbers
+    """Of each vertex."""
+    link: Longs
+    """Of each road: the id of its way."""
+    rank: Bytes
+    """Of each road: `classes.rank`."""
+    one_way: Bytes
+    """Of each road: `classes.one_way`."""
+    side: Bytes
+    """Of each road: 1 for one beside others (`classes.SIDE`)."""
+    limits: Numbers
+    """Of each road: its place in `Texts.limits`."""
+    name: Numbers
+    """Of each road: its place in `Texts.names`."""
+    cells: Longs
+    """Numbers of the cells that have roads, ascending."""
+    cell_starts: Longs
+    """Where the segments of each cell begin in `segments`, and their number."""
+    segments: Numbers
+    """Cell by cell: those that come within `REACH_M` of a point in it."""
+    near_starts: Longs
+    """Where the neighbours of each road begin in `near`, and their number."""
+    near: Numbers
+    """Road by road, ascending: those that share a node with it."""
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """What belongs to an index and is no array."""
+
+    limits: list[RoadLimits]
+    names: list[str]
+
+
+def cell_numbers(lat: Metres, lon: Metres) -> Longs:
+    """The cell of each point, given in units; any number where the grid has none."""
+    rows = np.floor(lat / _ROW)
+    return _numbers(rows, lon)
+
+
+def cells_around(lat: Metres, lon: Metres, reach_m: float) -> Longs:
+    """The cells that have points within reach of each point: shape n x 4, repeated where they are fewer.
+
+    A cell is wider than twice the reach.
+    """
+    reach = reach_m / METRES
+    found = []
+    for up in (-reach, reach):
+        rows = np.floor((lat + up) / _ROW)
+        wide = reach / _narrow(rows)
+        found += [_numbers(rows, lon - wide), _numbers(rows, lon + wide)]
+    return np.stack(found, axis=1)
+
+
+def _narrow(rows: Metres) -> Metres:
+    """The length of a degree of longitude in a row for each metre of one of latitude."""
+    narrow: Metres = np.cos(np.radians(np.clip((rows + 0.5) * _ROW / UNITS, -89.0, 89.0)))
+    return narrow
+
+
+def _numbers(rows: Metres, lon: Metres) -> Longs:
+    columns = np.floor(lon * _narrow(rows) / _ROW)
+    numbers: Longs = (rows.astype(np.int64) << 32) + columns.astype(np.int64)
+    return numbers

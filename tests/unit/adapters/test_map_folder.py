@@ -1,0 +1,161 @@
+"""The folder of maps, by the commands: one map takes the place of another in one step; what fails changes nothing."""
+
+import fcntl
+import shutil
+
+import numpy as np
+import pytest
+from tests.support import map_files as made
+
+from tripline import cli
+from tripline.adapters import map_files, map_import
+from tripline.chores import maps
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "maps"
+
+
+def imported(folder, file, name="area"):
+    return maps.imported(folder, file, name=name, country="", told=lambda _: None)
+
+
+def folders(folder):
+    return sorted(each.name for each in folder.iterdir() if each.is_dir())
+
+
+def test_map_that_is_kept_is_the_one_that_was_made(folder, tmp_path):
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    index, texts = map_files.load(folder, area)
+    expected, of_expected = map_import.read(tmp_path / "a.osm.pbf", scratch=tmp_path, told=lambda _: None).built(
+        otherwise=""
+    )
+
+    assert texts == of_expected
+    for name in index.__struct_fields__:
+        assert np.array_equal(getattr(index, name), getattr(expected, name)), name
+    assert maps.listed(folder) == [area]
+    assert (area.roads, area.source, area.bounds[2:]) == (1, "a.osm.pbf", (9.5, 9.5))
+
+
+def test_second_import_takes_the_place_of_the_first(folder, tmp_path):
+    first = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    before = map_files.stamp(folder)
+    open_before, _ = map_files.load(folder, first)
+
+    second = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="30"))
+
+    assert maps.listed(folder) == [second]
+    assert folders(folder) == [second.folder]
+    assert second.map != first.map
+    assert map_files.stamp(folder) != before
+    assert open_before.lat.size == 11  # whoever has it open may go on reading
+    assert int(open_before.lat[0]) == 470_026_980
+
+
+def test_areas_lie_side_by_side(folder, tmp_path):
+    file = made.street(tmp_path / "a.osm.pbf")
+
+    areas = [imported(folder, file, name) for name in ("a", "a-b", "b")]
+    maps.removed(folder, "a")
+
+    assert maps.listed(folder) == areas[1:]
+    assert folders(folder) == sorted(area.folder for area in areas[1:])
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense"])
+def test_file_that_cannot_be_used_leaves_the_former_map(folder, tmp_path, body):
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf"))
+    wrong = tmp_path / "b.osm.pbf"
+    wrong.write_bytes(body)
+
+    with pytest.raises(map_import.MapFileError):
+        imported(folder, wrong)
+
+    assert maps.listed(folder) == [area]
+    assert folders(folder) == [area.folder]
+    map_files.load(folder, area)
+
+
+def test_what_a_killed_import_left_goes_with_the_next(folder, tmp_path):
+    (folder / "area.0123456789ab").mkdir(parents=True)
+
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf"))
+
+    assert folders(folder) == [area.folder]
+
+
+def test_two_commands_do_not_change_maps_at_once(folder, tmp_path):
+    file = made.street(tmp_path / "a.osm.pbf")
+    imported(folder, file)
+    with (folder / ".lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        with pytest.raises(map_files.NoAreaError, match="Another command changes the maps"):
+            imported(folder, file)
+        with pytest.raises(map_files.NoAreaError, match="Another command changes the maps"):
+            maps.removed(folder, "area")
+
+
+@pytest.mark.parametrize("name", ["area", "../area", ""])
+def test_map_that_is_not_there_cannot_be_removed(folder, name):
+    with pytest.raises(map_files.NoAreaError, match="There is no map called"):
+        maps.removed(folder, name)
+
+
+def test_maps_beyond_the_bound_are_refused(folder, tmp_path, monkeypatch):
+    file = made.street(tmp_path / "a.osm.pbf")
+    monkeypatch.setattr(map_files, "MOST_AREAS", 1)
+    imported(folder, file)
+
+    with pytest.raises(map_files.NoAreaError, match="There are 1 maps already"):
+        imported(folder, file, "second")
+    imported(folder, file)
+
+
+def test_map_of_another_version_or_without_its_files_is_not_read(folder, tmp_path):
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf"))
+    shutil.rmtree(folder / area.folder)
+
+    with pytest.raises(map_files.NoAreaError, match="The map of area cannot be read"):
+        map_files.load(folder, area)
+
+
+def run(capsys, *words):
+    code = cli.run(["map", *words])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_commands_import_list_and_remove(tmp_path, capsys):
+    data = ("--data", str(tmp_path / "data"))
+    file = made.street(tmp_path / "High.Street.osm.pbf")
+
+    assert run(capsys, "import", str(file), *data)[:2] == (
+        0,
+        f"imported high: 1 roads, map {map_files.fingerprint(file)}\n",
+    )
+    code, told, _ = run(capsys, "list", *data)
+    assert (code, told.splitlines()[-1]) == (0, "1 maps")
+    assert "47.00 to 47.03 N, 9.50 to 9.50 E" in told
+    assert run(capsys, "remove", "high", *data) == (0, "removed high\n", "")
+    assert run(capsys, "remove", "high", *data) == (1, "", "tripline: There is no map called high.\n")
+
+
+def test_commands_say_what_is_wrong_in_one_line(tmp_path, capsys):
+    data = ("--data", str(tmp_path / "data"))
+    file = made.street(tmp_path / "a.osm.pbf")
+
+    assert run(capsys, "import", str(tmp_path / "none.osm.pbf"), *data)[0] == 1
+    assert run(capsys, "import", str(file), "--name", "A b", *data)[0] == 2
+    code, _, said = run(capsys, "import", str(file), "--country", "Korea", *data)
+    assert (code, said) == (2, "tripline: --country must be two capital letters, such as KR.\n")
+
+
+def test_setting_says_where_maps_lie(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TRIPLINE_MAP_DIR", str(tmp_path / "elsewhere"))
+
+    run(capsys, "import", str(made.street(tmp_path / "a.osm.pbf")), "--data", str(tmp_path / "data"))
+
+    assert [area.name for area in maps.listed(tmp_path / "elsewhere")] == ["a"]

@@ -1,0 +1,132 @@
+"""Map files: what is read of them, and what is said of files that are none."""
+
+import numpy as np
+import pytest
+from tests.support import map_files
+
+from tripline.adapters import map_import
+from tripline.roads.limits import Limit
+from tripline.scoring.quality import LimitSource
+
+SQUARE = {1: (47.0, 9.0), 2: (47.0, 9.2), 3: (47.2, 9.2), 4: (47.2, 9.0)}
+
+
+def read(file, *, otherwise=""):
+    return map_import.read(file, scratch=file.parent, told=lambda _: None).built(otherwise=otherwise)
+
+
+def limits_of(file, **changes):
+    index, texts = read(file, **changes)
+    return [texts.limits[no][0].limit for no in index.limits]
+
+
+def test_road_keeps_line_class_limit_and_name(tmp_path):
+    index, texts = read(map_files.street(tmp_path / "a.osm.pbf", maxspeed="50", ref="L1"))
+
+    assert index.link.tolist() == [7]
+    assert (index.lat[0], index.lon.tolist()) == (470_026_980, [95_000_000] * 11)
+    assert (index.rank.tolist(), index.one_way.tolist(), index.side.tolist()) == ([104], [0], [0])
+    assert [texts.names[no] for no in index.name] == ["L1 High Street"]
+    assert limits_of(tmp_path / "a.osm.pbf") == [Limit(50, LimitSource.TAGGED)]
+
+
+def test_way_without_vehicles_is_left_out(tmp_path):
+    nodes = {1: (47.0, 9.0), 2: (47.1, 9.0)}
+    ways = [(1, [1, 2], {"highway": "footway"}), (2, [1, 2], {"highway": "service"}), (3, [1, 2], {"railway": "rail"})]
+
+    index, _ = read(map_files.written(tmp_path / "a.osm.pbf", nodes, ways))
+
+    assert index.link.tolist() == [2]
+
+
+def test_roads_that_share_a_node_are_neighbours(tmp_path):
+    nodes = {no: (47.0 + no / 100, 9.0) for no in range(6)}
+    ways = [(no, [no, no + 1], {"highway": "residential"}) for no in (1, 2, 4)]
+
+    index, _ = read(map_files.written(tmp_path / "a.osm.pbf", nodes, ways))
+
+    assert (index.near_starts.tolist(), index.near.tolist()) == ([0, 1, 2, 2], [1, 0])
+
+
+def test_way_that_the_extract_has_in_part_is_two_roads(tmp_path):
+    nodes = {no: (47.0 + no / 100, 9.0) for no in (1, 2, 4, 5)}
+
+    index, _ = read(map_files.written(tmp_path / "a.osm.pbf", nodes, [(7, [1, 2, 3, 4, 5], {"highway": "primary"})]))
+
+    assert (index.link.tolist(), index.road.tolist()) == ([7, 7], [0, 0, 1, 1])
+
+
+def test_country_whose_boundary_is_whole_tells_its_defaults(tmp_path):
+    inside, outside = {5: (47.1, 9.1), 6: (47.11, 9.1)}, {7: (47.1, 9.3), 8: (47.11, 9.3)}
+    road = {"highway": "secondary"}
+    ways = [(1, [1, 2, 3, 4, 1], {}), (2, [5, 6], road), (3, [7, 8], road)]
+    of_country = {"type": "boundary", "boundary": "administrative", "admin_level": "2", "ISO3166-1": "AT"}
+    file = map_files.written(tmp_path / "a.osm.pbf", {**SQUARE, **inside, **outside}, ways, [(1, [1], of_country)])
+
+    assert limits_of(file) == [Limit(100, LimitSource.ROAD_CLASS), None]
+    assert limits_of(file, otherwise="CH") == [Limit(100, LimitSource.ROAD_CLASS), Limit(80, LimitSource.ROAD_CLASS)]
+
+
+def test_road_in_a_built_up_area_has_its_limit(tmp_path):
+    inside, outside = {5: (47.1, 9.1), 6: (47.11, 9.1)}, {7: (47.1, 9.3), 8: (47.11, 9.3)}
+    road = {"highway": "secondary"}
+    ways = [(1, [1, 2, 3, 4, 1], {"landuse": "residential"}), (2, [5, 6], road), (3, [7, 8], road)]
+    file = map_files.written(tmp_path / "a.osm.pbf", {**SQUARE, **inside, **outside}, ways)
+
+    assert limits_of(file, otherwise="CH") == [Limit(50, LimitSource.IMPLIED), Limit(80, LimitSource.ROAD_CLASS)]
+
+
+def test_large_file_keeps_its_nodes_on_disk(tmp_path, monkeypatch):
+    file = map_files.street(tmp_path / "a.osm.pbf")
+    in_memory, _ = read(file)
+    monkeypatch.setattr(map_import, "IN_MEMORY_BYTES", 0)
+
+    on_disk, _ = read(file)
+
+    assert np.array_equal(on_disk.lat, in_memory.lat)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.osm.pbf"]
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.6, 0.95])
+def test_file_that_is_cut_off_is_refused(tmp_path, kept):
+    whole = map_files.street(tmp_path / "a.osm.pbf").read_bytes()
+    cut = tmp_path / "cut.osm.pbf"
+    cut.write_bytes(whole[: int(len(whole) * kept)])
+
+    with pytest.raises(map_import.MapFileError, match=r"cut\.osm\.pbf is damaged or cut off: "):
+        read(cut)
+
+
+def test_file_that_is_damaged_is_refused(tmp_path):
+    file = map_files.street(tmp_path / "a.osm.pbf")
+    body = bytearray(file.read_bytes())
+    body[-40:-30] = b"0123456789"
+    file.write_bytes(body)
+
+    with pytest.raises(map_import.MapFileError, match=r"a\.osm\.pbf is damaged or cut off: "):
+        read(file)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [(b"", "is empty."), (b"<osm></osm>", "is no OpenStreetMap file in PBF form (.osm.pbf).")]
+)
+def test_file_that_is_no_map_is_refused(tmp_path, body, said):
+    file = tmp_path / "a.osm.pbf"
+    file.write_bytes(body)
+
+    with pytest.raises(map_import.MapFileError) as refused:
+        read(file)
+
+    assert str(refused.value) == f"{file} {said}"
+
+
+def test_missing_file_is_refused(tmp_path):
+    with pytest.raises(map_import.MapFileError, match=r"cannot be read: No such file"):
+        read(tmp_path / "a.osm.pbf")
+
+
+def test_map_without_roads_is_refused(tmp_path):
+    file = map_files.written(tmp_path / "a.osm.pbf", SQUARE, [(1, [1, 2], {"highway": "path"})])
+
+    with pytest.raises(map_import.MapFileError, match=r"has no roads\.$"):
+        read(file)
