@@ -309,6 +309,10 @@ class Map(Section, frozen=True):
     """Maps with the limits of roads (`tripline map import`)."""
 
     dir: Annotated[str, Meta(description="folder of imported maps; empty: `maps` in the data folder")] = ""
+    roads: Annotated[
+        Literal["osm", "none"],
+        Meta(description="what tells limits of roads: `osm`: imported maps, `none`: nothing, the default counts"),
+    ] = "osm"
 
 
 class Log(Section, frozen=True):

@@ -6,11 +6,16 @@ passes the contract suite of its port in `tests/contract/`.
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from tripline.domain.ids import RowNo, SensorId
+
+if TYPE_CHECKING:
+    # They bring numpy, which no process needs that has nothing to score.
+    from tripline.roads.located import Located
+    from tripline.scoring.drives import Drives
 
 
 class Outage(Exception):  # noqa: N818  a state of the world, not an error of ours
@@ -325,3 +330,14 @@ class BusWriter(Protocol):
     @property
     def away(self) -> bool:
         """Whether messages are not taken: the latest that was settled failed."""
+
+
+class RoadMatcher(Protocol):
+    """Tells on which roads trips were driven, and the limits there."""
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether it knows any road at all. Cheap."""
+
+    def located(self, drives: "Drives") -> "Located":
+        """The drives with what is known of their roads. Takes milliseconds; called on any thread. Raises `Outage`."""

@@ -292,8 +292,11 @@ def _rim(
             timeout_s=config.carrier.timeout_s,
         ),
         settling=settling,
-        policies=PolicyDesk(store=ground["store"], rules=config.rules, ids=ground["ids"], clock=ground["clock"]),
-        disputes=DisputeDesk(store=ground["store"], ids=ground["ids"], clock=ground["clock"]),
+        policies=PolicyDesk(
+            store=ground["store"], rules=config.rules, ids=ground["ids"], clock=ground["clock"], roads=others.roads
+        ),
+        disputes=DisputeDesk(store=ground["store"], ids=ground["ids"], clock=ground["clock"], roads=others.roads),
+        roads=others.roads,
         node=node,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
@@ -332,10 +335,10 @@ def _workers(
         clock=clock,
     )
     let_go: LetGo = pipeline.let_go_of if pipeline else partial(_let_go_everywhere, config, ground)
-    scorer = Scorer(rules=config.rules, zone=zoneinfo.ZoneInfo(config.time_zone), **ground)
+    scorer = Scorer(rules=config.rules, zone=zoneinfo.ZoneInfo(config.time_zone), roads=others.roads, **ground)
     return (
         scorer.run,
-        Rescorer(store=store, scorer=scorer, rules=config.rules, signals=signals, clock=clock).run,
+        Rescorer(store=store, scorer=scorer, rules=config.rules, signals=signals, clock=clock, roads=others.roads).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,

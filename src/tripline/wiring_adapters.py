@@ -6,6 +6,7 @@ Here adapters are chosen; what they are given to is in `wiring.py`, when they ar
 import asyncio
 import contextlib
 import socket
+import zoneinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from tripline.adapters import (
     data_folder,
     listeners,
     mail_folder,
+    roads_osm,
     signals_local,
     tls_local,
     webhook_addresses,
@@ -26,7 +28,18 @@ from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.domain.refusals import Refusal
 from tripline.later import Later
-from tripline.ports import BusLog, BusReader, BusWriter, CarrierLines, Clock, Mailer, Outage, Signals, WebhookSender
+from tripline.ports import (
+    BusLog,
+    BusReader,
+    BusWriter,
+    CarrierLines,
+    Clock,
+    Mailer,
+    Outage,
+    RoadMatcher,
+    Signals,
+    WebhookSender,
+)
 from tripline.store import migrate
 from tripline.store.database import sqlite_files
 from tripline.store.database.sqlite import SqliteStore
@@ -204,6 +217,8 @@ class Adapters(msgspec.Struct, frozen=True):
     """What brings frames that gateways wrote; None: nothing does, or not to this process."""
     buffer: BusWriter | None = None
     """What writes frames; None: they are stored here, or devices do not come to this process."""
+    roads: RoadMatcher | None = None
+    """What tells limits of roads; None: nothing does."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
@@ -216,7 +231,15 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _customers(config, opened),
         _frames(config, opened),
         _buffer(config, opened),
+        roads(config),
     )
+
+
+def roads(config: Config) -> RoadMatcher | None:
+    """What tells limits of roads; None: nothing is to."""
+    if config.map.roads == "none":
+        return None
+    return roads_osm.OsmRoads(config.maps, zone=zoneinfo.ZoneInfo(config.time_zone))
 
 
 def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select
 from tests.support import stores
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
+from tripline.ports import RoadMatcher
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
@@ -44,7 +45,14 @@ class Rig:
     """An empty store with one vehicle, its clock, and a scorer."""
 
     def __init__(
-        self, folder: Path, *, readers: int = 1, store: Store | None = None, slot: int | None = None, **scoring: Any
+        self,
+        folder: Path,
+        *,
+        readers: int = 1,
+        store: Store | None = None,
+        slot: int | None = None,
+        roads: RoadMatcher | None = None,
+        **scoring: Any,
     ) -> None:
         self.store = store or stores.fresh(folder).open(readers=readers)
         self.now_ms = NOW_MS
@@ -57,6 +65,7 @@ class Rig:
             signals=self.hints,
             clock=lambda: self.now_ms,
             zone=ZONE,
+            roads=roads,
         )
 
     async def write(self, work: Callable[[WriteTx], T]) -> T:

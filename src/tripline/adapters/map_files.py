@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final
 
 import msgspec
 import numpy as np
@@ -27,7 +27,6 @@ FORMAT: Final = 1
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 MOST_AREAS: Final = 256
 """That are looked at."""
-Stamp: TypeAlias = tuple[tuple[str, int, int], ...]
 _TEXTS: Final = "texts.json"
 _LOCK: Final = ".lock"
 
@@ -56,16 +55,6 @@ def fingerprint(file: Path) -> str:
     """What tells this file from others."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
-
-
-def stamp(folder: Path) -> Stamp:
-    """Changes whenever an area comes, goes or is replaced. Cheap."""
-    try:
-        with os.scandir(folder) as entries:
-            found = ((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".json"))
-            return tuple(sorted((name, of.st_ino, of.st_mtime_ns) for name, of in found))
-    except FileNotFoundError:
-        return ()
 
 
 def areas(folder: Path) -> list[Area]:

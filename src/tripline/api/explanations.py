@@ -15,6 +15,7 @@ from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
 from tripline.later import Later
+from tripline.ports import RoadMatcher
 from tripline.scoring.quality import LimitSource
 from tripline.services.scores import reads, totals
 from tripline.store.transactions import ReadTx
@@ -65,15 +66,16 @@ async def trip_explanation(request: Call) -> ASGIApp:
 
     rim = rim_of(request)
     trip_id, untold = await rim.store.read(work)
-    return answers.ok(await asyncio.to_thread(told, trip_id, untold, rim.time_zone))
+    return answers.ok(await asyncio.to_thread(told, trip_id, untold, rim.time_zone, rim.roads))
 
 
-def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo) -> ScoreExplanation:
-    """The answer. `zone`: of the night. Raises ValueError when packed samples are cut."""
+def told(trip_id: str, untold: reads.Untold, zone: ZoneInfo, roads: RoadMatcher | None = None) -> ScoreExplanation:
+    """The answer. `zone`: of the night; `roads`: what tells limits. Raises ValueError when packed samples are cut,
+    `Outage`."""
     kept = untold.kept
     begun = datetime.datetime.fromtimestamp((kept.start_ms or 0) / 1_000, zone)
     offset_ms = round((begun.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
-    found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms)
+    found = explanation.of_trip(untold.task, untold.policy.rules, kept.events, utc_offset_ms=offset_ms, roads=roads)
     scored = kept.score is not None
     shown = scored or kept.not_scored == reads.WhyNot.ANNULLED.value
     return ScoreExplanation(
@@ -127,6 +129,8 @@ def _stretch(found: "explanation.Stretch") -> OverspeedStretch:
         max_speed=found.fastest_kmh,
         limit=found.limit_kmh,
         limit_source=_WAYS[found.limit_source],
+        road=None if found.road is None else found.road.name,
+        link=None if found.road is None else found.road.link,
         seconds=found.seconds,
         annulled=None if found.annulled is None else Id(found.annulled),
         cost=found.cost,

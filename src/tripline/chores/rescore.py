@@ -5,7 +5,7 @@ Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/
 
 import zoneinfo
 
-from tripline import clock, observe
+from tripline import clock, observe, wiring_adapters
 from tripline.adapters import signals_local
 from tripline.chores import policies, stores
 from tripline.config import Config
@@ -26,6 +26,7 @@ async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Out
             signals=signals_local.LocalSignals(),
             clock=clock.now_ms,
             zone=zoneinfo.ZoneInfo(config.time_zone),
+            roads=wiring_adapters.roads(config),
         )
         return await rescore.rescored(store, scorer, choice, clock=clock.now_ms, progress=progress)
 
@@ -38,4 +39,5 @@ async def tried(config: Config, choice: Choice, *, policy_no: int | None, progre
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store:
         policy = None if policy_no is None else await store.read(lambda tx: policies.known(tx, policy_no))
-        return await rescore.tried(store, config.rules, choice, policy=policy, progress=progress)
+        roads = wiring_adapters.roads(config)
+        return await rescore.tried(store, config.rules, choice, policy=policy, progress=progress, roads=roads)

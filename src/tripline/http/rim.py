@@ -13,7 +13,7 @@ from litestar import Request
 from tripline import config
 from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
-from tripline.ports import Clock, Signals
+from tripline.ports import Clock, RoadMatcher, Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -65,6 +65,8 @@ class Rim(msgspec.Struct, frozen=True):
     """When something was last heard of the sensor's device, which is connected to this process now; None: it is not."""
     trials: Trials
     """Sends messages that somebody wants to see arrive."""
+    roads: RoadMatcher | None = None
+    """What tells the roads of trips and their limits; None: nothing does."""
     imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)

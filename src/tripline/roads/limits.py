@@ -7,7 +7,10 @@ Not here: one value (`values.py`), one condition (`conditions.py`), which direct
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tripline.roads import conditions, countries, values
 from tripline.roads.classes import Tags
@@ -35,8 +38,11 @@ RoadLimits = tuple[Lane, ...]
 """Six: forward for car, bus and truck, then backward; `at` is their order."""
 
 
-def at(direction: int, column: int) -> int:
-    """Where a direction (0 forward, 1 backward) and a `Column` stand in `RoadLimits`."""
+Place = TypeVar("Place", int, NDArray[np.int64])
+
+
+def at(direction: Place, column: Place) -> Place:
+    """Where a direction (0 forward, 1 backward) and a `Column` stand in `RoadLimits`; of arrays, each."""
     return direction * len(_KINDS) + column
 
 

@@ -31,6 +31,8 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
     """Speed limit of the road; NaN where unknown. None: unknown everywhere."""
     limit_source: NDArray[np.int8] | None = None
     """`quality.LimitSource` of each limit that is known. None: each is tagged."""
+    road: NDArray[np.int32] | None = None
+    """The road of each sample, as whoever found it counts them; -1 where unknown. None: unknown everywhere."""
     column: NDArray[np.int8]
     """Shape n, `rules.Column`."""
     obd: Flags
@@ -54,6 +56,7 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
             em=None if self.em is None else self.em[a:b],
             limit_kmh=None if self.limit_kmh is None else self.limit_kmh[a:b],
             limit_source=None if self.limit_source is None else self.limit_source[a:b],
+            road=None if self.road is None else self.road[a:b],
             column=self.column[first:last],
             obd=self.obd[first:last],
             stated_m=self.stated_m[first:last],
@@ -104,6 +107,7 @@ def picked(drives: Drives, samples: Ints) -> Drives:
         em=None if drives.em is None else drives.em[samples],
         limit_kmh=None if drives.limit_kmh is None else drives.limit_kmh[samples],
         limit_source=None if drives.limit_source is None else drives.limit_source[samples],
+        road=None if drives.road is None else drives.road[samples],
     )
 
 

@@ -46,6 +46,8 @@ class Events(msgspec.Struct, frozen=True):
     """The limit broken; 0 for harsh events."""
     limit_source: Types
     """`quality.LimitSource` of that; of harsh events it says nothing."""
+    road: NDArray[np.int32]
+    """`Drives.road` where a limit was broken; -1 where unknown, and for harsh events."""
     begin_ms: Ints
     """Where a manoeuvre begins; else as `time_ms`."""
     end_ms: Ints

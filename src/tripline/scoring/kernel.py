@@ -381,6 +381,7 @@ def _events(work: Work, rules: Rules) -> Events:
         limit_source=np.concatenate(
             [np.full(rough.samples.size, LimitSource.NONE, np.int8), overspeed.sources(drives, over, rules)]
         )[order],
+        road=np.concatenate([np.full(rough.samples.size, -1, np.int32), overspeed.roads(drives, over)])[order],
         begin_ms=drives.time_ms[begins],
         end_ms=drives.time_ms[ends],
         begin_kmh=np.nan_to_num(work.speed[begins]),

@@ -34,6 +34,14 @@ def sources(drives: Drives, samples: Ints, rules: Rules) -> NDArray[np.int8]:
     return np.where(np.isnan(drives.limit_kmh[samples]), otherwise, roads).astype(np.int8)
 
 
+def roads(drives: Drives, samples: Ints) -> NDArray[np.int32]:
+    """The road of each of these samples; -1: unknown."""
+    if drives.road is None:
+        return np.full(samples.size, -1, np.int32)
+    found: NDArray[np.int32] = drives.road[samples]
+    return found
+
+
 def shares(drives: Drives, own: Ints, steps_m: Singles, trips: int, rules: Rules) -> Floats:
     """Shape trips x `LimitSource`: the share of each trip's distance whose limit is known in each way.
 

@@ -60,6 +60,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     repairs: dict[str, int] = {}
     """Name of a repair (`findings.REPAIRS`) -> how often, where it was needed."""
     limits: Limits = BY_DEFAULT
+    maps: tuple[str, ...] = ()
+    """Those that told a road of it, each as `area:map`."""
 
 
 def written(quality: Quality) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from tests.support import map_files as made
 
 from tripline import cli
-from tripline.adapters import map_files, map_import
+from tripline.adapters import map_files, map_import, map_stamps
 from tripline.chores import maps
 
 
@@ -41,7 +41,7 @@ def test_map_that_is_kept_is_the_one_that_was_made(folder, tmp_path):
 
 def test_second_import_takes_the_place_of_the_first(folder, tmp_path):
     first = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
-    before = map_files.stamp(folder)
+    before = map_stamps.stamp(folder)
     open_before, _ = map_files.load(folder, first)
 
     second = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="30"))
@@ -49,7 +49,7 @@ def test_second_import_takes_the_place_of_the_first(folder, tmp_path):
     assert maps.listed(folder) == [second]
     assert folders(folder) == [second.folder]
     assert second.map != first.map
-    assert map_files.stamp(folder) != before
+    assert map_stamps.stamp(folder) != before
     assert open_before.lat.size == 11  # whoever has it open may go on reading
     assert int(open_before.lat[0]) == 470_026_980
 

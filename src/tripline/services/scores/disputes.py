@@ -26,7 +26,7 @@ from tripline.domain.disputes import (
 from tripline.domain.ids import CompanyId, TimeIds, TripId
 from tripline.domain.refusals import BadParameter, Forbidden
 from tripline.later import Later
-from tripline.ports import Clock
+from tripline.ports import Clock, RoadMatcher
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
@@ -55,8 +55,10 @@ _STANDING: Final = (State.OPEN, State.ACCEPTED)
 class DisputeDesk:
     """One for each process."""
 
-    def __init__(self, *, store: Store, ids: TimeIds, clock: Clock) -> None:
+    def __init__(self, *, store: Store, ids: TimeIds, clock: Clock, roads: RoadMatcher | None = None) -> None:
+        """`roads`: what tells limits; None: nothing does."""
         self._store = store
+        self._roads = roads
         self._ids = ids
         self._clock = clock
 
@@ -154,7 +156,7 @@ class DisputeDesk:
         event, untold = await self._store.read(work)
         interval = Interval(event.event_ms, event.event_ms)
         if untold is not None:
-            interval = await asyncio.to_thread(_interval, event, untold)
+            interval = await asyncio.to_thread(_interval, event, untold, self._roads)
         return Contested(event.id, event.event_type, event.event_ms, _kind(event), *interval)
 
 
@@ -230,10 +232,10 @@ def _kind(event: Event) -> str:
     return next(name for name, types in COUNTED.items() if event.event_type in types)
 
 
-def _interval(event: Event, untold: reads.Untold) -> Interval:
+def _interval(event: Event, untold: reads.Untold, roads: RoadMatcher | None) -> Interval:
     """From when to when the manoeuvre of an event lasted, or the stretch over the limit, its last sample included."""
     kept = untold.kept.events
-    told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0)
+    told = explanation.of_trip(untold.task, untold.policy.rules, kept, utc_offset_ms=0, roads=roads)
     if event.event_type != EventType.OVERSPEED:
         for manoeuvre in told.manoeuvres:
             if manoeuvre.event_id == event.id:

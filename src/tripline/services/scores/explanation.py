@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tripline.ports import RoadMatcher
+from tripline.roads.located import Road
 from tripline.scoring import kernel, measures, score, style
 from tripline.scoring import policy as verdicts
 from tripline.scoring.drives import Drives
@@ -60,6 +62,8 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     fastest_kmh: float
     limit_kmh: float
     limit_source: LimitSource
+    road: Road | None
+    """The first one."""
     seconds: float
     annulled: str | None
     cost: float
@@ -93,16 +97,34 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     quality: Quality
 
 
-def of_trip(task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_ms: int) -> Explanation:
-    """The explanation of a trip by these rules. Raises ValueError when its packed samples are cut.
+def of_trip(
+    task: Task,
+    rules: Rules,
+    kept: Sequence[KeptEvent],
+    *,
+    utc_offset_ms: int,
+    roads: RoadMatcher | None = None,
+) -> Explanation:
+    """The explanation of a trip by these rules. Raises ValueError when its packed samples are cut, `Outage`.
 
-    `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning.
+    `kept`: its GPS events as they are stored. `utc_offset_ms`: of the local time at its beginning. `roads`: what tells
+    limits; None: nothing does.
     """
-    return of_drive(arrays.loaded([judgement.track(task)]).drives, task, rules, kept, utc_offset_ms=utc_offset_ms)
+    placed = judgement.located(arrays.loaded([judgement.track(task)]).drives, roads)
+    told = of_drive(placed.drives, task, rules, kept, utc_offset_ms=utc_offset_ms, roads=placed.roads)
+    return msgspec.structs.replace(told, quality=msgspec.structs.replace(told.quality, maps=placed.maps[0]))
 
 
-def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent], *, utc_offset_ms: int) -> Explanation:
-    """As `of_trip`, of the task's samples with all that is known of them."""
+def of_drive(
+    drives: Drives,
+    task: Task,
+    rules: Rules,
+    kept: Sequence[KeptEvent],
+    *,
+    utc_offset_ms: int,
+    roads: Sequence[Road] = (),
+) -> Explanation:
+    """As `of_trip`, of the task's samples with all that is known of them; `roads`: by the numbers of `drives.road`."""
     work = kernel.worked(drives, rules)
     found = kernel.found(work, rules)
     # Before annulled events are taken out: they are shown as well, at no cost.
@@ -114,7 +136,7 @@ def of_drive(drives: Drives, task: Task, rules: Rules, kept: Sequence[KeptEvent]
     scored = verdict if isinstance(verdict, TripScore) and not judgement.is_annulled(task) else None
     ids = _ids(kept)
     points = _points_of_burden(found, scored, rules)
-    manoeuvres, stretches = _items(shown, ids, points, task.annulled, rules)
+    manoeuvres, stretches = _items(shown, ids, points, task.annulled, rules, roads)
     return Explanation(
         manoeuvres=manoeuvres,
         stretches=stretches,
@@ -152,13 +174,13 @@ def _items(
     points: float,
     annulled: Sequence[Annulled],
     rules: Rules,
+    roads: Sequence[Road],
 ) -> tuple[list[Manoeuvre], list[Stretch]]:
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
-    for kind, at_ms, lat, lon, kmh, limit, way, begin_ms, end_ms, begin_kmh, end_kmh, rate, least, seconds, far in zip(
-        *columns, strict=True
-    ):
+    for kind, at_ms, lat, lon, kmh, limit, way, road, begin_ms, end_ms, *figures in zip(*columns, strict=True):
+        begin_kmh, end_kmh, rate, least, seconds, far = figures
         known = ids.get((at_ms, kind))
         event_id = known.pop() if known else None
         dispute_id = _dispute(kind, at_ms, annulled)
@@ -186,9 +208,10 @@ def _items(
         own = [] if event_id is None else [event_id]
         cost = (score.weight(EventType.OVERSPEED, rules) * seconds + far) * worth
         last = stretches[-1] if stretches else None
-        own_way = LimitSource(way)
+        own_way, on = LimitSource(way), None if road < 0 else roads[road]
+        facts = (begin_ms, limit, own_way, _name(on), dispute_id)
         if last is not None and (
-            (last.end_ms, last.limit_kmh, last.limit_source, last.annulled) == (begin_ms, limit, own_way, dispute_id)
+            (last.end_ms, last.limit_kmh, last.limit_source, _name(last.road), last.annulled) == facts
         ):
             last.event_ids.extend(own)
             stretches[-1] = msgspec.structs.replace(
@@ -209,12 +232,18 @@ def _items(
                 fastest_kmh=kmh,
                 limit_kmh=limit,
                 limit_source=own_way,
+                road=on,
                 seconds=seconds,
                 annulled=dispute_id,
                 cost=cost,
             )
         )
     return manoeuvres, stretches
+
+
+def _name(road: Road | None) -> str:
+    """What people call a road, of which a map has many pieces."""
+    return "" if road is None else road.name
 
 
 def _dispute(event_type: int, at_ms: int, annulled: Sequence[Annulled]) -> str | None:

@@ -11,10 +11,13 @@ from msgspec.structs import replace
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
+from tripline.ports import RoadMatcher
+from tripline.roads.located import Located, Road
 from tripline.scoring import covers, kernel, quality
 from tripline.scoring import policy as verdicts
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.covers import Cover, Interval
+from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Spans
 from tripline.scoring.quality import Quality
 from tripline.scoring.score import NotScored, TripScore
@@ -26,6 +29,8 @@ SAMPLE_BYTES: Final = arrays.PACKED.itemsize
 """What a sample takes among the packed ones of a job."""
 ANNULLED: Final = "annulled"
 """Why a trip has no score that was contested as a whole, and rightly."""
+
+_NOWHERE: Final = Road("", 0, "")
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -43,12 +48,24 @@ class Result(msgspec.Struct, frozen=True):
     """The time that the samples cover of a trip that is to have a score."""
 
 
-def judged(tasks: Sequence[Task], policy_of: Mapping[int | None, Policy]) -> list[Result]:
-    """The result of each task, each by the policy that is its job's. Raises ValueError when samples are cut."""
+def judged(
+    tasks: Sequence[Task], policy_of: Mapping[int | None, Policy], roads: RoadMatcher | None = None
+) -> list[Result]:
+    """The result of each task, each by the policy that is its job's.
+
+    `roads`: what tells limits; None: nothing does. Raises ValueError when samples are cut, `Outage`.
+    """
     results: list[Result] = []
     for no in dict.fromkeys(task.job.policy for task in tasks):
-        results += _judged([task for task in tasks if task.job.policy == no], policy_of[no])
+        results += _judged([task for task in tasks if task.job.policy == no], policy_of[no], roads)
     return results
+
+
+def located(drives: Drives, roads: RoadMatcher | None) -> Located:
+    """The drives with what is known of their roads. Raises `Outage`."""
+    if roads is None or not roads.has_maps:
+        return Located(drives, (), [()] * len(drives))
+    return roads.located(drives)
 
 
 def annulments(task: Task, trip: int) -> list[Annulment]:
@@ -71,15 +88,17 @@ def is_annulled(task: Task) -> bool:
     return any(kind is None for _, kind, _, _ in task.annulled)
 
 
-def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
+def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None) -> list[Result]:
     loaded = arrays.loaded([track(task) for task in tasks])
+    placed = located(loaded.drives, roads)
     annulled = [each for trip, task in enumerate(tasks) for each in annulments(task, trip)]
-    found = kernel.findings(loaded.drives, policy.rules, annulled)
-    events = _events(found.events, len(tasks))
+    found = kernel.findings(placed.drives, policy.rules, annulled)
+    events = _events(found.events, len(tasks), placed.roads)
     spans = _spans(found.spans, len(tasks))
     results = []
     for trip, verdict in enumerate(verdicts.judged(found, policy.rules)):
-        job, kept = tasks[trip].job, quality.written(of_samples(tasks[trip], found.quality(trip)))
+        told = replace(found.quality(trip), maps=placed.maps[trip])
+        job, kept = tasks[trip].job, quality.written(of_samples(tasks[trip], told))
         reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[trip]) else None)
         if reason is None and isinstance(verdict, NotScored):
             moments = int(loaded.timed[trip]) >= 2 and int(loaded.lasting_ms[trip]) >= policy.rules.scoring.instant_ms
@@ -91,9 +110,9 @@ def _judged(tasks: Sequence[Task], policy: Policy) -> list[Result]:
     return results
 
 
-def info_text(limit_kmh: float) -> str:
-    """The `info` of a GPS event without a road map: `maxSpd` is the limit broken, metres per hour."""
-    return f'{{"id":"","maxSpd":{round(limit_kmh * 1_000)},"rank":0}}'
+def info_text(limit_kmh: float, road: Road = _NOWHERE) -> str:
+    """The `info` of a GPS event: `id` is the road link, `maxSpd` the limit broken, metres per hour."""
+    return f'{{"id":"{road.link}","maxSpd":{round(limit_kmh * 1_000)},"rank":{road.rank}}}'
 
 
 def _row_reason(job: Job) -> str | None:
@@ -116,10 +135,10 @@ def _spans(found: Spans, trips_in_all: int) -> list[list[Interval]]:
     return spans
 
 
-def _events(found: Events, trips_in_all: int) -> list[list[GpsEvent]]:
+def _events(found: Events, trips_in_all: int, roads: Sequence[Road]) -> list[list[GpsEvent]]:
     """The events of each trip."""
     events: list[list[GpsEvent]] = [[] for _ in range(trips_in_all)]
-    for trip, kind, time_ms, lat, lon, speed_kmh, limit_kmh in zip(
+    for trip, kind, time_ms, lat, lon, speed_kmh, limit_kmh, road in zip(
         found.trip.tolist(),
         found.type.tolist(),
         found.time_ms.tolist(),
@@ -127,8 +146,10 @@ def _events(found: Events, trips_in_all: int) -> list[list[GpsEvent]]:
         found.lon.tolist(),
         found.speed_kmh.tolist(),
         found.limit_kmh.tolist(),
+        found.road.tolist(),
         strict=True,
     ):
+        known = _NOWHERE if road < 0 else roads[road]
         speed_mh = float(round(speed_kmh * 1_000))
-        events[trip].append(GpsEvent(time_ms, kind, speed_mh, lat, lon, info_text(limit_kmh)))
+        events[trip].append(GpsEvent(time_ms, kind, speed_mh, lat, lon, info_text(limit_kmh, known)))
     return events

@@ -12,7 +12,7 @@ from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter, TryLater
-from tripline.ports import Clock
+from tripline.ports import Clock, RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.fleet import history
 from tripline.services.scores import rescore
@@ -43,7 +43,11 @@ class PreviewUnderWay(TryLater):
 class PolicyDesk:
     """One for each process."""
 
-    def __init__(self, *, store: Store, rules: Rules, ids: TimeIds, clock: Clock) -> None:
+    def __init__(
+        self, *, store: Store, rules: Rules, ids: TimeIds, clock: Clock, roads: RoadMatcher | None = None
+    ) -> None:
+        """`roads`: what tells limits; None: nothing does."""
+        self._roads = roads
         self._store = store
         self._rules = rules
         self._ids = ids
@@ -56,7 +60,7 @@ class PolicyDesk:
             raise PreviewUnderWay(after_s=COME_AGAIN_S)
         async with self._turn:
             trip_nos = await self._store.read(lambda tx: rows.newest(tx, company_id, vehicles=VEHICLES, trips=TRIPS))
-            return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES)
+            return await rescore.tried_on(self._store, trip_nos, policy, most=SAMPLES, roads=self._roads)
 
     def in_force(self, tx: ReadTx, company_id: CompanyId) -> int | None:
         """The policy of a trip that begins now; None: the settings are no policy yet, for nothing has been scored."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tripline.later import Later
-from tripline.ports import Clock
+from tripline.ports import Clock, RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.scores.duplicates import DUPLICATE
 from tripline.services.scores.scorer import Scorer, with_samples
@@ -90,17 +90,25 @@ async def rescored(store: Store, scorer: Scorer, choice: Choice, *, clock: Clock
     return outcome
 
 
-async def tried(store: Store, rules: Rules, choice: Choice, *, policy: Policy | None, progress: Progress) -> Outcome:
+async def tried(
+    store: Store,
+    rules: Rules,
+    choice: Choice,
+    *,
+    policy: Policy | None,
+    progress: Progress,
+    roads: RoadMatcher | None = None,
+) -> Outcome:
     """What scoring the chosen trips anew would change; nothing is written. Raises `Outage`.
 
     Duplicates count as staying so: nothing is decided between trips.
 
-    `rules`: those of the settings. `policy`: the one to try in place of those in force.
+    `rules`: those of the settings. `policy`: the one to try in place of those in force. `roads`: what tells limits.
     """
     outcome = Outcome()
     known = await every_policy(store, rules)
     async for trip_nos in _chosen(store, choice, known[None].no, progress):
-        await try_on(store, trip_nos, known, policy, outcome)
+        await try_on(store, trip_nos, known, policy, outcome, roads)
     return outcome
 
 
@@ -111,7 +119,9 @@ async def every_policy(store: Store, rules: Rules) -> dict[int | None, Policy]:
     return known | {None: own or Policy(UNKNOWN, rules)}
 
 
-async def tried_on(store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int) -> Outcome:
+async def tried_on(
+    store: Store, trip_nos: Sequence[int], policy: Policy, *, most: int, roads: RoadMatcher | None = None
+) -> Outcome:
     """What scoring these trips by a policy would change, until so many samples are judged; nothing is written.
 
     Raises `Outage`.
@@ -121,7 +131,7 @@ async def tried_on(store: Store, trip_nos: Sequence[int], policy: Policy, *, mos
     samples = 0
     for at in range(0, len(trip_nos), TRIED):
         if samples < most:
-            samples += await try_on(store, trip_nos[at : at + TRIED], known, policy, outcome)
+            samples += await try_on(store, trip_nos[at : at + TRIED], known, policy, outcome, roads)
     return outcome
 
 
@@ -157,6 +167,7 @@ async def try_on(
     known: Mapping[int | None, Policy],
     policy: Policy | None,
     outcome: Outcome,
+    roads: RoadMatcher | None = None,
 ) -> int:
     """Judge these trips and keep nothing of it; how many samples they had."""
 
@@ -171,7 +182,7 @@ async def try_on(
         tasks = await store.read(partial(with_samples, jobs=jobs[done:]))
         done += len(tasks)
         size += sum(len(task.packed) for task in tasks)
-        for result in await asyncio.to_thread(judgement.judged, tasks, known):
+        for result in await asyncio.to_thread(judgement.judged, tasks, known, roads):
             if result.score is not None and result.job.not_scored != DUPLICATE:
                 after[result.job.trip_no] = result.score.score
             elif result.job.trip_no in before:

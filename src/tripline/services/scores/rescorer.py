@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
-from tripline.ports import Clock, Signals
+from tripline.ports import Clock, RoadMatcher, Signals
 from tripline.scoring.rules import Rules
 from tripline.services import hints
 from tripline.services.rounds import Rounds
@@ -46,7 +46,18 @@ log = logger("rescorer")
 class Rescorer:
     """One for each process that scores trips."""
 
-    def __init__(self, *, store: Store, scorer: Scorer, rules: Rules, signals: Signals, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        scorer: Scorer,
+        rules: Rules,
+        signals: Signals,
+        clock: Clock,
+        roads: RoadMatcher | None = None,
+    ) -> None:
+        """`roads`: what tells limits; None: nothing does."""
+        self._roads = roads
         self._store = store
         self._scorer = scorer
         self._rules = rules
@@ -82,7 +93,7 @@ class Rescorer:
         page = await self._page(taken, known[None].no)
         outcome = rescorings.counted(taken)
         policy = None if taken.asked.policy is None else known[taken.asked.policy]
-        await rescore.try_on(self._store, page.trip_nos, known, policy, outcome)
+        await rescore.try_on(self._store, page.trip_nos, known, policy, outcome, self._roads)
         return self._behind(taken, page, outcome)
 
     async def _asked(self, taken: Rescoring) -> Rescoring:

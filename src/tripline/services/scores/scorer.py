@@ -18,7 +18,7 @@ from tripline.domain.ids import TimeIds
 from tripline.later import Later
 from tripline.metrics import SCORED
 from tripline.observe import SIGNAL_SCORING_DUE, logger
-from tripline.ports import Clock, Outage, Signals
+from tripline.ports import Clock, Outage, RoadMatcher, Signals
 from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
 from tripline.store.scores import policies, scores, sums
@@ -40,7 +40,7 @@ JOBS: Final = 32
 SAMPLES: Final = 100_000
 """Samples after which a batch takes no further job: some 10 MB of rows and arrays."""
 INLINE_SAMPLES: Final = 4_000
-"""Up to this many samples are judged on the event loop (under a millisecond); more go to a thread."""
+"""Up to this many samples are judged on the event loop (under a millisecond); more, or any with maps, on a thread."""
 LEASE_MS: Final = 10_000
 """How long a job taken on a shared store is left to the process that has it: after that it is taken for dead. Judging a
 batch takes milliseconds, a trip of a million samples less than a second."""
@@ -72,8 +72,11 @@ class Scorer:
         signals: Signals,
         clock: Clock,
         zone: ZoneInfo,
+        roads: RoadMatcher | None = None,
     ) -> None:
+        """`roads`: what tells limits; None: nothing does."""
         self._store = store
+        self._roads = roads
         self._rules = rules
         self._policies: dict[int | None, Policy] = {}
         """Those seen so far; None: that of the settings."""
@@ -193,9 +196,10 @@ class Scorer:
 
     async def _judged(self, tasks: Sequence[Task]) -> "list[Result]":
         await self._know_policies({task.job.policy for task in tasks})
-        if sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
+        roads = self._roads if self._roads is not None and self._roads.has_maps else None
+        if roads is None and sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
             return judgement.judged(tasks, self._policies)
-        return await asyncio.to_thread(judgement.judged, tasks, self._policies)
+        return await asyncio.to_thread(judgement.judged, tasks, self._policies, roads)
 
     async def _score_alone(self, task: Task) -> None:
         """Score a job by itself; put it off when it fails."""

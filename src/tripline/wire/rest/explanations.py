@@ -60,6 +60,17 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
             examples=["default"],
         ),
     ]
+    road: Annotated[
+        str | None,
+        Meta(
+            description="number and name of the road, empty where the map has neither; null: no road is known",
+            examples=["28 Landstrasse"],
+        ),
+    ]
+    link: Annotated[
+        str | None,
+        Meta(description="its link at the first sample, as in `info`; null: no road is known", examples=["23737423"]),
+    ]
     seconds: Annotated[float, Meta(description="time counted", examples=[12.0])]
     annulled: Annotated[
         Id | None, Meta(description="the accepted dispute for which it does not count", examples=[None])

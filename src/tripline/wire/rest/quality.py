@@ -17,6 +17,7 @@ EXAMPLE: dict[str, object] = {
     "distance": "own",
     "repairs": {"merged": 2},
     "limits": {"tagged": 0.0, "implied": 0.0, "roadClass": 0.0, "default": 1.0, "none": 0.0},
+    "maps": [],
     "eventPrecision": 0.99,
 }
 
@@ -64,6 +65,13 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
         LimitShares,
         Meta(description="shares of the distance by how the speed limit is known", examples=[EXAMPLE["limits"]]),
     ]
+    maps: Annotated[
+        list[str],
+        Meta(
+            description="imported maps that told its roads, each `area:map`; empty: none",
+            examples=[["liechtenstein:6256febe856f"]],
+        ),
+    ]
     event_precision: Annotated[
         float | None,
         Meta(
@@ -87,5 +95,6 @@ def data_quality(found: Quality) -> DataQuality:
         distance=found.distance,
         repairs=found.repairs,
         limits=LimitShares(limits.tagged, limits.implied, limits.road_class, limits.default, limits.none),
+        maps=list(found.maps),
         event_precision=None if sure is None else round(sure, 3),
     )

@@ -1,0 +1,188 @@
+"""Drives along the roads of a map, with the road of every second known; and noise to make them like a receiver's."""
+
+import random
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from tripline.roads import limited
+from tripline.roads.index import METRES, UNITS, RoadIndex, Texts
+from tripline.roads.matcher import Matches
+from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.rules import Column
+
+BEGIN_MS: Final = 1_767_225_600_000
+METRES_PER_DEGREE: Final = 111_195.08
+_SPEED_UP: Final = 1.6
+_SLOW_DOWN: Final = 2.2
+"""m/s2."""
+_CORNER_MPS: Final = 5.0
+_PAUSES: Final = 0.01
+"""How often a vehicle stands at a node."""
+_WEIGHTS: Final = {101: 8.0, 102: 8.0, 103: 6.0, 104: 6.0, 107: 3.0, 108: 1.5}
+
+
+class Edge(NamedTuple):
+    """From a vertex to the next or the one before."""
+
+    at: int
+    to: int
+    road: int
+    backward: bool
+
+
+class Drive(NamedTuple):
+    """One a second."""
+
+    lat: Floats
+    lon: Floats
+    speed_kmh: Floats
+    truth: Matches
+
+
+class World:
+    """The roads of a map as a network to drive on."""
+
+    def __init__(self, index: RoadIndex, texts: Texts) -> None:
+        self.index, self.texts = index, texts
+        place = index.lat.astype(np.int64) * (1 << 32) + index.lon
+        self._node = np.unique(place, return_inverse=True)[1].tolist()
+        self._out: dict[int, list[Edge]] = defaultdict(list)
+        way, side = index.one_way.tolist(), index.side.tolist()
+        road = index.road.tolist()
+        for vertex in range(len(road) - 1):
+            own = road[vertex]
+            if road[vertex + 1] != own:
+                continue
+            if way[own] >= 0:
+                self._out[self._node[vertex]].append(Edge(vertex, vertex + 1, own, False))
+            if way[own] <= 0:
+                self._out[self._node[vertex + 1]].append(Edge(vertex + 1, vertex, own, True))
+        ranks = index.rank.tolist()
+        self._weight = [0.1 if side[own] else _WEIGHTS[ranks[own]] for own in range(len(ranks))]
+        self._starts = [edge for edges in self._out.values() for edge in edges if not side[edge.road]]
+
+    def drive(self, seed: int, *, metres: float) -> Drive:
+        """A drive of this length, or shorter where the roads end."""
+        chance = random.Random(seed)  # noqa: S311  drives, not secrets
+        return self._driven(self._route(chance, metres), chance)
+
+    def _route(self, chance: random.Random, metres: float) -> list[Edge]:
+        route: list[Edge] = []
+        while self._length(route) < metres / 2:
+            edge, seen = chance.choice(self._starts), defaultdict(int)
+            route = [edge]
+            done = self._length(route)
+            while done < metres:
+                back = self._node[edge.at]
+                onward = [each for each in self._out[self._node[edge.to]] if self._node[each.to] != back]
+                if not onward:
+                    break
+                weights = [
+                    self._weight[each.road]
+                    * (4 if each.road == edge.road else 1)
+                    / (1 + 8 * seen[each.at, each.to]) ** 2
+                    for each in onward
+                ]
+                edge = chance.choices(onward, weights)[0]
+                seen[edge.at, edge.to] += 1
+                route.append(edge)
+                done += self._length([edge])
+        return route
+
+    def _length(self, route: list[Edge]) -> float:
+        lat, lon = self.index.lat, self.index.lon
+        total = 0.0
+        for edge in route:
+            north = float(lat[edge.to]) - float(lat[edge.at])
+            east = (float(lon[edge.to]) - float(lon[edge.at])) * np.cos(np.radians(float(lat[edge.at]) / UNITS))
+            total += float(np.hypot(north, east)) * METRES
+        return total
+
+    def _driven(self, route: list[Edge], chance: random.Random) -> Drive:
+        lat, lon = self.index.lat / UNITS, self.index.lon / UNITS
+        lengths = np.array([self._length([edge]) for edge in route])
+        ends = np.cumsum(lengths)
+        target = np.array([self._target_mps(edge) for edge in route]) * chance.uniform(0.85, 1.15)
+        headings = np.array(
+            [np.arctan2((lon[e.to] - lon[e.at]) * np.cos(np.radians(lat[e.at])), lat[e.to] - lat[e.at]) for e in route]
+        )
+        turns = np.abs((np.diff(headings) + np.pi) % (2 * np.pi) - np.pi)
+        slow = np.append(np.where(turns > 0.7, _CORNER_MPS, np.inf), np.inf)
+        pause = np.array([chance.random() < _PAUSES for _ in route])
+        rows, at, speed, edge = [], 0.0, float(target[0]), 0
+        while edge < len(route):
+            e = route[edge]
+            share = 1 - (ends[edge] - at) / max(lengths[edge], 1e-9)
+            place = lat[e.at] + share * (lat[e.to] - lat[e.at]), lon[e.at] + share * (lon[e.to] - lon[e.at])
+            rows.append((*place, speed * 3.6, e.road, e.backward))
+            wanted = target[edge]
+            for ahead in range(edge, min(edge + 8, len(route))):
+                left = max(ends[ahead] - at, 0.0)
+                least = min(slow[ahead], 0.0 if pause[ahead] else np.inf, target[min(ahead + 1, len(route) - 1)] * 1.05)
+                wanted = min(wanted, np.sqrt(least**2 + 2 * _SLOW_DOWN * left))
+            if speed < 0.5 and pause[edge]:
+                rows += [(*place, 0.0, e.road, e.backward)] * chance.randint(3, 20)
+                pause[edge] = False
+                wanted = 3.0
+            speed = float(np.clip(wanted, max(speed - 2 * _SLOW_DOWN, 0.3), speed + _SPEED_UP))
+            at += speed
+            while edge < len(route) and ends[edge] <= at:
+                edge += 1
+        columns = [np.array(column) for column in zip(*rows, strict=True)]
+        return Drive(
+            columns[0], columns[1], columns[2], Matches(columns[3].astype(np.int64), columns[4].astype(np.bool_))
+        )
+
+    def _target_mps(self, edge: Edge) -> float:
+        known = self.texts.limits[self.index.limits[edge.road]][0].limit
+        kmh = 40.0 if known is None or not known.kmh else min(known.kmh, 120.0)
+        return (min(kmh, 30.0) if self.index.side[edge.road] else kmh) / 3.6
+
+    def truth_of(self, drives: Drives, truth: Matches) -> tuple[Floats, np.ndarray]:
+        """The limit of each sample of drives whose roads are known, and its source."""
+        zero = np.zeros(len(drives), np.int64)
+        return limited.limits_of(self.index, self.texts, drives, truth, offset_ms=zero)
+
+
+def sampled(
+    drives: list[Drive], *, noise_m: float, interval_s: int, seed: int, memory: float = 0.0
+) -> tuple[Drives, Matches]:
+    """Samples of these drives, and their roads. `memory`: 0: each error for itself; near 1: errors that drift."""
+    chance = np.random.default_rng(seed)
+    thinned = [
+        Drive(*(column[::interval_s] for column in drive[:3]), Matches(*(c[::interval_s] for c in drive.truth)))
+        for drive in drives
+    ]
+    sizes: Ints = np.array([drive.lat.size for drive in thinned])
+    north, east = (
+        _errors(chance, int(sizes.sum()), memory**interval_s) * noise_m / METRES_PER_DEGREE for _ in range(2)
+    )
+    lat, lon, kmh = (
+        np.concatenate([getattr(drive, name) for drive in thinned]) for name in ("lat", "lon", "speed_kmh")
+    )
+    own = Drives(
+        starts=np.append(0, np.cumsum(sizes)),
+        time_ms=np.concatenate([BEGIN_MS + np.arange(size) * interval_s * 1_000 for size in sizes]),
+        lat=lat + north,
+        lon=lon + east / np.cos(np.radians(lat)),
+        speed_kmh=kmh,
+        em=None,
+        limit_kmh=None,
+        column=np.full(len(drives), Column.CAR, np.int8),
+        obd=np.zeros(len(drives), np.bool_),
+        stated_m=np.full(len(drives), np.nan),
+    )
+    return own, Matches(
+        *(np.concatenate([getattr(drive.truth, name) for drive in thinned]) for name in Matches._fields)
+    )
+
+
+def _errors(chance: np.random.Generator, count: int, memory: float) -> Floats:
+    """Errors of deviation 1."""
+    fresh = chance.standard_normal(count)
+    if memory:
+        for at in range(1, count):
+            fresh[at] = memory * fresh[at - 1] + (1 - memory**2) ** 0.5 * fresh[at]
+    return fresh

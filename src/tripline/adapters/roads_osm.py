@@ -1,0 +1,147 @@
+"""Roads and limits by imported maps (`ports.RoadMatcher`).
+
+Maps are looked for at each call, so that an import or a removal counts from the next trip on; a call works on those it
+began with. Arrays are mapped into memory, so that processes share them.
+"""
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from tripline.adapters import map_stamps
+from tripline.adapters.map_stamps import Stamp
+from tripline.later import Later
+from tripline.ports import Outage
+from tripline.scoring.quality import LimitSource
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tripline.adapters import map_files
+    from tripline.adapters.map_files import Area
+    from tripline.roads import limited, located, matcher
+    from tripline.roads.candidates import Flags
+    from tripline.roads.index import RoadIndex, Texts
+    from tripline.roads.located import Located, Road
+    from tripline.scoring import drives as of_trips
+    from tripline.scoring.drives import Drives, Ints
+else:
+    # A process that has no maps, or nothing to score, needs none of these.
+    np = Later("numpy")
+    map_files = Later("tripline.adapters.map_files")
+    limited = Later("tripline.roads.limited")
+    located = Later("tripline.roads.located")
+    matcher = Later("tripline.roads.matcher")
+    of_trips = Later("tripline.scoring.drives")
+
+_TRIES: Final = 5
+"""How often maps are looked for anew when one goes in the very moment."""
+
+
+class _Map(NamedTuple):
+    area: "Area"
+    arrays: "RoadIndex"
+    texts: "Texts"
+
+
+class OsmRoads:
+    """One for each process."""
+
+    def __init__(self, folder: Path, *, zone: ZoneInfo) -> None:
+        self._folder = folder
+        self._zone = zone
+        """Of the times of day for which limits hold."""
+        self._open: tuple[Stamp, list[_Map]] = ((), [])
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether any is imported."""
+        return bool(map_stamps.stamp(self._folder))
+
+    def located(self, drives: "Drives") -> "Located":
+        """The drives with roads and limits, by the first map that knows the road. Raises `Outage`."""
+        count = drives.time_ms.size
+        limit_kmh, road = np.full(count, np.nan), np.full(count, -1, np.int32)
+        source = np.full(count, LimitSource.NONE, np.int8)
+        trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
+        roads: list[Road] = []
+        maps: list[tuple[str, ...]] = [()] * len(drives)
+        for each in self._maps():
+            near = np.unique(trip[_within(each.area, drives) & (road < 0)])
+            if not near.size:
+                continue
+            samples, own = _of(drives, near)
+            found = matcher.matched(each.arrays, own)
+            kmh, how = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
+            fresh = (found.road >= 0) & (road[samples] < 0)
+            taken = samples[fresh]
+            limit_kmh[taken], source[taken] = kmh[fresh], how[fresh]
+            known, numbers = np.unique(found.road[fresh], return_inverse=True)
+            road[taken] = numbers + len(roads)
+            roads += [_told(each, number) for number in known.tolist()]
+            for at in np.unique(trip[taken]).tolist():
+                maps[at] = (*maps[at], f"{each.area.name}:{each.area.map}")
+        return located.Located(replace(drives, limit_kmh=limit_kmh, limit_source=source, road=road), roads, maps)
+
+    def _maps(self) -> list[_Map]:
+        for _ in range(_TRIES):
+            stamp = map_stamps.stamp(self._folder)
+            if stamp == self._open[0]:
+                return self._open[1]
+            try:
+                maps = [_Map(area, *map_files.load(self._folder, area)) for area in map_files.areas(self._folder)]
+            except map_files.NoAreaError as error:
+                trouble = error
+                continue
+            self._open = stamp, maps
+        # What is still missing after so many looks is not being replaced: it is lost.
+        raise Outage(str(trouble)) from trouble
+
+    def _offsets(self, drives: "Drives") -> "Ints":
+        """How far local time is ahead at the beginning of each trip, ms."""
+        begun = [int(drives.time_ms[start]) if start < end else 0 for start, end in _bounds(drives)]
+        return np.array([self._offset(at_ms) for at_ms in begun], np.int64)
+
+    def _offset(self, at_ms: int) -> int:
+        # Device clocks may say any year; beyond those that exist nobody knows the summer time.
+        at = datetime.datetime.fromtimestamp(min(max(at_ms, 0), _LATEST_MS) / 1_000, self._zone)
+        return round((at.utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
+
+
+_LATEST_MS: Final = 4_102_444_800_000
+"""The year 2100."""
+
+
+def _bounds(drives: "Drives") -> list[tuple[int, int]]:
+    return list(zip(drives.starts[:-1].tolist(), drives.starts[1:].tolist(), strict=True))
+
+
+def _within(area: "Area", drives: "Drives") -> "Flags":
+    south, north, west, east = area.bounds
+    return (drives.lat >= south) & (drives.lat <= north) & (drives.lon >= west) & (drives.lon <= east)
+
+
+def _of(drives: "Drives", trips: "Ints") -> "tuple[Ints, Drives]":
+    """These trips alone, and where their samples stand among all."""
+    bounds = [_bounds(drives)[trip] for trip in trips.tolist()]
+    samples = np.concatenate([np.arange(begin, end) for begin, end in bounds])
+    own = of_trips.Drives(
+        starts=np.cumsum([0, *(end - begin for begin, end in bounds)]),
+        time_ms=drives.time_ms[samples],
+        lat=drives.lat[samples],
+        lon=drives.lon[samples],
+        speed_kmh=drives.speed_kmh[samples],
+        em=None,
+        limit_kmh=None,
+        column=drives.column[trips],
+        obd=drives.obd[trips],
+        stated_m=drives.stated_m[trips],
+    )
+    return samples, own
+
+
+def _told(of: _Map, road: int) -> "Road":
+    return located.Road(str(of.arrays.link[road]), int(of.arrays.rank[road]), of.texts.names[of.arrays.name[road]])

@@ -1,0 +1,44 @@
+"""Limits of samples whose roads are known: by direction, kind of vehicle and local time."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tripline.roads import limits
+from tripline.roads.index import RoadIndex, Texts
+from tripline.roads.limits import Lane
+from tripline.roads.matcher import Matches
+from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.quality import LimitSource
+
+_MINUTE_MS: Final = 60_000
+_DAY_MIN: Final = 1_440
+_THURSDAY: Final = 3
+"""The weekday of the first of January 1970."""
+Sources = NDArray[np.int8]
+
+
+def limits_of(
+    index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints
+) -> tuple[Floats, Sources]:
+    """The limit of each sample, km/h (NaN: unknown), and its `LimitSource`. `offset_ms`: of each trip's local time."""
+    trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
+    on_road = np.flatnonzero(found.road >= 0)
+    rule = index.limits[found.road[on_road]].astype(np.int64)
+    lane = limits.at(found.backward[on_road].astype(np.int64), drives.column[trip[on_road]].astype(np.int64))
+    kmh = np.full(found.road.size, np.nan)
+    source = np.full(found.road.size, LimitSource.NONE, np.int8)
+    lanes, number = np.unique(rule * 6 + lane, return_inverse=True)
+    minutes = (drives.time_ms[on_road] + offset_ms[trip[on_road]]) // _MINUTE_MS
+    for each, (of_rule, of_lane) in enumerate(zip(*np.divmod(lanes, 6), strict=True)):
+        own = number == each
+        told: Lane = texts.limits[of_rule][of_lane]
+        if told.limit is not None:
+            kmh[on_road[own]], source[on_road[own]] = told.limit
+        for timed in told.timed:
+            minute = minutes[own]
+            weekday = (minute // _DAY_MIN + _THURSDAY) % 7
+            held = [timed.holds(*at) for at in zip(weekday.tolist(), (minute % _DAY_MIN).tolist(), strict=True)]
+            kmh[on_road[own][held]], source[on_road[own][held]] = timed.limit
+    return kmh, source
