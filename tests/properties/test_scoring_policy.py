@@ -44,6 +44,17 @@ def test_order_of_trips_does_not_matter(trips, random):
     assert policy.sums(shuffled) == policy.sums(rows)
 
 
+@given(TRIPS, TRIPS)
+def test_sums_of_trips_taken_out_again_are_as_if_they_never_were(trips, others):
+    rows, more = ([(score(*trip), trip[2]) for trip in each] for each in (trips, others))
+
+    both = policy.read(policy.sums(rows).plus(policy.sums(more)).written())
+
+    assert both == policy.sums([*more, *rows])
+    assert both.plus(policy.sums(more), -1) == policy.sums(rows)
+    assert both.distance_m == math.fsum(metres for _, metres in rows + more)
+
+
 @given(TRIPS)
 def test_cutting_a_drive_into_trips_does_not_matter(trips):
     whole = score(sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips))

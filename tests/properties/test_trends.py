@@ -1,4 +1,4 @@
-"""Sums of scores, whatever happened in which order: what is kept equals what all scores give when added up anew."""
+"""Sums and accumulated scores, whatever happened in which order: what is kept equals what all scores give anew."""
 
 import asyncio
 import datetime
@@ -17,17 +17,20 @@ from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, ZONE, Rig, ad
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.scoring import policy
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.disputes import DisputeDesk
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains
-from tripline.store.scores import policies, sums
+from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Kind
 from tripline.store.trips import bus_records
 
 DAY_MS = 86_400_000
 OTHER_VEHICLE = "22222223-0000-11b2-8080-808080808080"
 VEHICLES = (VEHICLE, OTHER_VEHICLE)
+SENSORS = (COMPANY, "66666666-0000-11b2-8080-808080808080")
+"""Drives of two on one vehicle are one drive: all begin alike."""
 DRIVERS = tuple(f"33333333-000{number}-11b2-8080-808080808080" for number in range(3))
 MANAGER = Actor(UserId("44444444-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 DROVE = Actor(UserId("55555555-0000-11b2-8080-808080808080"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
@@ -41,7 +44,10 @@ NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "b
 AMONG = st.integers(0, 99)
 """Which of the trips, vehicles or drivers that there are."""
 STEPS = st.one_of(
-    st.tuples(st.just("drive"), st.sampled_from(ROUTES), AMONG, AMONG, st.integers(0, 40), st.integers(3_000, 60_000)),
+    st.tuples(
+        *(st.just("drive"), st.sampled_from(ROUTES), st.sampled_from(SENSORS), st.integers(-1, 9), AMONG),
+        *(st.integers(0, 40), st.integers(3_000, 60_000)),
+    ),
     st.tuples(st.just("drain")),
     st.tuples(st.just("late"), AMONG),
     st.tuples(st.just("again"), AMONG),
@@ -73,12 +79,14 @@ class Life:
         self.rig.now_ms += 1_000
         await getattr(self, "_" + name.replace(" ", "_"))(*values)
 
-    async def _drive(self, packed, vehicle, driver, day, metres):
+    async def _drive(self, packed, sensor, vehicle, driver, day, metres):
+        """Of no vehicle yet (-1), or of one of those that are there."""
         alive = [each for each in VEHICLES if each not in self.gone]
         if not alive:
             return
         people = [None, *(each for each in DRIVERS if each not in self.gone)]
-        trip_no = await self.rig.add_trip(packed, vehicle_id=alive[vehicle % len(alive)], distance_m=metres)
+        on = None if vehicle < 0 else alive[vehicle % len(alive)]
+        trip_no = await self.rig.add_trip(packed, vehicle_id=on, sensor_id=sensor, distance_m=metres)
         self.trips.append(trip_no)
         await self._change(trip_no, user_id=people[driver % len(people)], start_ms=START_MS + day * DAY_MS)
 
@@ -142,8 +150,10 @@ class Life:
             await self.rig.write(lambda tx: bus_records.driven_by(tx, scope, [(trip_no, UserId(by))]))
 
     async def _remap(self, which, vehicle):
+        """A trip of no vehicle becomes one of a vehicle; none ever goes from one to another."""
         alive = [each for each in VEHICLES if each not in self.gone]
-        if (trip_no := self.trip(which)) is not None and alive:
+        of = dict(await self.rig.rows(tables.trip, "no", "vehicle_id"))
+        if (trip_no := self.trip(which)) in of and of[trip_no] is None and alive:
             await self._change(trip_no, vehicle_id=alive[vehicle % len(alive)])
             await self._again(which)
 
@@ -219,6 +229,16 @@ def added_up(tx):
     return found
 
 
+def totals(tx):
+    """The accumulated score of every vehicle, as kept and as all its trips give it."""
+    kept = {each: known[0] for each in VEHICLES if (known := scores.total(tx, each)) is not None}
+    made = {each: policy.sums(scores.trip_scores(tx, each)) for each in VEHICLES}
+    return (
+        {each: (total.trips, total.distance_m, total.score) for each, total in kept.items()},
+        {each: (of.trips, of.distance_m, policy.accumulated(of, "pooled")) for each, of in made.items() if of.trips},
+    )
+
+
 def counted(kept):
     """What is kept, in the form of `added_up`."""
     return {key[:4]: {name: getattr(each, name) for name in NAMES} for key, each in kept.items()}
@@ -244,11 +264,12 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
             for step in steps:
                 await life.step(*step)
             await life.settle()
-            return await rig.store.read(lambda tx: (sums.kept(tx), sums.recomputed(tx), added_up(tx)))
+            return await rig.store.read(lambda tx: (sums.kept(tx), sums.recomputed(tx), added_up(tx), *totals(tx)))
         finally:
             await rig.store.close()
 
-    kept, recomputed, expected = asyncio.run(play())
+    kept, recomputed, expected, accumulated, made_anew = asyncio.run(play())
 
+    assert accumulated == made_anew
     assert kept == recomputed
     assert counted(kept) == {key: dict.fromkeys(NAMES, 0) | dict(of) for key, of in expected.items()}

@@ -96,12 +96,17 @@ NOTHING: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def of_trip(
-    *, score: float, distance_m: float, accel: int, de_accel: int, over_speed: int, over_speed_s: float, driving_ms: int
+    *,
+    lacking: float,
+    distance_m: float,
+    accel: int,
+    de_accel: int,
+    over_speed: int,
+    over_speed_s: float,
+    driving_ms: int,
 ) -> Sums:
-    """What a scored trip adds."""
+    """What a scored trip adds; `lacking`: the logarithm of what its score lacks (`scoring/score.py`)."""
     metres = min(max(round(distance_m), 1), LONGEST_M)
-    # Not the logarithm of the quotient: a hundredth of the smallest score is 0.
-    lacking = math.log(100) - math.log(score)
     burden = min(round(metres * lacking * _MILLIONTHS), HEAVIEST)
     return Sums(1, accel, de_accel, over_speed, round(over_speed_s * 1_000), driving_ms, metres, burden)
 

@@ -5,12 +5,11 @@ Not here: what is counted and what it is worth (`score.py`).
 
 import math
 from collections.abc import Iterable
-
-import msgspec
+from typing import Final, NamedTuple
 
 from tripline.scoring.findings import Findings
 from tripline.scoring.rules import Accumulation, Rules
-from tripline.scoring.score import COUNTED, NotScored, TripScore, scored
+from tripline.scoring.score import COUNTED, NotScored, TripScore, lacking, scored
 
 
 def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
@@ -38,25 +37,51 @@ def _reason(instants: int, dense: bool, ratio: float, distance_m: float, rules: 
     return None
 
 
-class Sums(msgspec.Struct, frozen=True):
-    """Of a vehicle's scored trips: all that its accumulated score needs."""
+_SMALLEST: Final = 1_074
+"""Every double is a whole number of 2^-1074."""
 
-    count: int
-    distance_m: float
-    weighted_ln: float
-    """Sum of distance x ln(score / 100)."""
-    score: float
+
+class Sums(NamedTuple):
+    """Of a vehicle's scored trips: all that its accumulated score needs, exactly. All but the trips in 2^-1074."""
+
+    trips: int
+    distance: int
+    """Metres."""
+    burden: int
+    """Sum of metres x `lacking(score)`, each product a double."""
+    score: int
     """Sum of scores."""
+
+    @property
+    def distance_m(self) -> float:
+        """All metres, rounded once."""
+        return _rounded(self.distance)
+
+    def plus(self, other: "Sums", sign: int = 1) -> "Sums":
+        """These and the others together; `sign` -1: without the others."""
+        return Sums(*(mine + sign * theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def written(self) -> bytes:
+        """As it is kept with a vehicle's score: some 80 bytes."""
+        return " ".join(map(_text, self)).encode()
+
+
+NOTHING: Final = Sums(0, 0, 0, 0)
+
+
+def read(kept: bytes) -> Sums:
+    """What `written` wrote."""
+    return Sums(*map(_number, kept.decode().split(" ")))
 
 
 def sums(trips: Iterable[tuple[float, float]]) -> Sums:
     """The sums of (score, distance in metres) pairs; exact, so their order does not matter."""
     rows = list(trips)
     return Sums(
-        count=len(rows),
-        distance_m=math.fsum(metres for _, metres in rows),
-        weighted_ln=math.fsum(metres * math.log(score / 100) for score, metres in rows),
-        score=math.fsum(score for score, _ in rows),
+        trips=len(rows),
+        distance=sum(_exact(metres) for _, metres in rows),
+        burden=sum(_exact(metres * lacking(score)) for score, metres in rows),
+        score=sum(_exact(score) for score, _ in rows),
     )
 
 
@@ -66,5 +91,25 @@ def accumulated(total: Sums, how: Accumulation) -> float:
     Pooled is the score of all trips driven as one: neither their order nor how a drive is cut into trips matters.
     """
     if how == "trip_mean":
-        return total.score / total.count
-    return 100.0 * math.exp(total.weighted_ln / total.distance_m)
+        return _rounded(total.score) / total.trips
+    return max(100.0 * math.exp(-_rounded(total.burden) / total.distance_m), math.ulp(0.0))
+
+
+def _exact(value: float) -> int:
+    top, bottom = value.as_integer_ratio()
+    return top << (_SMALLEST + 1 - bottom.bit_length())
+
+
+def _rounded(exact: int) -> float:
+    return exact / (1 << _SMALLEST)
+
+
+def _text(number: int) -> str:
+    """Hexadecimal digits and how many bits of 0 follow them."""
+    zeros = max((number & -number).bit_length() - 1, 0)
+    return f"{number >> zeros:x}.{zeros:x}"
+
+
+def _number(text: str) -> int:
+    digits, zeros = text.split(".")
+    return int(digits, 16) << int(zeros, 16)

@@ -9,6 +9,7 @@ up to (`policy.py`).
 
 import math
 from collections.abc import Mapping
+from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -53,6 +54,18 @@ def scored(
     """The verdict on a trip with these counts (keys of `COUNTED`), seconds over the limit and burden of its style."""
     score = trip_score(burden(counts, over_s=over_s, rules=rules, style=style), distance_m=distance_m)
     return TripScore(score=score, over_speed_s=over_s, distance_m=distance_m, **counts)
+
+
+_DIGITS: Final = Context(prec=30)
+
+
+def lacking(score: float) -> float:
+    """-ln(score / 100): 0 for 100 points, growing without end towards 0. For scores in (0, 100].
+
+    Rounded rightly, so that every machine takes out of sums just what another one put in; `math.log` differs between
+    libraries in the last bit of one in a thousand.
+    """
+    return 0.0 - float(_DIGITS.ln(_DIGITS.scaleb(Decimal(score), -2)))
 
 
 def burden(counts: Mapping[str, int], *, over_s: float, rules: Rules, style: float = 0.0) -> float:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Badge, Period
+from tripline.scoring.score import lacking
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NEW_YORK = ZoneInfo("America/New_York")
@@ -18,7 +19,7 @@ TRIPS = st.lists(st.tuples(st.floats(1e-6, 100), st.integers(1, 400_000)), min_s
 
 def of_trip(score=80.0, distance_m=10_000.0, **changes):
     values = {"accel": 1, "de_accel": 2, "over_speed": 3, "over_speed_s": 4.5, "driving_ms": 600_000}
-    return trends.of_trip(score=score, distance_m=distance_m, **values | changes)
+    return trends.of_trip(lacking=lacking(score), distance_m=distance_m, **values | changes)
 
 
 def day(year, month, of_month):

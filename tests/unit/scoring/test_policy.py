@@ -8,7 +8,7 @@ from tests.support.made_drives import findings
 
 from tripline.scoring import policy
 from tripline.scoring.rules import EventType, Rules, Scoring
-from tripline.scoring.score import COUNTED, NotScored, TripScore, burden, trip_score
+from tripline.scoring.score import COUNTED, NotScored, TripScore, burden, lacking, trip_score
 
 
 def verdict(trip, **rules):
@@ -105,7 +105,7 @@ def test_pooled_is_the_score_of_all_trips_driven_as_one():
     sums = policy.sums([(a, 4_000), (b, 26_000)])
 
     assert policy.accumulated(sums, "pooled") == pytest.approx(whole, rel=1e-12)
-    assert (sums.count, sums.distance_m) == (2, 30_000)
+    assert (sums.trips, sums.distance_m) == (2, 30_000)
 
 
 def test_trip_mean_is_the_plain_mean():
@@ -118,3 +118,14 @@ def test_one_trip_accumulates_to_itself():
 
 def test_every_event_is_counted_once():
     assert sorted(kind for kinds in COUNTED.values() for kind in kinds) == sorted(EventType)
+
+
+def test_smallest_score_accumulates_too():
+    smallest = math.ulp(0.0)
+
+    assert policy.accumulated(policy.sums([(smallest, 4_000)]), "pooled") == smallest
+
+
+def test_what_lacks_is_the_logarithm_rightly_rounded():
+    assert (lacking(100.0), lacking(100 * math.exp(-1))) == (0.0, pytest.approx(1.0, rel=1e-15))
+    assert all(lacking(score) == pytest.approx(-math.log(score / 100), rel=1e-12) for score in (1e-300, 0.5, 50, 99.9))

@@ -6,6 +6,7 @@ rows already there changes nothing, so ids and times of analysis stay.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
@@ -37,20 +38,17 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
     trip_nos = [result.job.trip_no for result in unchanged]
     # Read before anything changes: `move` takes this out of the sums and puts in what is there then.
     shares = sums.shares(tx, trip_nos)
-    changed: dict[str, int] = {}
-    how: dict[str, Accumulation] = {}
+    changes: dict[str, _Change] = {}
     kept: list[Result] = []
     for judged in unchanged:
         result = _counting(tx, judged)
         kept.append(result)
         before = scores.score(tx, result.job.trip_no)
         if _is_kept(tx, result, before):
-            scores.name_policy(tx, result.job.trip_no, result.policy.no)
+            if scores.name_policy(tx, result.job.trip_no, result.policy.no):
+                _change(changes, result, before, at_ms=now_ms)
         else:
-            done_ms = _replace(tx, result, ids=ids, now_ms=now_ms)
-            if result.job.vehicle_id is not None:
-                changed[result.job.vehicle_id] = max(done_ms, changed.get(result.job.vehicle_id, 0))
-                how[result.job.vehicle_id] = result.policy.rules.scoring.accumulate
+            _change(changes, result, before, at_ms=_replace(tx, result, ids=ids, now_ms=now_ms))
         if (result.not_scored, result.quality) != (result.job.not_scored, result.job.quality):
             scores.note(tx, result.job.trip_no, result.not_scored, result.quality)
         if result.job.annulments:
@@ -66,8 +64,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
             counts=result.score is not None,
             now_ms=now_ms,
         )
-    for vehicle_id, done_ms in changed.items():
-        _accumulate(tx, vehicle_id, how=how[vehicle_id], at_ms=done_ms + 1)
+    for vehicle_id, change in changes.items():
+        _accumulate(tx, vehicle_id, change)
     sums.place(tx, trip_nos, zone)
     sums.move(tx, shares, sums.shares(tx, trip_nos))
     return kept
@@ -110,15 +108,53 @@ def _created(no: int) -> int:
     return ids.ms_of_no(no)
 
 
-def _accumulate(tx: WriteTx, vehicle_id: str, *, how: Accumulation, at_ms: int) -> None:
-    """Work out a vehicle's accumulated score anew from all its trips."""
-    of_trips = policy.sums(scores.trip_scores(tx, vehicle_id))
+class _Change(NamedTuple):
+    """What results change of a vehicle's accumulated score."""
+
+    more: policy.Sums
+    """What its trips add that they did not before."""
+    how: Accumulation
+    at_ms: int
+
+
+def _change(changes: dict[str, _Change], result: Result, before: TripScore | None, *, at_ms: int) -> None:
+    vehicle_id = result.job.vehicle_id
+    if vehicle_id is not None:
+        known = changes.get(vehicle_id)
+        more = _sums(result.score).plus(_sums(before), -1)
+        changes[vehicle_id] = _Change(
+            more if known is None else known.more.plus(more),
+            result.policy.rules.scoring.accumulate,
+            at_ms if known is None else max(known.at_ms, at_ms),
+        )
+
+
+def _sums(score: TripScore | None) -> policy.Sums:
+    return policy.NOTHING if score is None else policy.sums([(score.score, score.distance_m)])
+
+
+def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
+    """Let a vehicle's accumulated score say what its trips say now.
+
+    Exact sums are added to and taken from, so that it is, bit for bit, what all its trips give.
+    """
+    before = scores.total(tx, vehicle_id)
+    if before is None or before[1] is None:
+        of_trips = policy.sums(scores.trip_scores(tx, vehicle_id))
+    else:
+        of_trips = policy.read(before[1]).plus(change.more)
     total = scores.Total(
         vehicle_id,
-        created_ms=at_ms,
+        created_ms=change.at_ms + 1,
         user_id=scores.newest_driver(tx, vehicle_id),
-        trips=of_trips.count,
-        score=policy.accumulated(of_trips, how) if of_trips.count else 0.0,
+        trips=of_trips.trips,
+        score=policy.accumulated(of_trips, change.how) if of_trips.trips else 0.0,
         distance_m=of_trips.distance_m,
     )
-    scores.keep_total(tx, total)
+    if change.more == policy.NOTHING and before is not None and _says(before[0]) == _says(total):
+        return  # Another policy, and the same by it.
+    scores.keep_total(tx, total, of_trips.written())
+
+
+def _says(total: scores.Total) -> tuple[int, float, float]:
+    return total.trips, total.score, total.distance_m

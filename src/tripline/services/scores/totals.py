@@ -14,6 +14,7 @@ from tripline.domain.access import Actor
 from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
+from tripline.scoring.score import lacking
 from tripline.services.scores.reads import NoScoreYet, admit_to_vehicle
 from tripline.store.scores import policies
 from tripline.store.scores import reads as rows
@@ -77,7 +78,7 @@ def _with_quality(cost: TripCost, kept: bytes | None) -> TripCost:
 
 
 def _burden(score: float, distance_m: float, how: Accumulation) -> float:
-    return 100.0 - score if how == "trip_mean" else -distance_m * math.log(score / 100)
+    return 100.0 - score if how == "trip_mean" else distance_m * lacking(score)
 
 
 def _accumulation(tx: ReadTx, vehicle_id: str) -> Accumulation:

@@ -183,9 +183,9 @@ def keep_score(tx: WriteTx, job: Job, found: TripScore, *, policy: int, at_ms: i
     _SCORES.insert(tx, [job.trip_no, job.trip_id, at_ms, job.vehicle_id, job.user_id, *found, policy])
 
 
-def name_policy(tx: WriteTx, trip_no: int, policy: int) -> None:
-    """Let the score of a trip, if it has one, name this policy: it is the same by both."""
-    tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy})
+def name_policy(tx: WriteTx, trip_no: int, policy: int) -> bool:
+    """Let the score of a trip, if it has one, name this policy: it is the same by both. Whether that is another."""
+    return tx.run(_NAME_POLICY, {"of_trip": trip_no, "now": policy}) > 0
 
 
 def note(tx: WriteTx, trip_no: int, reason: str | None, quality: bytes) -> None:
@@ -235,10 +235,15 @@ def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
     return next((row[0] for row in tx.hot(_NEWEST, vehicle_id)), None)
 
 
-def keep_total(tx: WriteTx, total: Total) -> None:
-    """Write a vehicle's accumulated score; without trips it has none."""
+def total(tx: ReadTx, vehicle_id: str) -> tuple[Total, bytes | None] | None:
+    """A vehicle's accumulated score and the sums that it was made of; None for these: from before they were kept."""
+    return next(((Total(*row[:-1]), row[-1]) for row in tx.hot(_TOTAL, vehicle_id)), None)
+
+
+def keep_total(tx: WriteTx, total: Total, sums: bytes) -> None:
+    """Write a vehicle's accumulated score and what it is made of; without trips it has none."""
     if total.trips:
-        _TOTALS.insert(tx, [*total])
+        _TOTALS.insert(tx, [*total, sums])
     else:
         tx.run(_FORGET_TOTAL, {"of_vehicle": total.vehicle_id})
 
@@ -328,6 +333,13 @@ _EVENTS: Final = Hot(
     .order_by(gps_event.c.no),
     "of_trip",
 )
+_TOTAL_COLUMNS: Final = ("vehicle_id", "created_ms", "user_id", "count", "score", "distance_m")
+_TOTAL: Final = Hot(
+    select(*(vehicle_score.c[name] for name in (*_TOTAL_COLUMNS, "sums"))).where(
+        vehicle_score.c.vehicle_id == bindparam("of_vehicle")
+    ),
+    "of_vehicle",
+)
 _OF_VEHICLE: Final = Hot(
     select(driving_score.c.score, driving_score.c.distance_m).where(
         driving_score.c.vehicle_id == bindparam("of_vehicle")
@@ -375,9 +387,10 @@ _GPS_EVENTS: Final = Bulk(
 )
 _TOTALS: Final = Bulk(
     vehicle_score,
-    *("vehicle_id", "created_ms", "user_id", "count", "score", "distance_m"),
+    *_TOTAL_COLUMNS,
+    "sums",
     on_conflict=(
         "ON CONFLICT (vehicle_id) DO UPDATE SET created_ms = excluded.created_ms, user_id = excluded.user_id, "
-        "count = excluded.count, score = excluded.score, distance_m = excluded.distance_m"
+        "count = excluded.count, score = excluded.score, distance_m = excluded.distance_m, sums = excluded.sums"
     ),
 )

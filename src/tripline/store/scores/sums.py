@@ -16,6 +16,7 @@ from sqlalchemy import Integer, and_, bindparam, delete, func, select, update
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.scoring import quality
+from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
 from tripline.store.tables import driving_score, score_sum, trip
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -57,7 +58,7 @@ def shares(tx: ReadTx, trip_nos: Iterable[int]) -> dict[int, Share]:
             day,
             policy,
             trends.of_trip(
-                score=score,
+                lacking=lacking(score),
                 distance_m=distance_m,
                 accel=accel,
                 de_accel=de_accel,

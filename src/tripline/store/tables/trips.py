@@ -222,7 +222,7 @@ Index(
     driving_score.c.created_ms,
     driving_score.c.trip_no,
 )
-# Holds all that an accumulated score is made of, so that it is worked out anew without touching the rows.
+# Holds all that an accumulated score is made of, so that one from before gets its sums without touching the rows.
 Index("ix_driving_score_sums", driving_score.c.vehicle_id, driving_score.c.score, driving_score.c.distance_m)
 Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
 
@@ -338,6 +338,7 @@ vehicle_score = Table(
     Column("count", Integer, nullable=False),
     Column("score", Float, nullable=False),
     Column("distance_m", Float, nullable=False),
+    Column("sums", LargeBinary, comment="of all its trips, exactly (scoring/policy.py); null: from before"),
 )
 Index("ix_vehicle_score_user", vehicle_score.c.user_id)
 

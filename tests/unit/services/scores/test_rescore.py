@@ -49,10 +49,13 @@ def counts(outcome):
 
 
 async def spoil(rig, no, **values):
-    """Change the stored score of a trip, as if by rules of before."""
-    await rig.write(
-        lambda tx: tx.run(update(tables.driving_score).where(tables.driving_score.c.trip_no == no).values(values))
-    )
+    """Change the stored score of a trip, as if by rules of before, from when no sums were kept."""
+
+    def change(tx):
+        tx.run(update(tables.driving_score).where(tables.driving_score.c.trip_no == no).values(values))
+        tx.run(update(tables.vehicle_score).values(sums=None))
+
+    await rig.write(change)
 
 
 def test_scoring_everything_by_the_same_policy_changes_no_row(tmp_path):

@@ -602,3 +602,51 @@ def test_trip_that_has_no_score_any_more_leaves_no_sum(tmp_path):
         return there, await rig.rows(tables.score_sum, "trips")
 
     assert played(tmp_path, play) == (9, [])
+
+
+def choose(rig, **scoring):
+    """Another policy for the company."""
+
+    def work(tx):
+        policy = policies.keep(tx, Rules(scoring=Scoring(**scoring)), now_ms=NOW_MS)
+        policies.choose(tx, policies.Kind.COMPANY, COMPANY, policy.no, from_ms=0, now_ms=NOW_MS)
+
+    return rig.write(work)
+
+
+def test_accumulated_score_of_an_upgraded_installation_is_made_of_all_trips_once(tmp_path, monkeypatch):
+    read = []
+
+    async def play(rig):
+        await rig.add_trip(START, distance_m=10_000)
+        await rig.add_trip(CALM, distance_m=30_000)
+        await rig.drain()
+        await rig.write(lambda tx: tx.run(update(tables.vehicle_score).values(sums=None, score=1.0)))
+        whole = scores.trip_scores
+        monkeypatch.setattr(scores, "trip_scores", lambda tx, of: read.append(of) or whole(tx, of))
+        for _ in range(2):
+            await rig.add_trip(CALM, distance_m=10_000)
+            await rig.drain()
+        return await rig.rows(tables.vehicle_score, "count", "score", "distance_m")
+
+    assert played(tmp_path, play) == [(4, pytest.approx(100 * math.exp(-0.45 / 60)), 60_000)]
+    assert read == [VEHICLE]
+
+
+@pytest.mark.parametrize(("accumulate", "changes"), [("trip_mean", True), ("pooled", False)])
+def test_accumulated_score_follows_a_policy_by_which_all_trips_score_the_same(tmp_path, accumulate, changes):
+    async def play(rig):
+        nos = [await rig.add_trip(START, distance_m=10_000), await rig.add_trip(CALM, distance_m=30_000)]
+        await rig.drain()
+        before = await rig.rows(tables.vehicle_score, "score", "created_ms")
+        await choose(rig, accumulate=accumulate, min_distance_m=3_001)
+        rig.now_ms += 60_000
+        for no in nos:
+            await rig.ask_again(no)
+        await rig.drain()
+        return before, await rig.rows(tables.vehicle_score, "score", "created_ms")
+
+    before, after = played(tmp_path, play)
+
+    mean = (SCORE_OF_START + 100) / 2
+    assert after == ([(pytest.approx(mean), NOW_MS + 60_001)] if changes else before)

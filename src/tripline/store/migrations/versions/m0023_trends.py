@@ -1,7 +1,8 @@
 """Sums of scored trips by day, week and month.
 
-Scores from before are not in the sums yet; whoever scores adds them, a few at a time. A program that knows no sums
-would change scores and leave the sums as they were, so none works on this schema.
+Scores from before are not in the sums yet; whoever scores adds them, a few at a time. Accumulated scores from before
+have no sums yet either; they get them from all trips of the vehicle when one of these changes. A program that knows no
+sums would change scores and leave the sums as they were, so none works on this schema.
 """
 
 import sqlalchemy as sa
@@ -29,6 +30,15 @@ def upgrade() -> None:
         ["trip_no"],
         sqlite_where=where,
         postgresql_where=where,
+    )
+    op.add_column(
+        "vehicle_score",
+        sa.Column(
+            "sums",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="of all its trips, exactly (scoring/policy.py); null: from before",
+        ),
     )
     op.create_table(
         "score_sum",
