@@ -331,6 +331,7 @@ def _workers(
         mailer=others.mailer,
         link_hours=config.accounts.link_hours,
         public_url=config.accounts.public_url or api_url,
+        zone=zoneinfo.ZoneInfo(config.time_zone),
         signals=signals,
         clock=clock,
     )

@@ -22,7 +22,11 @@ OF_SQLITE = {"ix_microtrip_trip", "uq_gps_event_id"}
 """What PostgreSQL has otherwise: an index with one column more, and no rule over the partitions of a table."""
 BEFORE_SENSOR = "0003"
 """The next step changes the table `sensor`."""
-SERVES = {"0005": "0004"} | {f"{number:04}": "0006" for number in range(7, 23)} | {"0023": "0023", "0024": "0023"}
+SERVES = (
+    {"0005": "0004"}
+    | {f"{number:04}": "0006" for number in range(7, 23)}
+    | dict.fromkeys(("0023", "0024", "0025"), "0023")
+)
 """The oldest schema whose programs work on that of a step, where it is not its own."""
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 

@@ -12,20 +12,24 @@ import pytest
 from sqlalchemy import func, insert, select
 from tests.support import databases, pushes, receivers, scoring_rows
 from tests.support.databases import Database
-from tests.support.scoring_rows import NOW_MS, VEHICLE, add_microtrip, drive, sample
+from tests.support.scoring_rows import COMPANY, NOW_MS, VEHICLE, add_microtrip, drive, sample
 
 from tripline import config
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain import companies
-from tripline.domain.ids import RowNo, TimeIds, VehicleId, first_no
+from tripline.domain.access import Actor, Authority
+from tripline.domain.disputes import Reason
+from tripline.domain.ids import CompanyId, RowNo, TimeIds, TripId, VehicleId, first_no
 from tripline.domain.pushes import Channel
+from tripline.language.catalogue import Language
 from tripline.ports import Letter, Listening, Outage, Webhook
-from tripline.services.accounts import letters, postman
+from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import Postman
 from tripline.services.eraser import Eraser
 from tripline.services.push import claims, pusher
 from tripline.services.push.pusher import Pusher
 from tripline.services.scores import scorer
+from tripline.services.scores.disputes import DisputeDesk
 from tripline.store import tables
 from tripline.store.accounts import mail_outbox
 from tripline.store.database.postgres import PostgresStore
@@ -564,7 +568,13 @@ class Box:
 
 def _postman(store: PostgresStore, box: Box, now_ms: Callable[[], int]) -> Postman:
     return Postman(
-        store=store, mailer=box, link_hours=24, public_url="https://x/", signals=LocalSignals(), clock=now_ms
+        store=store,
+        mailer=box,
+        link_hours=24,
+        public_url="https://x/",
+        zone=scoring_rows.ZONE,
+        signals=LocalSignals(),
+        clock=now_ms,
     )
 
 
@@ -615,6 +625,41 @@ def test_letter_of_a_killed_postman_is_sent_by_another_one_when_its_time_is_over
         return claimed, seen, box.letters, left[0][0]
 
     assert played(database, 2, play) == (True, [0, 0, 1], ["0@x.example"], 0)
+
+
+def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(database):
+    async def play(stores):
+        rig, box = scoring_rows.Rig(Path(), store=stores[0], slot=0), Box()
+        await rig.add_vehicle()
+        await rig.add_trip(CALM, distance_m=9_000)
+        await rig.drain()
+        ((trip_id,),) = await rig.rows(tables.trip, "id")
+        new = {"company_id": COMPANY, "authority": Authority.COMPANY_ADMIN, "password_hash": "h", "phone": None}
+        people = [
+            await rig.write(
+                lambda tx, name=name: registry.create(
+                    tx, **new, name=name, email=f"{name}@x.example", ids=rig.ids, now_ms=NOW_MS
+                )
+            )
+            for name in ("opens", "decides")
+        ]
+        opens, decides = (Actor(each, Authority.COMPANY_ADMIN, CompanyId(COMPANY)) for each in people)
+        desk = DisputeDesk(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+        asked = {"reason": Reason.DEVICE, "text": "not I", "event_id": None, "mail": Language.KOREAN}
+        opened = await desk.open(actor=opens, trip_id=TripId(trip_id), **asked)
+        closed = {"dispute_id": opened.id, "accept": True, "answer": None}
+        await rig.write(lambda tx: desk.decide(tx, actor=decides, **closed))
+        postmen = [_postman(store, box, lambda: rig.now_ms) for store in stores]
+        seen = []
+        for scored in (False, True):
+            if scored:
+                await rig.drain()
+                rig.now_ms += postman.EARLY_MS
+            await asyncio.gather(*(each.send_due() for each in postmen))
+            seen.append((list(box.letters), len(await rig.rows(tables.mail_outbox, "no"))))
+        return seen
+
+    assert played(database, 3, play) == [([], 1), (["opens@x.example"], 0)]
 
 
 # Eraser

@@ -188,7 +188,7 @@ def _driven(server: Running, world: worlds.World, owner: Office, box: Registered
     drive(server, box, *SCORED)
     until(lambda: len(scores(owner, box)) == len(SCORED), "the drives are scored")
     contested = owner.get(f"{V1}/vehicle/{box.vehicle_id}/trips?limit=1")["data"][0]["id"]["id"]
-    owner.post(f"{V1_3}/trip/{contested}/dispute", {"reason": "TRAFFIC", "text": "아이가 뛰어들었다"})
+    owner.post(f"{V1_3}/trip/{contested}/dispute", {"reason": "TRAFFIC", "text": "아이가 뛰어들었다", "mail": True})
     own = owner.get(f"{V1}/company/me")["id"]["id"]
     scoring = f"{V1_3}/company/{own}/scoring/rescoring"
     owner.post(scoring, {"dryRun": True})

@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import AlreadyContested, NotOpen, OwnDispute, Reason, State, TooManyDisputes
 from tripline.domain.ids import CompanyId, TripId
 from tripline.domain.refusals import BadParameter
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.operations import PageOf, Value, operation
 from tripline.http.rim import Call, rim_of
 from tripline.services import hints
@@ -48,7 +48,14 @@ async def open_dispute(request: Call) -> ASGIApp:
         raise BadParameter.missing("reason")
     text = fields.prose("text", sent.text)
     event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
-    opened = await rim.disputes.open(actor=actor, trip_id=trip_id, reason=Reason(reason), text=text, event_id=event_id)
+    opened = await rim.disputes.open(
+        actor=actor,
+        trip_id=trip_id,
+        reason=Reason(reason),
+        text=text,
+        event_id=event_id,
+        mail=languages.asked_of(request) if sent.mail else None,
+    )
     hints.tell(rim.signals, service.CHANGED)
     return answers.ok(dispute(opened))
 

@@ -102,6 +102,8 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     """Of the trip without it; None also where it has no score any more."""
     rescored_ms: int | None = None
     """When it was scored without it; None: not yet."""
+    mail_language: str | None = None
+    """Of the mail that tells who opened it of the decision, unless the account chose one; None: none is wanted."""
 
 
 class AlreadyContested(Refusal):

@@ -46,6 +46,11 @@ def push_due() -> tuple[Hint, ...]:
     return ((observe.SIGNAL_PUSH_DUE, ""),)
 
 
+def mail_due() -> tuple[Hint, ...]:
+    """A mail waits to be sent."""
+    return ((observe.SIGNAL_MAIL_DUE, ""),)
+
+
 def scoring_due() -> tuple[Hint, ...]:
     """Trips wait to be judged."""
     return ((observe.SIGNAL_SCORING_DUE, ""),)

@@ -1,13 +1,20 @@
 """Disputes over REST: opening one about a trip's event, the list of those that wait, deciding, and what is refused."""
 
+from zoneinfo import ZoneInfo
+
 import pytest
+from sqlalchemy import select, update
 from tests.support import delegating, rest, scoring_rows
 
+from tripline import observe
+from tripline.adapters.signals_local import LocalSignals
 from tripline.domain.fields import LONG_TEXT_MAX
 from tripline.domain.ids import no_of
 from tripline.scoring.rules import Rules
+from tripline.services.accounts import postman
+from tripline.services.accounts.postman import Postman
 from tripline.services.scores.scorer import Scorer
-from tripline.store.tables import scoring_job, trip
+from tripline.store.tables import account, mail_outbox, scoring_job, trip
 
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
 SPEEDS = [*[30.0] * 5, 44, 58, *[58.0] * 4, 40, 22, *[22.0] * 4]
@@ -208,6 +215,7 @@ def test_director_sees_the_disputes_of_managed_vehicles_alone(run):
         ({"reason": "OTHER", "text": " \n"}, "text"),
         ({"reason": "OTHER", "text": "x" * (LONG_TEXT_MAX + 1)}, "text"),
         ({"reason": "OTHER", "text": "a\x00b"}, "text"),
+        ({"reason": "OTHER", "text": "no", "mail": "yes"}, "mail"),
         ({"reason": "OTHER", "text": "no", "eventId": "1"}, "eventId"),
         ({"reason": "OTHER", "text": "no", "eventId": UNKNOWN}, "eventId"),
     ],
@@ -266,6 +274,148 @@ def test_refusals_of_state_are_told_in_words(run):
     assert [(status, code) for status, code, _ in told] == [(409, 2), (403, 20), (409, 2), (403, 20)]
     assert told[2][2] == "This dispute is already WITHDRAWN."
     assert withdrawn["state"] == "WITHDRAWN"
+
+
+class Box:
+    """Implements `ports.Mailer`: keeps letters."""
+
+    def __init__(self):
+        self.letters = []
+
+    async def send(self, letter):
+        self.letters.append(letter)
+
+
+class Post:
+    """A postman whose letters a box keeps."""
+
+    def __init__(self, own):
+        self.app, self.box = own.app, Box()
+        self.postman = Postman(
+            store=own.app.store,
+            mailer=self.box,
+            link_hours=24,
+            public_url="https://fleet.example/",
+            zone=ZoneInfo("Asia/Seoul"),
+            signals=LocalSignals(),
+            clock=lambda: own.app.now_ms,
+        )
+
+    async def round(self, after_ms=0):
+        """How many letters there are after one more round, and how many mails wait."""
+        self.app.now_ms += after_ms
+        await self.postman.send_due()
+        waiting = await self.app.store.read(lambda tx: tx.all(select(mail_outbox.c.no)))
+        return len(self.box.letters), len(waiting)
+
+
+ASKED = {"reason": "TRAFFIC", "text": "A child ran into the road.", "mail": True}
+
+
+def test_mail_tells_who_asked_for_it_of_the_new_score_once(run):
+    async def play(app):
+        own = await fleet(app)
+        post = Post(own)
+        (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
+        opened = await app.post(own.driver, own.of_trip, {**ASKED, "eventId": braking["id"]["id"]})
+        app.signals.told.clear()
+        counts = [await post.round()]
+        await changed(app, own.admin, decision(opened), {"accept": True, "answer": "Seen."})
+        told = list(app.signals.told)
+        counts += [await post.round(), await post.round(postman.EARLY_MS - 1)]
+        await own.score()
+        counts += [await post.round(), await post.round(1), await post.round(postman.LEASE_MS)]
+        (dispute,) = (await app.get(own.driver, own.of_trip))["data"]
+        return own, opened, told, counts, post.box.letters, dispute
+
+    own, opened, told, counts, letters, dispute = run(play)
+
+    assert opened["mail"]
+    assert (observe.SIGNAL_MAIL_DUE, "") in told
+    assert counts == [(0, 0), (0, 1), (0, 1), (0, 1), (1, 0), (1, 0)]
+    (letter,) = letters
+    assert (letter.recipient, letter.subject) == ("driver@people.example", "Your dispute was accepted")
+    assert "Vehicle: 12가3456\nContested: harsh deceleration at 2025-01-01 09:00:11 (Asia/Seoul)\n" in letter.text
+    before, after = dispute["scoreBefore"], dispute["scoreAfter"]
+    assert f"\nScore of the trip: {before:.1f} before, {after:.1f} now\n\nThe reason:\n\nSeen.\n" in letter.text
+    kept = [own.trip_id, own.vehicle_id, opened["id"]["id"], own.driver.user_id, own.driver.token, "http"]
+    assert [each for each in kept if each in letter.text] == []
+
+
+def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longer(run):
+    async def play(app):
+        own = await fleet(app)
+        post = Post(own)
+        opened = await app.post(own.driver, own.of_trip, ASKED)
+        await changed(app, own.admin, decision(opened), {"accept": True})
+        return [await post.round(), await post.round(postman.SCORE_MS - 1), await post.round(postman.EARLY_MS)], [
+            "not scored anew yet" in letter.text for letter in post.box.letters
+        ]
+
+    assert run(play) == ([(0, 1), (0, 1), (1, 0)], [True])
+
+
+@pytest.mark.parametrize("language", ["ko", None])
+def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(run, language):
+    async def play(app):
+        own = await fleet(app)
+        post = Post(own)
+        whose = update(account).where(account.c.id == own.driver.user_id)
+        await app.store.write(lambda tx: tx.run(whose.values(language=language)))
+        opened = await app.post(own.driver, own.of_trip, ASKED)
+        await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No child."})
+        return await post.round(), [(letter.subject, "No child." in letter.text) for letter in post.box.letters]
+
+    subject = "Your dispute was rejected" if language is None else "이의 제기가 받아들여지지 않았습니다"
+    assert run(play) == ((1, 0), [(subject, True)])
+
+
+@pytest.mark.parametrize("what", ["not asked", "asked not", "withdrawn"])
+def test_no_mail_waits_for_who_wants_none_or_withdraws(run, what):
+    async def play(app):
+        own = await fleet(app)
+        post = Post(own)
+        wish = {"not asked": {"mail": None}, "asked not": {"mail": False}, "withdrawn": {}}[what]
+        opened = await app.post(own.driver, own.of_trip, ASKED | wish)
+        if what == "withdrawn":
+            await changed(app, own.driver, withdrawal(opened))
+        else:
+            await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
+        waiting = await app.store.read(lambda tx: tx.all(select(mail_outbox.c.no)))
+        return opened["mail"], waiting, await post.round()
+
+    assert run(play) == (what == "withdrawn", [], (0, 0))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("what", ["deleted", "disabled", "unset", "vehicle deleted"])
+def test_mail_goes_to_nobody_who_may_not_read_the_trip_any_more(run, what, when):
+    async def play(app):
+        own = await fleet(app)
+        post = Post(own)
+        director = await delegating.director(app, own.admin, "director")
+        managed = f"/vehicle/{own.vehicle_id}/director/{director.user_id}"
+        await app.post(own.admin, managed)
+        opened = await app.post(director, own.of_trip, ASKED)
+
+        async def lose():
+            if what == "disabled":
+                whose = update(account).where(account.c.id == director.user_id)
+                await app.store.write(lambda tx: tx.run(whose.values(enabled=False)))
+                return
+            gone = {"deleted": f"/director/{director.user_id}", "unset": managed}
+            answer = await app.call(own.admin, "DELETE", gone.get(what, f"/vehicle/{own.vehicle_id}"))
+            assert answer.status_code == 200, answer.text
+
+        if when == "before":
+            await lose()
+        if (what, when) != ("vehicle deleted", "before"):
+            await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
+        if when == "after":
+            await lose()
+        return await post.round()
+
+    assert run(play) == (0, 0)
 
 
 @pytest.fixture

@@ -1,10 +1,15 @@
 """Letters: which there are, and what each says in a language. Decides on values: looks up and sends nothing."""
 
+import datetime
+import zoneinfo
 from enum import StrEnum
+from typing import Final
 
+from tripline.domain.disputes import Dispute, State
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports import Letter
+from tripline.scoring.rules import EventType
 
 
 class Kind(StrEnum):
@@ -13,6 +18,20 @@ class Kind(StrEnum):
     APPROVED = "application.approved"
     REJECTED = "application.rejected"
     RESET = "password.reset"
+    DISPUTE = "dispute.decided"
+
+
+_DECISIONS: Final = {
+    State.ACCEPTED: ("mail.dispute.accepted", "mail.dispute.accepted.subject"),
+    State.REJECTED: ("mail.dispute.rejected", "mail.dispute.rejected.subject"),
+}
+_EVENTS: Final = {
+    EventType.START: "mail.dispute.start",
+    EventType.ACCELERATION: "mail.dispute.acceleration",
+    EventType.DECELERATION: "mail.dispute.deceleration",
+    EventType.STOP: "mail.dispute.stop",
+    EventType.OVERSPEED: "mail.dispute.overspeed",
+}
 
 
 def approved(*, recipient: str, name: str, service: str, link: str, hours: float, language: Language) -> Letter:
@@ -41,6 +60,49 @@ def reset(*, recipient: str, name: str, link: str, hours: float, language: Langu
         "mail.reset", language, name=name, recipient=recipient, link=link, about=_about(hours, language)
     )
     return Letter(recipient, catalogue.text("mail.reset.subject", language), text)
+
+
+def decided(
+    found: Dispute,
+    *,
+    recipient: str,
+    name: str,
+    vehicle_no: str | None,
+    begin_ms: int,
+    zone: zoneinfo.ZoneInfo,
+    language: Language,
+) -> Letter:
+    """The dispute was accepted or rejected. `begin_ms`: when its trip began; times are told in `zone`."""
+
+    def at(time_ms: int) -> str:
+        return f"{datetime.datetime.fromtimestamp(time_ms / 1_000, zone):%Y-%m-%d %H:%M:%S} ({zone.key})"
+
+    facts = [catalogue.text("mail.dispute.trip", language, at=at(begin_ms))]
+    if vehicle_no is not None:
+        facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=vehicle_no))
+    if found.event is None:
+        facts.append(catalogue.text("mail.dispute.whole", language))
+    else:
+        facts.append(catalogue.text(_EVENTS[EventType(found.event.event_type)], language, at=at(found.event.event_ms)))
+    facts += _scores(found, language)
+    if found.answer:
+        facts += ["", catalogue.text("mail.dispute.answer", language), "", found.answer]
+    key, subject = _DECISIONS[found.state]
+    text = catalogue.text(key, language, name=name, facts="\n".join(facts))
+    return Letter(recipient, catalogue.text(subject, language), text)
+
+
+def _scores(found: Dispute, language: Language) -> list[str]:
+    """The score before and after, where it changed."""
+    if found.state is not State.ACCEPTED or found.score_before is None:
+        return []
+    before = f"{found.score_before:.1f}"
+    if found.rescored_ms is None:
+        return [catalogue.text("mail.dispute.not_yet", language, before=before)]
+    if found.score_after is None:
+        return [catalogue.text("mail.dispute.no_score", language, before=before)]
+    after = f"{found.score_after:.1f}"
+    return [] if before == after else [catalogue.text("mail.dispute.score", language, before=before, after=after)]
 
 
 def _about(hours: float, language: Language) -> str:

@@ -3,24 +3,30 @@
 A row goes when its letter was handed over, so a postman that is stopped anywhere begins again where it was; a letter
 may then come twice, each with a link of its own, of which the newest works. Links are made just before the letter is
 sent, so no token waits anywhere. What cannot be sent for a day, or never, is parked: `tripline doctor` shows it, and
-each start of the server tries it once more.
+each start of the server tries it once more. The mail of a dispute that was accepted waits for the trip's new score.
 
 On a shared store each mail is claimed before it is sent, by making it due later: of several processes one sends it.
 
 Not here: what letters say (`letters.py`), how they travel (`adapters/mail_*.py`).
 """
 
+import zoneinfo
 from typing import Final
 
+from tripline.domain import access
+from tripline.domain.access import Action, Thing
+from tripline.domain.disputes import State
 from tripline.domain.ids import UserId
+from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language.catalogue import Language
 from tripline.metrics import MAILS
 from tripline.observe import SIGNAL_MAIL_DUE, logger
 from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Signals
 from tripline.services.accounts import letters, links
 from tripline.services.rounds import Rounds
-from tripline.store.accounts import accounts, applications, mail_outbox
+from tripline.store.accounts import accounts, applications, mail_outbox, visitors
 from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
+from tripline.store.scores import disputes
 from tripline.store.transactions import Store, WriteTx
 
 BATCH: Final = 20
@@ -33,6 +39,10 @@ PATIENCE_MS: Final = 86_400_000
 LEASE_MS: Final = 120_000
 """How long a mail is one process's to send; the wait for a mail server is a fraction of it. When that process dies,
 another one sends the mail after this time."""
+EARLY_MS: Final = 5_000
+"""How long a mail rests whose dispute was accepted before the trip is scored anew."""
+SCORE_MS: Final = 600_000
+"""After this time such a mail goes without the new score."""
 
 log = logger("postman")
 
@@ -49,6 +59,10 @@ def next_due_ms(mail: Mail, *, now_ms: int) -> int:
     return now_ms + pause_ms(mail.attempts + 1)
 
 
+class _Early(Exception):  # noqa: N818  never leaves this module
+    """What the letter is to tell is not there yet."""
+
+
 class _Taken(Exception):  # noqa: N818  never leaves this module
     """Another process sends the mail, or has sent it."""
 
@@ -57,11 +71,21 @@ class Postman:
     """Sends waiting mails one after the other."""
 
     def __init__(
-        self, *, store: Store, mailer: Mailer, link_hours: float, public_url: str, signals: Signals, clock: Clock
+        self,
+        *,
+        store: Store,
+        mailer: Mailer,
+        link_hours: float,
+        public_url: str,
+        zone: zoneinfo.ZoneInfo,
+        signals: Signals,
+        clock: Clock,
     ) -> None:
+        """`zone`: in which letters tell times."""
         self._store = store
         self._mailer = mailer
         self._link_hours = link_hours
+        self._zone = zone
         self._address = public_url.rstrip("/") + links.PATH
         self._clock = clock
         self._rounds = Rounds(signals, SIGNAL_MAIL_DUE, look_s=LOOK_S)
@@ -90,6 +114,10 @@ class Postman:
             letter = await self._store.write(lambda tx: self._claimed_letter(tx, mail))
         except _Taken:
             return
+        except _Early:
+            until_ms = self._clock() + EARLY_MS
+            await self._store.write(lambda tx: mail_outbox.claim(tx, mail, until_ms=until_ms))
+            return
         if letter is not None:
             try:
                 await self._mailer.send(letter)
@@ -114,15 +142,17 @@ class Postman:
         await self._store.write(lambda tx: mail_outbox.postpone(tx, mail, error=str(error), due_ms=due_ms))
 
     def _claimed_letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        """As `_letter`; on a shared store it is this process's to send for a while. Raises `_Taken`."""
+        """As `_letter`; on a shared store it is this process's to send for a while. Raises `_Taken`, `_Early`."""
         if tx.shared and not mail_outbox.claim(tx, mail, until_ms=self._clock() + LEASE_MS):
             raise _Taken
         return self._letter(tx, mail)
 
     def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        """The letter, with a new link when it needs one; None when nobody is there to get it."""
+        """The letter, with a new link when it needs one; None when nobody is there to get it. Raises `_Early`."""
         if mail.kind == letters.Kind.RESET:
             return self._reset(tx, mail)
+        if mail.kind == letters.Kind.DISPUTE:
+            return self._decided(tx, mail)
         application = applications.find(tx, mail.application_id or "")
         if application is None:
             return None
@@ -159,6 +189,31 @@ class Postman:
             link=link,
             hours=self._link_hours,
             language=Language(mail.language),
+        )
+
+    def _decided(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        """None when the account is gone or disabled, or may not read the trip any more. Raises `_Early`."""
+        if mail.account_id is None or mail.dispute_id is None:
+            return None
+        actor, account = accounts.actor(tx, mail.account_id), visitors.of(tx, mail.account_id)
+        if actor is None or account is None:
+            return None
+        try:
+            scope = access.scope_of(actor, Action.DRIVING_READ)
+            found = access.admitted(disputes.inside(tx, scope, mail.dispute_id), Thing.DISPUTE)
+        except (Forbidden, NotFound):
+            return None
+        if found.state is State.ACCEPTED and found.rescored_ms is None and self._clock() - mail.created_ms < SCORE_MS:
+            raise _Early
+        drive = disputes.drive(tx, found.trip_no)
+        return letters.decided(
+            found,
+            recipient=account.email,
+            name=account.name,
+            vehicle_no=drive.vehicle_no,
+            begin_ms=drive.begin_ms,
+            zone=self._zone,
+            language=Language(account.language or mail.language),
         )
 
     def _link(self, tx: WriteTx, user_id: UserId) -> str:

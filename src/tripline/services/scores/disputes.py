@@ -25,14 +25,17 @@ from tripline.domain.disputes import (
 )
 from tripline.domain.ids import CompanyId, TimeIds, TripId
 from tripline.domain.refusals import BadParameter, Forbidden
+from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.ports import Clock, RoadMatcher
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
 from tripline.services import hints
+from tripline.services.accounts import letters
 from tripline.services.push import notices
 from tripline.services.scores import reads
+from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import disputes, rescore, scores
@@ -47,7 +50,7 @@ else:
     # It brings numpy, which a process needs only once somebody contests an event.
     explanation = Later("tripline.services.scores.explanation")
 
-CHANGED: Final = (*hints.scoring_due(), *hints.push_due())
+CHANGED: Final = (*hints.scoring_due(), *hints.push_due(), *hints.mail_due())
 """For after the commit of what opened or closed a dispute."""
 _STANDING: Final = (State.OPEN, State.ACCEPTED)
 
@@ -62,8 +65,19 @@ class DisputeDesk:
         self._ids = ids
         self._clock = clock
 
-    async def open(self, *, actor: Actor, trip_id: TripId, reason: Reason, text: str, event_id: str | None) -> Dispute:
+    async def open(
+        self,
+        *,
+        actor: Actor,
+        trip_id: TripId,
+        reason: Reason,
+        text: str,
+        event_id: str | None,
+        mail: Language | None = None,
+    ) -> Dispute:
         """Contest an event of a scored trip, or the trip; `text` says more.
+
+        `mail`: the language of a mail that tells the actor of the decision; None: none is wanted.
 
         Raises `NotFound`, `Forbidden`, `NoScoreYet`, `BadParameter`, `AlreadyContested`, `TooManyDisputes`.
         """
@@ -93,6 +107,7 @@ class DisputeDesk:
                 text=text,
                 event=contested,
                 state=NEXT[None, None],
+                mail_language=mail,
             )
             return self._told(tx, new_id)
 
@@ -105,6 +120,7 @@ class DisputeDesk:
         """
         found = to_decide(tx, actor=actor, dispute_id=dispute_id)
         self._close(tx, found, Cause.ACCEPT if accept else Cause.REJECT, actor=actor, answer=answer)
+        self._mail(tx, found)
         if accept:
             rescore.ask(tx, [found.trip_no], due_ms=self._clock())
         return self._told(tx, dispute_id)
@@ -131,6 +147,23 @@ class DisputeDesk:
             now_ms=now_ms,
         )
         return found
+
+    def _mail(self, tx: WriteTx, found: Dispute) -> None:
+        """Have whoever opened the dispute told of its decision, if that was asked for and the account is there."""
+        if found.mail_language is None or found.opened_by is None:
+            return
+        opener = accounts.credentials_of(tx, found.opened_by)
+        if opener is not None:
+            mail_outbox.add(
+                tx,
+                ids=self._ids,
+                kind=letters.Kind.DISPUTE,
+                recipient=opener.email,
+                language=found.mail_language,
+                account_id=found.opened_by,
+                dispute_id=found.id,
+                now_ms=self._clock(),
+            )
 
     def _close(self, tx: WriteTx, found: Dispute, cause: Cause, *, actor: Actor, answer: str | None) -> None:
         """Give the dispute its last state; nobody scores the trip meanwhile."""

@@ -32,6 +32,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     recipient: str
     account_id: UserId | None
     application_id: str | None
+    dispute_id: str | None
     due_ms: int
     attempts: int
     last_error: str | None
@@ -55,6 +56,7 @@ def add(
     language: str = "en",
     account_id: UserId | None = None,
     application_id: str | None = None,
+    dispute_id: str | None = None,
 ) -> None:
     """Let a mail be sent as soon as this transaction is committed, behind all that wait: another program on this
     database may have numbered mails ahead of our clock (not on a shared one, where each numbers in its own slot)."""
@@ -68,6 +70,7 @@ def add(
             recipient=recipient,
             account_id=account_id,
             application_id=application_id,
+            dispute_id=dispute_id,
             due_ms=now_ms,
         )
     )

@@ -16,7 +16,7 @@ from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
 from tripline.store import scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
-from tripline.store.tables import dispute, gps_event
+from tripline.store.tables import dispute, gps_event, vehicle
 from tripline.store.tables import trip as trips
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -42,6 +42,13 @@ class OwnedTrip(NamedTuple):
     company_id: CompanyId
 
 
+class Drive(NamedTuple):
+    """What people know a trip by."""
+
+    begin_ms: int
+    vehicle_no: str | None
+
+
 class Event(NamedTuple):
     """A GPS event that is kept."""
 
@@ -61,11 +68,13 @@ def keep(
     text: str,
     event: Contested | None,
     state: State,
+    mail_language: str | None = None,
 ) -> None:
-    """Write a new dispute."""
+    """Write a new dispute. `mail_language`: of the mail that tells of the decision; None: none is wanted."""
     about: dict[str, Any] = {} if event is None else msgspec.structs.asdict(event)
     row = {"no": ids.no_of(dispute_id), "id": dispute_id, "company_id": company_id, "trip_no": trip_no}
     row |= {"opened_by": opened_by, "reason": reason.value, "text": text, "state": state.value}
+    row["mail_language"] = mail_language
     tx.run(insert(dispute).values(row | about))
 
 
@@ -74,6 +83,17 @@ def trip(tx: ReadTx, trip_id: TripId) -> OwnedTrip:
     row = tx.one(select(trips.c.no, trips.c.company_id).where(trips.c.id == trip_id))
     assert row is not None
     return OwnedTrip(row.no, CompanyId(row.company_id))
+
+
+def drive(tx: ReadTx, trip_no: int) -> Drive:
+    """When the trip that is there began, and the number of its vehicle."""
+    row = tx.one(
+        select(func.coalesce(trips.c.start_ms, trips.c.created_ms).label("begin_ms"), vehicle.c.vehicle_no)
+        .select_from(trips.outerjoin(vehicle, vehicle.c.id == trips.c.vehicle_id))
+        .where(trips.c.no == trip_no)
+    )
+    assert row is not None
+    return Drive(row.begin_ms, row.vehicle_no)
 
 
 def sensor(tx: ReadTx, trip_no: int) -> SensorId | None:
@@ -189,6 +209,7 @@ def _dispute(row: Row[Any]) -> Dispute:
         score_before=row.score_before,
         score_after=row.score_after,
         rescored_ms=row.rescored_ms,
+        mail_language=row.mail_language,
     )
 
 

@@ -27,6 +27,7 @@ dispute = Table(
     Column("score_before", Float, comment="of the trip when it was accepted"),
     Column("score_after", Float, comment="of the trip without it; null: it has none"),
     Column("rescored_ms", BigInteger, comment="when it was scored without it"),
+    Column("mail_language", String(8), comment="of the mail that tells of the decision; null: none is wanted"),
     comment="what people contest of scores",
 )
 Index("ix_dispute_trip", dispute.c.trip_no, dispute.c.no)

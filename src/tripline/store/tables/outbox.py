@@ -17,6 +17,7 @@ mail_outbox = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("last_error", String(255)),
     Column("language", String(8), nullable=False, server_default="en", comment="of the letter"),
+    Column("dispute_id", Uuid),
     comment="mails to send",
 )
 Index("ix_mail_outbox_due", mail_outbox.c.due_ms)

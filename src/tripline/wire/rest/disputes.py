@@ -52,6 +52,7 @@ class Dispute(msgspec.Struct, frozen=True, rename="camel"):
     rescored_time: Annotated[
         int | None, Meta(description="when the trip was scored without it, epoch ms", examples=[None])
     ]
+    mail: Annotated[bool, Meta(description="whether a mail tells who opened it of the decision", examples=[True])]
 
 
 class Disputes(msgspec.Struct, frozen=True, rename="camel"):
@@ -82,6 +83,9 @@ class OpenDispute(msgspec.Struct, rename="camel", kw_only=True):
         str | None,
         Meta(description=f"in words, up to {LONG_TEXT_MAX:,} characters", examples=["A child ran into the road."]),
     ] = None
+    mail: Annotated[bool | None, Meta(description="true: a mail tells the caller of the decision", examples=[True])] = (
+        None
+    )
 
 
 class DecideDispute(msgspec.Struct, rename="camel", kw_only=True):
@@ -122,6 +126,7 @@ def dispute(found: disputes.Dispute) -> Dispute:
         score_before=found.score_before,
         score_after=found.score_after,
         rescored_time=found.rescored_ms,
+        mail=found.mail_language is not None,
     )
 
 

@@ -6,17 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import delete, select, update
 from tests.support import rest as support
 from tests.support import stores
 from tests.support.rest import Rest
+from tests.support.scoring_rows import ZONE
 
 from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain.access import Authority
+from tripline.domain.disputes import Contested, Dispute, Reason, State
 from tripline.domain.ids import TimeIds, UserId, first_no
 from tripline.language.catalogue import Language
 from tripline.ports import Letter, LetterRefusedError, Outage
+from tripline.scoring.rules import EventType
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
 from tripline.services.accounts.sweeper import PARKED_MS, Sweeper
@@ -56,6 +60,7 @@ class World:
             mailer=self.box,
             link_hours=24,
             public_url="https://fleet.example/",
+            zone=ZONE,
             signals=self.signals,
             clock=lambda: rest.now_ms,
         )
@@ -313,6 +318,99 @@ def test_letters_say_the_same_in_korean() -> None:
     assert "사유는 다음과 같습니다.\n\nNo\nanswer\n\n" in rejected.text
     assert "\n\nhttps://x/2\n\n링크는 1시간 안에 한 번만" in reset.text
     assert "비밀번호는 바뀌지 않습니다." in reset.text
+
+
+CONTESTED = Contested("e", 3, 1_735_689_610_000, "de_accel", 1_735_689_609_000, 1_735_689_611_000)
+
+
+def decided(language: Language, *, state: State, event: Contested | None = CONTESTED, **kept: Any) -> Letter:
+    """The letter of a dispute about a drive of New Year's morning in Seoul."""
+    told = {"id": "d", "created_ms": 1, "company_id": "c", "trip_no": 1, "trip_id": "t", "vehicle_id": "v"}
+    told |= {"driver_id": "u", "opened_by": "u", "reason": Reason.OTHER, "text": "Not {I}.", "event": event}
+    return letters.decided(
+        Dispute(**{**told, "state": state, **kept}),
+        recipient=EMAIL,
+        name="김하늘",
+        vehicle_no="12가3456",
+        begin_ms=1_735_689_600_000,
+        zone=ZONE,
+        language=language,
+    )
+
+
+def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
+    scored: dict[str, Any] = {"score_before": 61.24, "score_after": 74.26, "rescored_ms": 9}
+    accepted = decided(Language.ENGLISH, state=State.ACCEPTED, answer="Seen {it}.", **scored)
+    rejected = decided(Language.ENGLISH, state=State.REJECTED, answer="No\nchild", event=None, score_before=61.24)
+
+    assert accepted == Letter(
+        EMAIL,
+        "Your dispute was accepted",
+        "Hello 김하늘,\n\nyour dispute was accepted. What you contested does not count any more.\n\n"
+        "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
+        "Contested: harsh deceleration at 2025-01-01 09:00:10 (Asia/Seoul)\n"
+        "Score of the trip: 61.2 before, 74.3 now\n\nThe reason:\n\nSeen {it}.\n",
+    )
+    assert rejected == Letter(
+        EMAIL,
+        "Your dispute was rejected",
+        "Hello 김하늘,\n\nyour dispute was rejected. What you contested still counts.\n\n"
+        "Trip of 2025-01-01 09:00:00 (Asia/Seoul)\nVehicle: 12가3456\n"
+        "Contested: the whole trip\n\nThe reason:\n\nNo\nchild\n",
+    )
+
+
+def test_letter_of_a_decision_says_the_same_in_korean() -> None:
+    scored: dict[str, Any] = {"score_before": 61.24, "score_after": 74.26, "rescored_ms": 9}
+    accepted = decided(Language.KOREAN, state=State.ACCEPTED, **scored)
+    rejected = decided(Language.KOREAN, state=State.REJECTED, answer="영상에 없음", event=None)
+
+    assert accepted == Letter(
+        EMAIL,
+        "이의 제기가 받아들여졌습니다",
+        "김하늘 님, 안녕하십니까?\n\n"
+        "제기하신 이의가 받아들여졌습니다. 해당 내용은 더 이상 점수에 반영되지 않습니다.\n\n"
+        "운행 시작: 2025-01-01 09:00:00 (Asia/Seoul)\n차량 번호: 12가3456\n"
+        "이의 제기 대상: 급감속, 2025-01-01 09:00:10 (Asia/Seoul)\n운행 점수: 이전 61.2, 현재 74.3\n",
+    )
+    assert rejected == Letter(
+        EMAIL,
+        "이의 제기가 받아들여지지 않았습니다",
+        "김하늘 님, 안녕하십니까?\n\n제기하신 이의가 받아들여지지 않았습니다. 해당 내용은 계속 점수에 반영됩니다.\n\n"
+        "운행 시작: 2025-01-01 09:00:00 (Asia/Seoul)\n차량 번호: 12가3456\n"
+        "이의 제기 대상: 운행 전체\n\n사유는 다음과 같습니다.\n\n영상에 없음\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        ({"score_before": 61.2, "score_after": 61.2, "rescored_ms": 9}, None),
+        ({"score_before": 61.2, "rescored_ms": 9}, "Score of the trip: 61.2 before, none now"),
+        ({"score_before": 61.2}, "Score of the trip: 61.2 before, not scored anew yet"),
+        ({"rescored_ms": 9}, None),
+    ],
+)
+def test_letter_of_a_decision_tells_scores_where_they_changed(kept: dict[str, Any], line: str | None) -> None:
+    lines = decided(Language.ENGLISH, state=State.ACCEPTED, **kept).text.splitlines()
+
+    assert [each for each in lines if "Score" in each] == ([] if line is None else [line])
+
+
+@pytest.mark.parametrize("event_type", list(EventType))
+@pytest.mark.parametrize("language", list(Language))
+def test_letter_of_a_decision_names_each_type_of_event(language: Language, event_type: EventType) -> None:
+    event = replace(CONTESTED, event_type=int(event_type))
+    named = decided(language, state=State.ACCEPTED, event=event).text
+    others = {
+        decided(language, state=State.ACCEPTED, event=replace(CONTESTED, event_type=int(each))).text
+        for each in EventType
+        if each is not event_type
+    }
+
+    assert "2025-01-01 09:00:10" in named
+    assert len(others) == len(EventType) - 1
+    assert named not in others
 
 
 @pytest.mark.parametrize(("language", "subject"), [("ko,en;q=0.5", "새 비밀번호 설정"), (None, "Set a new password")])
