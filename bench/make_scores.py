@@ -28,6 +28,11 @@ VEHICLES = 400
 FIRST_MS = 1_600_000_000_000
 STEP_MS = 10_000
 BATCH = 50_000
+FILLED = (
+    *("trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "score"),
+    *("accel", "de_accel", "over_speed", "over_speed_s", "distance_m"),
+)
+VALUES = ", ".join("?" * len(FILLED))
 MAKER = ids.TimeIds(node=0xBEC4)
 COMPANY_ID, ADMIN_ID = (MAKER.text(ids.first_no(FIRST_MS - 1_000) + n) for n in range(2))
 
@@ -68,7 +73,7 @@ def make(rows: int = ROWS) -> Path:
         driver.execute("BEGIN")
         _add_fleet(connection)
         for batch in _batches(rows):
-            driver.executemany(f"INSERT INTO driving_score VALUES ({', '.join('?' * 11)})", batch)
+            driver.executemany(f"INSERT INTO driving_score ({', '.join(FILLED)}) VALUES ({VALUES})", batch)
         for index in indexes:
             driver.execute(str(CreateIndex(index).compile(engine)))
         driver.execute("COMMIT")
@@ -79,11 +84,15 @@ def make(rows: int = ROWS) -> Path:
 
 
 def _rows(path: Path) -> int:
-    """How many scores the file has; it gets the tables that have been added since it was made."""
+    """How many scores the file has, 0 where they lack columns; it gets the tables that were added since it was made."""
     engine = sqlite.open_engine(path)
     metadata.create_all(engine)
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
+        columns = {name for _, name, *_ in driver.execute("PRAGMA table_info(driving_score)")}
+        if columns != set(driving_score.c.keys()):
+            driver.close()
+            return 0
         (count,) = driver.execute("SELECT count(*) FROM driving_score").fetchone()
     driver.close()
     return int(count)
