@@ -12,12 +12,15 @@ import re
 from collections import defaultdict
 
 import pytest
+from sqlalchemy.dialects.sqlite import dialect
 from tests.support import rest, stores
 from tests.support.access_world import ACTORS, World
 
 from tripline.api import families
+from tripline.domain.trends import Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
+from tripline.store.scores import trends
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
 
@@ -210,6 +213,21 @@ def steps(tmp_path_factory):
         }
         for name, by_statement in found.items()
     }
+
+
+@pytest.mark.parametrize("kind", [Subject.VEHICLE, Subject.DRIVER])
+def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tmp_path, kind):
+    """Not from everybody's rows of the period."""
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    some = trends._SOME[kind].params(period="day", day=1, company="c", subjects=[str(each) for each in range(21)])
+    page = some.compile(dialect=dialect(), compile_kwargs={"literal_binds": True})
+    asked = ((trends._MEMBERS[kind].compiled(dialect())[0], ("day", 1, "c")), (str(page), ()))
+    found = [[row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", given)] for text, given in asked]
+    driver.close()
+
+    by_key = "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
+    assert all(by_key in plan and len(plan) == 2 for plan in found), found
+    assert all(step.startswith("SEARCH") for plan in found for step in plan)
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

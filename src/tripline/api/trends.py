@@ -101,8 +101,11 @@ async def company_ranking(request: Call) -> ASGIApp:
         limit, period = pages.limit_asked(query), _period(query)
         kind = Subject(fields.one_of("of", parameters.query_text(query, "of"), _RANKED) or Subject.VEHICLE.value)
         after, at_ms = parameters.query_id(query, "idOffset"), pages.time_asked(query, "time")
-        day = trends.first_day(trends.day_of(rim.clock() if at_ms is None else at_ms, rim.time_zone), period)
-        found = service.ranking(tx, kind, company_id, period, day=day, after=after, limit=limit + 1)
+        now_ms = rim.clock()
+        day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, rim.time_zone), period)
+        found = service.ranking(
+            *(tx, rim.standings, kind, company_id, period), day=day, after=after, limit=limit + 1, now_ms=now_ms
+        )
         shown, link = found[:limit], None
         if len(found) > limit:
             begins_ms = trends.midnight_ms(day, rim.time_zone)
@@ -120,16 +123,15 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
         of = parameters.path_id(request, name)
         service.ADMIT[kind](tx, actor=actor, of=of)
         asked, period = pages.time_page(request), _period(request.query_params)
-        zone = rim_of(request).time_zone
+        rim = rim_of(request)
+        zone = rim.time_zone
         found = service.trend(
-            tx,
-            kind,
-            of,
-            period,
+            *(tx, rim.standings, kind, of, period),
             first=0 if asked.start_ms is None else trends.day_of(asked.start_ms, zone),
             last=_LAST_DAY if asked.end_ms is None else trends.day_of(asked.end_ms, zone),
             ascending=asked.ascending,
             limit=asked.limit + 1,
+            now_ms=rim.clock(),
         )
         shown = [_point(request, period, each) for each in found[: asked.limit]]
         link = _link(asked, period, shown[-1]) if len(found) > asked.limit else None

@@ -29,6 +29,7 @@ from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
 from tripline.services.scores.disputes import DisputeDesk
 from tripline.services.scores.policy_desk import PolicyDesk
+from tripline.services.scores.standings import Standings
 from tripline.services.settings import InForce
 from tripline.store.transactions import Store
 
@@ -71,6 +72,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
     """Accounts as they were when they asked last; what relies on them proves it (`authentication.known_actor`)."""
+    standings: Standings = msgspec.field(default_factory=Standings)
+    """Scores of many, as they were read up to a minute ago."""
     browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))
     """Sessions of browsers that are used."""
     public_url: str = ""

@@ -8,6 +8,7 @@ from tests.support.scoring_rows import ZONE
 
 from tripline.domain.ids import no_of
 from tripline.scoring.rules import Rules
+from tripline.services.scores import standings
 from tripline.services.scores.scorer import Scorer
 from tripline.store.tables import scoring_job, trip
 
@@ -235,6 +236,55 @@ def test_deleted_vehicle_leaves_ranking_and_group(run):
 
     assert ranked["data"] == []
     assert refused == (404, 32)
+
+
+def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(run):
+    async def play(app):
+        own = await fleet(app)
+        ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 4)]])
+        for each in ids:
+            await own.trip(each, at(3, 4), driver=own.driver.user_id)
+        await own.score()
+
+        async def ranked():
+            page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
+            return [(each["rank"], each["id"]["id"], each["count"]) for each in page["data"]]
+
+        before = await ranked()
+        await app.call(own.admin, "DELETE", f"/vehicle/{ids[1]}")
+        deleted = await ranked()
+        await own.trip(ids[2], at(3, 4, 9), packed=CALM)
+        await own.score()
+        return ids, before, deleted, await ranked()
+
+    ids, before, deleted, driven = run(play)
+
+    assert before == [(1, each, 1) for each in ids]
+    assert deleted == [(1, each, 1) for each in ids if each != ids[1]]
+    assert driven == [(1, ids[2], 2), (2, ids[0], 1), (2, ids[3], 1)]
+
+
+def test_percentile_is_among_the_group_of_up_to_a_minute_ago(run):
+    async def play(app):
+        own = await fleet(app)
+        ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, 20)]]
+        for each in ids:
+            await own.trip(each, at(3, 4))
+        await own.score()
+
+        async def told(of):
+            page = await app.get(own.admin, own.trend(of=of), limit=5)
+            return page["data"][0]["percentile"]
+
+        before = await told(ids[0])
+        await own.trip(ids[0], at(3, 4, 9), packed=CALM)
+        await own.trip(ids[1], at(3, 4, 9), packed=CALM)
+        await own.score()
+        soon = await told(ids[0])
+        app.now_ms += standings.LIFE_MS
+        return before, soon, await told(ids[0])
+
+    assert run(play) == (50, 97.5, 95)
 
 
 def test_driver_reads_the_own_trend_and_not_that_of_the_company(run):

@@ -13,6 +13,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.domain.trends import Period, Subject, Sums
 from tripline.services.scores import reads
+from tripline.services.scores.standings import Group, Key, Ranking, Standings
 from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
 from tripline.store.scores import trends as rows
@@ -53,9 +54,22 @@ ADMIT: Final[dict[Subject, Callable[..., None]]] = {
 
 
 def trend(
-    tx: ReadTx, kind: Subject, of: str, period: Period, *, first: int, last: int, ascending: bool, limit: int
+    tx: ReadTx,
+    standings: Standings,
+    kind: Subject,
+    of: str,
+    period: Period,
+    *,
+    first: int,
+    last: int,
+    ascending: bool,
+    limit: int,
+    now_ms: int,
 ) -> list[Point]:
-    """The periods of a subject from that which holds the first day to that which holds the last."""
+    """The periods of a subject from that which holds the first day to that which holds the last.
+
+    Percentiles are among the group as it was up to a minute ago.
+    """
     found = rows.of_subject(
         tx, of, period, first=trends.first_day(first, period), last=last, ascending=ascending, limit=limit
     )
@@ -64,27 +78,65 @@ def trend(
     service_type = rows.service_type(tx, kind, of)
     points = []
     for day, sums, policies in found:
-        stands = rows.standing(tx, kind, period, day, service_type=service_type, badness=sums.badness)
-        told = trends.percentile(group=stands.group, worse=stands.worse, equal=stands.equal)
-        points.append(Point(day, sums, policies, told))
+        key = kind.value, period.value, day, service_type
+        group = standings.groups.of(key, now_ms=now_ms)
+        if group is None:
+            group = Group(rows.of_group(tx, kind, period, day, service_type))
+            standings.groups.keep(key, group, now_ms=now_ms)
+        points.append(Point(day, sums, policies, group.percentile(sums.badness)))
     return points
 
 
 def ranking(
-    tx: ReadTx, kind: Subject, company_id: str, period: Period, *, day: int, after: str | None, limit: int
+    tx: ReadTx,
+    standings: Standings,
+    kind: Subject,
+    company_id: str,
+    period: Period,
+    *,
+    day: int,
+    after: str | None,
+    limit: int,
+    now_ms: int,
 ) -> Sequence[Place]:
     """The company's vehicles or drivers in the period that holds a day, the best first; of equal ones the smaller id.
 
-    `after`: the last one of the page before. Raises `UnknownOffset`.
+    Whoever is on the page is there now and has this score now; a rank may be a minute old. `after`: the last one of
+    the page before. Raises `UnknownOffset`.
     """
-    members = rows.of_members(tx, kind, period, trends.first_day(day, period), company_id)
-    ordered = sorted(members, key=lambda each: (each[1].badness, each[0]))
-    begin = 0
-    if after is not None:
-        begin = next((number for number, (subject, _) in enumerate(ordered, 1) if subject == after), 0)
-        if not begin:
-            raise UnknownOffset.of_list()
-    ranks: dict[float, int] = {}
-    for number, (_, sums) in enumerate(ordered, 1):
-        ranks.setdefault(sums.badness, number)
-    return [Place(ranks[sums.badness], subject, sums) for subject, sums in ordered[begin : begin + limit]]
+    first = trends.first_day(day, period)
+    key: Key = kind.value, period.value, first, company_id
+    known = standings.rankings.of(key, now_ms=now_ms)
+    places = None if known is None else _page(tx, known, kind, company_id, period, first, after, limit)
+    if places is None:
+        known = Ranking(rows.of_members(tx, kind, period, first, company_id))
+        standings.rankings.keep(key, known, now_ms=now_ms)
+        places = _page(tx, known, kind, company_id, period, first, after, limit, read_now=True)
+    if places is None:
+        raise UnknownOffset.of_list()
+    return places
+
+
+def _page(
+    tx: ReadTx,
+    known: Ranking,
+    kind: Subject,
+    company_id: str,
+    period: Period,
+    first: int,
+    after: str | None,
+    limit: int,
+    *,
+    read_now: bool = False,
+) -> list[Place] | None:
+    """A page as its rows are now; None: the ranking does not have the offset, or its rows have changed since."""
+    try:
+        begin = 0 if after is None else known.behind(after)
+    except ValueError:
+        return None
+    chosen = known.places(begin, limit)
+    sums = rows.of_some(tx, kind, period, first, company_id, [subject for subject, *_ in chosen]) if chosen else {}
+    as_known = all(subject in sums and sums[subject].badness == badness for subject, badness, _ in chosen)
+    if not as_known and not read_now:
+        return None
+    return [Place(rank, subject, sums[subject]) for subject, _, rank in chosen if subject in sums]

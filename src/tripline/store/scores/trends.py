@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Float, Integer, Select, bindparam, case, cast, func, select
+from sqlalchemy import BigInteger, Float, Integer, Select, bindparam, cast, func, select
 
 from tripline.domain.trends import Period, Subject, Sums
 from tripline.store.tables import account, company, score_sum, vehicle
@@ -21,15 +21,6 @@ class Told(NamedTuple):
     """The first of the period."""
     sums: Sums
     policies: list[int]
-
-
-class Standing(NamedTuple):
-    """Where sums stand among those of a group."""
-
-    group: int
-    worse: int
-    equal: int
-    """The one itself among them."""
 
 
 def of_subject(
@@ -51,23 +42,37 @@ def service_type(tx: ReadTx, kind: Subject, subject: str) -> str:
     return found
 
 
-def standing(tx: ReadTx, kind: Subject, period: Period, day: int, *, service_type: str, badness: float) -> Standing:
-    """Where sums with this badness stand among all of their kind and service type."""
-    return Standing._make(tx.hot(_STANDING[kind], kind.value, period.value, day, service_type, badness)[0])
+def of_group(tx: ReadTx, kind: Subject, period: Period, day: int, service_type: str) -> list[float]:
+    """The badness of each of a kind and service type in one period (`Sums.badness`), in no order."""
+    return [row[0] for row in tx.hot(_EVERYBODY[kind], kind.value, period.value, day, service_type)]
 
 
-def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> Sequence[tuple[str, Sums]]:
-    """The sums of a company's vehicles or drivers in one period, in no order."""
-    rows = tx.hot(_MEMBERS[kind], kind.value, period.value, day, company_id)
-    return [(row[0], Sums(*row[1:])) for row in rows]
+def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> dict[str, float]:
+    """The badness of a company's vehicles or drivers in one period."""
+    return {
+        subject: sums.badness
+        for subject, sums in _together(tx.hot(_MEMBERS[kind], period.value, day, company_id)).items()
+    }
+
+
+def of_some(
+    tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str, subjects: list[str]
+) -> dict[str, Sums]:
+    """The sums of some of a company's vehicles or drivers in one period."""
+    asked = {"period": period.value, "day": day, "company": company_id, "subjects": subjects}
+    return _together(tx.all(_SOME[kind], asked))
+
+
+def _together(found: Sequence[Any]) -> dict[str, Sums]:
+    """The sums of each subject, whichever policies they are by."""
+    sums: dict[str, Sums] = {}
+    for subject, *values in found:
+        before = sums.get(subject)
+        sums[subject] = Sums(*values) if before is None else before.plus(Sums(*values))
+    return sums
 
 
 _ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
-_IN_PERIOD: Final = (
-    score_sum.c.kind == bindparam("kind"),
-    score_sum.c.period == bindparam("period"),
-    score_sum.c.day == bindparam("day", type_=Integer),
-)
 _OF_PERSON: Final = account.join(company, company.c.id == account.c.company_id)
 _SERVICE_TYPE: Final = {
     Subject.VEHICLE: Hot(select(vehicle.c.service_type).where(vehicle.c.id == bindparam("id")), "id"),
@@ -104,8 +109,7 @@ def _of_subject(ascending: bool) -> Hot:
     return Hot(statement, "subject", "period", "first", "last", "limit")
 
 
-def _everybody(kind: Subject) -> Select[Any]:
-    """All subjects of a kind and service type in one period: the badness of each."""
+def _everybody(kind: Subject) -> Hot:
     badness = cast(func.sum(score_sum.c.burden), Float) / cast(func.sum(score_sum.c.distance_m), Float)
     rows: Any = score_sum
     if kind is Subject.VEHICLE:
@@ -115,30 +119,40 @@ def _everybody(kind: Subject) -> Select[Any]:
         rows, of = people.join(company, company.c.id == account.c.company_id), company.c.service_type
     else:
         rows, of = rows.join(company, company.c.id == score_sum.c.subject), company.c.service_type
-    chosen = select(badness.label("badness")).select_from(rows).where(*_IN_PERIOD, of == bindparam("service_type"))
-    return chosen.group_by(score_sum.c.subject)
-
-
-def _standing(kind: Subject) -> Hot:
-    everybody = _everybody(kind).subquery()
-    own = bindparam("badness", type_=Float)
-    worse = func.coalesce(func.sum(case((everybody.c.badness > own, 1), else_=0)), 0)
-    equal = func.coalesce(func.sum(case((everybody.c.badness == own, 1), else_=0)), 0)
-    return Hot(
-        select(func.count(), worse, equal).select_from(everybody), "kind", "period", "day", "service_type", "badness"
-    )
-
-
-def _members(kind: Subject) -> Hot:
-    member = vehicle if kind is Subject.VEHICLE else account
     statement = (
-        select(score_sum.c.subject, *_ADDED)
-        .select_from(score_sum.join(member, member.c.id == score_sum.c.subject))
-        .where(*_IN_PERIOD, member.c.company_id == bindparam("company"))
+        select(badness)
+        .select_from(rows)
+        .where(
+            score_sum.c.kind == bindparam("kind"),
+            score_sum.c.period == bindparam("period"),
+            score_sum.c.day == bindparam("day", type_=Integer),
+            of == bindparam("service_type"),
+        )
         .group_by(score_sum.c.subject)
     )
-    return Hot(statement, "kind", "period", "day", "company")
+    return Hot(statement, "kind", "period", "day", "service_type")
 
 
-_STANDING: Final = {kind: _standing(kind) for kind in Subject}
-_MEMBERS: Final = {kind: _members(kind) for kind in (Subject.VEHICLE, Subject.DRIVER)}
+def _members(kind: Subject) -> Select[Any]:
+    """Rows of a company's vehicles or drivers in one period: one for each policy.
+
+    No word of the kind, which the join says: with it SQLite would go through everybody's rows of the period.
+    """
+    member = vehicle if kind is Subject.VEHICLE else account
+    return (
+        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields))
+        .select_from(score_sum.join(member, member.c.id == score_sum.c.subject))
+        .where(
+            score_sum.c.period == bindparam("period"),
+            score_sum.c.day == bindparam("day", type_=Integer),
+            member.c.company_id == bindparam("company"),
+        )
+    )
+
+
+_EVERYBODY: Final = {kind: _everybody(kind) for kind in Subject}
+_RANKED: Final = (Subject.VEHICLE, Subject.DRIVER)
+_MEMBERS: Final = {kind: Hot(_members(kind), "period", "day", "company") for kind in _RANKED}
+_SOME: Final = {
+    kind: _members(kind).where(score_sum.c.subject.in_(bindparam("subjects", expanding=True))) for kind in _RANKED
+}
