@@ -37,7 +37,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
             scores.put_off(tx, result.job, due_ms=now_ms)
     trip_nos = [result.job.trip_no for result in unchanged]
     # Read before anything changes: `move` takes this out of the sums and puts in what is there then.
-    shares = sums.shares(tx, trip_nos)
+    shares = sums.held(tx, trip_nos)
     changes: dict[str, _Change] = {}
     kept: list[Result] = []
     for judged in unchanged:

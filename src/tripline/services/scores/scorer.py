@@ -113,7 +113,7 @@ class Scorer:
     def _sum(self, tx: WriteTx, trip_nos: Sequence[int]) -> None:
         if tx.shared:
             scores.hold(tx, trip_nos)
-        before = sums.shares(tx, trip_nos)
+        before = sums.held(tx, trip_nos)
         sums.place(tx, trip_nos, self._zone)
         sums.move(tx, before, sums.shares(tx, trip_nos))
 

@@ -106,7 +106,7 @@ def _some_scores(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
     """The newest scores, with what they added to sums: those of their drivers and company stay."""
     trip_nos = [row[0] for row in tx.hot(_SCORED, vehicle_id, limit)]
     if trip_nos:
-        before = sums.shares(tx, trip_nos)
+        before = sums.held(tx, trip_nos)
         tx.run(_SCORES, {"nos": trip_nos})
         sums.move(tx, before, {})
     return len(trip_nos)

@@ -1,6 +1,6 @@
 """Sums of scored trips by day, week and month, of vehicles, drivers and companies (`domain/trends.py`).
 
-Whoever changes scores does it between `shares` and `move`, in one transaction: what a score row added before is taken
+Whoever changes scores does it between `held` and `move`, in one transaction: what a score row added before is taken
 out, what it adds now is put in. A row says by its own columns what it added, so neither the order of changes matters
 nor what became of its trip meanwhile. A row without a day is in no sum yet.
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Integer, and_, bindparam, delete, func, select, update
+from sqlalchemy import Integer, Select, and_, bindparam, delete, func, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -45,10 +45,22 @@ _Key = tuple[str, str, int, int, str]
 """Subject, period, day, policy, kind: as in the rows."""
 
 
+def held(tx: WriteTx, trip_nos: Iterable[int]) -> dict[int, Share]:
+    """What the scores of these trips have added before they change, locked until the transaction ends.
+
+    Else a driver could be taken out of them meanwhile, and the driver's sums deleted: `move` would make them again.
+    """
+    return _shares(tx, _HELD, trip_nos)
+
+
 def shares(tx: ReadTx, trip_nos: Iterable[int]) -> dict[int, Share]:
     """What the scores of these trips have added."""
+    return _shares(tx, _SHARES, trip_nos)
+
+
+def _shares(tx: ReadTx, statement: Select[Any], trip_nos: Iterable[int]) -> dict[int, Share]:
     found: dict[int, Share] = {}
-    for row in tx.all(_SHARES, {"nos": list(trip_nos)}):
+    for row in tx.all(statement, {"nos": list(trip_nos)}):
         trip_no, vehicle_id, user_id, company_id, day, policy, *values = tuple(row)
         score, distance_m, accel, de_accel, over_speed, over_speed_s, driving_ms = values
         found[trip_no] = Share(
@@ -139,6 +151,7 @@ _SHARES: Final = select(
     *(driving_score.c[name] for name in ("distance_m", "accel", "de_accel", "over_speed", "over_speed_s")),
     driving_score.c.driving_ms,
 ).where(_OF_TRIPS, driving_score.c.day.is_not(None))
+_HELD: Final = _SHARES.order_by(driving_score.c.trip_no).with_for_update()
 _PLACES: Final = (
     select(
         trip.c.no,

@@ -41,7 +41,7 @@ def driven_by(tx: WriteTx, scope: Scope, driven: Collection[tuple[int, UserId | 
     values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven]
     if values:
         trip_nos = [trip_no for trip_no, _ in driven]
-        before = sums.shares(tx, trip_nos)
+        before = sums.held(tx, trip_nos)
         for table in (driving_score, gps_event):
             tx.run(update(table).where(table.c.trip_no == bindparam("of_trip")).values(user_id=bindparam("by")), values)
         sums.move(tx, before, sums.shares(tx, trip_nos))
