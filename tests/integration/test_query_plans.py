@@ -88,6 +88,7 @@ VALUES = {
     "serialNo": "on-V",
     "email": "p@admins.example",
 }
+TABLES = {Subject.VEHICLE: "vehicle", Subject.DRIVER: "account"}
 FLAGS = ("true", "false")
 
 
@@ -219,15 +220,20 @@ def steps(tmp_path_factory):
 def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tmp_path, kind):
     """Not from everybody's rows of the period."""
     driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
-    some = trends._SOME[kind].params(period="day", day=1, company="c", subjects=[str(each) for each in range(21)])
-    page = some.compile(dialect=dialect(), compile_kwargs={"literal_binds": True})
-    asked = ((trends._MEMBERS[kind].compiled(dialect())[0], ("day", 1, "c")), (str(page), ()))
-    found = [[row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", given)] for text, given in asked]
+    asked = ((trends._MEMBERS[kind], ("day", 1, "c")), (trends._some(kind, 32), ("day", 1, *"a" * 32)))
+    found = [
+        [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {statement.compiled(dialect())[0]}", given)]
+        for statement, given in asked
+    ]
     driver.close()
 
     by_key = "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
-    assert all(by_key in plan and len(plan) == 2 for plan in found), found
-    assert all(step.startswith("SEARCH") for plan in found for step in plan)
+    members, page = found
+    assert len(members) == len(page) == 2
+    assert re.match(rf"SEARCH {TABLES[kind]} USING (COVERING )?INDEX \w+ \(company_id=\?\)", members[0])
+    assert members[1] == by_key
+    assert by_key in page
+    assert re.search(rf"SEARCH {TABLES[kind]} USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", " ".join(page))
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

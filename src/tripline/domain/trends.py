@@ -10,6 +10,7 @@ Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/sco
 import datetime
 import math
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,8 @@ HEAVIEST: Final = 10**13
 LONGEST_MS: Final = 10**10
 """Driving time with which a trip counts at most, ms."""
 _MILLIONTHS: Final = 1_000_000
+_KNOWN_DAYS: Final = 4_096
+"""Days whose beginning and text are kept: pages tell the same ones again and again."""
 _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 _LAST_MS: Final = 253_402_128_000_000
 """The last days of the year 9999: later ones have no date."""
@@ -140,11 +143,13 @@ def next_day(first: int, period: Period) -> int:
     return first_day(first + {Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 31}[period], period)
 
 
+@lru_cache(_KNOWN_DAYS)
 def midnight_ms(day: int, zone: ZoneInfo) -> int:
     """The instant at which a day begins."""
     return round(datetime.datetime.combine(_date(day), datetime.time(), zone).timestamp() * 1_000)
 
 
+@lru_cache(_KNOWN_DAYS)
 def text(day: int) -> str:
     """The day as YYYY-MM-DD."""
     return _date(day).isoformat()

@@ -49,18 +49,18 @@ def of_group(tx: ReadTx, kind: Subject, period: Period, day: int, service_type: 
 
 def of_members(tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str) -> dict[str, float]:
     """The badness of a company's vehicles or drivers in one period."""
-    return {
-        subject: sums.badness
-        for subject, sums in _together(tx.hot(_MEMBERS[kind], period.value, day, company_id)).items()
-    }
+    found = tx.hot(_MEMBERS[kind], period.value, day, company_id)
+    return {subject: sums.badness for subject, sums in _together([row[:-1] for row in found]).items()}
 
 
 def of_some(
     tx: ReadTx, kind: Subject, period: Period, day: int, company_id: str, subjects: list[str]
 ) -> dict[str, Sums]:
-    """The sums of some of a company's vehicles or drivers in one period."""
-    asked = {"period": period.value, "day": day, "company": company_id, "subjects": subjects}
-    return _together(tx.all(_SOME[kind], asked))
+    """The sums of some in one period: of those who are the company's vehicles or drivers now."""
+    size = 1 << (len(subjects) - 1).bit_length()
+    filled = subjects + [""] * (size - len(subjects))
+    found = tx.hot(_some(kind, size), period.value, day, *filled)
+    return _together([values for *values, owner in found if owner == company_id])
 
 
 def _together(found: Sequence[Any]) -> dict[str, Sums]:
@@ -133,26 +133,32 @@ def _everybody(kind: Subject) -> Hot:
     return Hot(statement, "kind", "period", "day", "service_type")
 
 
-def _members(kind: Subject) -> Select[Any]:
-    """Rows of a company's vehicles or drivers in one period: one for each policy.
+def _in_period(kind: Subject) -> Select[Any]:
+    """Rows of vehicles or drivers in one period, one for each policy; whose they are comes last.
 
     No word of the kind, which the join says: with it SQLite would go through everybody's rows of the period.
     """
     member = vehicle if kind is Subject.VEHICLE else account
     return (
-        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields))
+        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields), member.c.company_id)
         .select_from(score_sum.join(member, member.c.id == score_sum.c.subject))
-        .where(
-            score_sum.c.period == bindparam("period"),
-            score_sum.c.day == bindparam("day", type_=Integer),
-            member.c.company_id == bindparam("company"),
-        )
+        .where(score_sum.c.period == bindparam("period"), score_sum.c.day == bindparam("day", type_=Integer))
+    )
+
+
+def _members(kind: Subject) -> Hot:
+    member = vehicle if kind is Subject.VEHICLE else account
+    return Hot(_in_period(kind).where(member.c.company_id == bindparam("company")), "period", "day", "company")
+
+
+@cache
+def _some(kind: Subject, size: int) -> Hot:
+    """Of so many subjects, a power of two. The company is no condition: SQLite would go through all its members."""
+    names = [f"subject_{number}" for number in range(size)]
+    return Hot(
+        _in_period(kind).where(score_sum.c.subject.in_([bindparam(name) for name in names])), "period", "day", *names
     )
 
 
 _EVERYBODY: Final = {kind: _everybody(kind) for kind in Subject}
-_RANKED: Final = (Subject.VEHICLE, Subject.DRIVER)
-_MEMBERS: Final = {kind: Hot(_members(kind), "period", "day", "company") for kind in _RANKED}
-_SOME: Final = {
-    kind: _members(kind).where(score_sum.c.subject.in_(bindparam("subjects", expanding=True))) for kind in _RANKED
-}
+_MEMBERS: Final = {kind: _members(kind) for kind in (Subject.VEHICLE, Subject.DRIVER)}
