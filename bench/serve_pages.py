@@ -26,6 +26,7 @@ from tripline.domain import ids
 from tripline.gateway.roster import Roster
 from tripline.http.application import create_app
 from tripline.http.rim import Rim
+from tripline.scoring import rules
 from tripline.services.accounts import refresh_sessions
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -38,6 +39,8 @@ from tripline.services.nodes import Node
 from tripline.services.push.trials import Trials
 from tripline.services.rpc.calls import Calls
 from tripline.services.rpc.mounting import Mounter
+from tripline.services.scores.disputes import DisputeDesk
+from tripline.services.scores.policy_desk import PolicyDesk
 from tripline.store.database.sqlite import SqliteStore
 
 
@@ -65,6 +68,8 @@ async def _serve(database: Path, user_id: str) -> None:
         unpauser=Unpauser(store=store, carrier=carrier, ids=maker, clock=_now_ms, timeout_s=10),
         settling=settling,
         calls=calls,
+        policies=PolicyDesk(store=store, rules=rules.Rules(), ids=maker, clock=_now_ms),
+        disputes=DisputeDesk(store=store, ids=maker, clock=_now_ms),
         mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
         node=node,
