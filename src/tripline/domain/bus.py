@@ -7,7 +7,7 @@ Not here: the caller (`services/bus/placement.py`), rows (`store/trips/bus_trips
 """
 
 import hashlib
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,17 @@ def record_key(owner: str, record: str, content: bytes = b"") -> int:
 def digest(*parts: bytes) -> str:
     """A short text that tells one trip message of a trip from another."""
     return hashlib.blake2b(b"\0".join(parts), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+class Span(NamedTuple):
+    """The earliest and the latest sample of a trip, or when it began and ended."""
+
+    first_ms: int
+    last_ms: int
+
+    def and_also(self, other: "Span") -> "Span":
+        """The span of both."""
+        return Span(min(self.first_ms, other.first_ms), max(self.last_ms, other.last_ms))
 
 
 class Told(msgspec.Struct, frozen=True):

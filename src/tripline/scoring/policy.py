@@ -41,6 +41,13 @@ _SMALLEST: Final = 1_074
 """Every double is a whole number of 2^-1074."""
 
 
+class ScoredTrip(NamedTuple):
+    """What of a scored trip its vehicle's score is made of."""
+
+    score: float
+    distance_m: float
+
+
 class Sums(NamedTuple):
     """Of a vehicle's scored trips: all that its accumulated score needs, exactly. All but the trips in 2^-1074."""
 
@@ -74,14 +81,14 @@ def read(kept: bytes) -> Sums:
     return Sums(*map(_number, kept.decode().split(" ")))
 
 
-def sums(trips: Iterable[tuple[float, float]]) -> Sums:
-    """The sums of (score, distance in metres) pairs; exact, so their order does not matter."""
+def sums(trips: Iterable[ScoredTrip]) -> Sums:
+    """The sums of trips; exact, so their order does not matter."""
     rows = list(trips)
     return Sums(
         trips=len(rows),
-        distance=sum(_exact(metres) for _, metres in rows),
-        burden=sum(_exact(metres * lacking(score)) for score, metres in rows),
-        score=sum(_exact(score) for score, _ in rows),
+        distance=sum(_exact(trip.distance_m) for trip in rows),
+        burden=sum(_exact(trip.distance_m * lacking(trip.score)) for trip in rows),
+        score=sum(_exact(trip.score) for trip in rows),
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.support.made_drives import findings
 
 from tripline.scoring import policy
+from tripline.scoring.policy import ScoredTrip
 from tripline.scoring.rules import EventType, Rules, Scoring
 from tripline.scoring.score import COUNTED, NotScored, TripScore, burden, lacking, trip_score
 
@@ -102,18 +103,20 @@ def test_pooled_is_the_score_of_all_trips_driven_as_one():
     b = score(harsh=1, over_s=0, distance_m=26_000, rules=rules)
     whole = score(harsh=4, over_s=20, distance_m=30_000, rules=rules)
 
-    sums = policy.sums([(a, 4_000), (b, 26_000)])
+    sums = policy.sums([ScoredTrip(a, 4_000), ScoredTrip(b, 26_000)])
 
     assert policy.accumulated(sums, "pooled") == pytest.approx(whole, rel=1e-12)
     assert (sums.trips, sums.distance_m) == (2, 30_000)
 
 
 def test_trip_mean_is_the_plain_mean():
-    assert policy.accumulated(policy.sums([(60.0, 4_000), (90.0, 40_000)]), "trip_mean") == 75
+    assert policy.accumulated(policy.sums([ScoredTrip(60.0, 4_000), ScoredTrip(90.0, 40_000)]), "trip_mean") == 75
 
 
 def test_one_trip_accumulates_to_itself():
-    assert policy.accumulated(policy.sums([(70.96813194953879, 49_162)]), "pooled") == pytest.approx(70.96813194953879)
+    assert policy.accumulated(policy.sums([ScoredTrip(70.96813194953879, 49_162)]), "pooled") == pytest.approx(
+        70.96813194953879
+    )
 
 
 def test_every_event_is_counted_once():
@@ -123,7 +126,7 @@ def test_every_event_is_counted_once():
 def test_smallest_score_accumulates_too():
     smallest = math.ulp(0.0)
 
-    assert policy.accumulated(policy.sums([(smallest, 4_000)]), "pooled") == smallest
+    assert policy.accumulated(policy.sums([ScoredTrip(smallest, 4_000)]), "pooled") == smallest
 
 
 def test_what_lacks_is_the_logarithm_rightly_rounded():

@@ -8,13 +8,15 @@ Not here: reading (`wire/bus/reader.py`), which rows are looked up (`batches.py`
 """
 
 import collections
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from tripline.domain import bus, ids, trips
+from tripline.domain.bus import Span
 from tripline.domain.ids import RowNo, TimeIds, UserId, VehicleId
 from tripline.domain.trips import Cause, State
 from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
@@ -39,8 +41,17 @@ class Ground(msgspec.Struct, frozen=True):
     microtrips: dict[int, list[bytes]]
     """Number of a stored record -> payloads; the batch adds its own."""
     events: dict[int, list[bytes]]
-    bounds: Callable[[int], tuple[int, int] | None]
+    bounds: Callable[[int], Span | None]
     """Earliest and latest stored sample of a trip."""
+
+
+class _RecordKeys(NamedTuple):
+    """By what a new record is known."""
+
+    no: RowNo
+    id: str
+    key: int
+    """By which it is found when it comes again."""
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -134,7 +145,7 @@ class Placer:
         self._ids = ids_
         self._grace_ms = grace_ms
         self._now_ms = now_ms
-        self._spans: dict[int, tuple[int, int]] = {}
+        self._spans: dict[int, Span] = {}
         """Earliest and latest sample that the batch brought to a trip."""
         self.telling = Telling(ground.facts)
         self.rows = self.telling.rows
@@ -174,20 +185,19 @@ class Placer:
             self.counts["latest"] += 1
 
     def _microtrip(self, message: Admitted, record: Record, reading: Microtrip, trip: BusTrip) -> None:
-        place = self._new_record(record, message.read.opened.record, self._ground.microtrips)
-        if place is None:
+        new = self._new_record(record, message.read.opened.record, self._ground.microtrips)
+        if new is None:
             return
-        no, record_id, key = place
-        self.microtrips += (no, trip.no, record_id, reading.ts, reading.ty, reading.payload, reading.samples)
-        self.microtrips += (key, message.read.opened.envelope)
+        self.microtrips += (new.no, trip.no, new.id, reading.ts, reading.ty, reading.payload, reading.samples)
+        self.microtrips += (new.key, message.read.opened.envelope)
         self._join(trip, reading)
         self.counts["microtrip"] += 1
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
     def _join(self, trip: BusTrip, reading: Microtrip) -> None:
         """The trip has more samples."""
-        before = self._spans.get(trip.no, (reading.first_ms, reading.last_ms))
-        self._spans[trip.no] = min(before[0], reading.first_ms), max(before[1], reading.last_ms)
+        span = _span(reading)
+        self._spans[trip.no] = self._spans.get(trip.no, span).and_also(span)
         if trip.live is State.COMPLETE:
             self._join_ended(trip, reading)
             return
@@ -208,14 +218,14 @@ class Placer:
         """A microtrip behind its trip message: what the message did not say is said by the samples."""
         told = bus.told(trip.message_key or "")
         if told.alone:
-            span = reading.first_ms, reading.last_ms
+            span = _span(reading)
             trip.parking = told.parking or reading.parking
             trip.message_key = replace(told, alone=False).text
         else:
             assert trip.start_ms is not None and trip.end_ms is not None
-            span = min(trip.start_ms, reading.first_ms), max(trip.end_ms, reading.last_ms)
+            span = Span(trip.start_ms, trip.end_ms).and_also(_span(reading))
             trip.parking = told.parking or (trip.parking and reading.parking)
-        trip.start_ms, trip.end_ms = _ordered(told.start_ms, told.end_ms, *span)
+        trip.start_ms, trip.end_ms = _ordered(told.start_ms, told.end_ms, span)
         trip.changed = True
         self._ask_score(trip, again=True)
 
@@ -274,22 +284,20 @@ class Placer:
         trip.message_ty, trip.message_key, trip.distance_m = reading.ty, told.text, reading.distance_m
         trip.payload, trip.envelope = reading.payload, opened.envelope
 
-    def _times(self, trip: BusTrip, reading: Trip, *, has_samples: bool) -> tuple[int, int]:
+    def _times(self, trip: BusTrip, reading: Trip, *, has_samples: bool) -> Span:
         """Start and end: as the message says, else the samples', else when the message was made (4.11)."""
         if reading.start_ms is not None and reading.end_ms is not None:
-            return reading.start_ms, reading.end_ms
+            return Span(reading.start_ms, reading.end_ms)
         spans = [self._spans.get(trip.no), self._ground.bounds(trip.no) if has_samples else None]
         known = [span for span in spans if span is not None]
         made_ms = self._now_ms if reading.header_ms is None else reading.header_ms
-        first_ms = min((span[0] for span in known), default=made_ms)
-        last_ms = max((span[1] for span in known), default=made_ms)
-        return _ordered(reading.start_ms, reading.end_ms, first_ms, last_ms)
+        samples = functools.reduce(Span.and_also, known) if known else Span(made_ms, made_ms)
+        return _ordered(reading.start_ms, reading.end_ms, samples)
 
     def _event(self, message: Admitted, record: Record, reading: DeviceEvent, trip: BusTrip | None) -> None:
-        place = self._new_record(record, message.read.opened.record, self._ground.events)
-        if place is None:
+        new = self._new_record(record, message.read.opened.record, self._ground.events)
+        if new is None:
             return
-        no, record_id, key = place
         vehicle_id = vehicle_of(message, self._facts) if trip is None else trip.vehicle_id
         said = message.read.opened.user_id
         if said is not None:
@@ -297,9 +305,9 @@ class Placer:
         else:
             user_id = _driver(self._facts, vehicle_id) if trip is None else trip.user_id
         sensor = message.sensor
-        self.events += (no, record_id, sensor.company_id, sensor.id, vehicle_id, user_id, trip and trip.id)
+        self.events += (new.no, new.id, sensor.company_id, sensor.id, vehicle_id, user_id, trip and trip.id)
         self.events += (reading.device_type, reading.ty, reading.sent_ty, reading.ts, reading.event_ms)
-        self.events += (reading.lat, reading.lon, reading.payload, key, message.read.opened.envelope)
+        self.events += (reading.lat, reading.lon, reading.payload, new.key, message.read.opened.envelope)
         if reading.is_attribute:
             self.rows.set_attribute(sensor.id, str(reading.ty), reading.event_ms, reading.payload)
         self.counts["event"] += 1
@@ -308,10 +316,8 @@ class Placer:
     def _tell_of(self, sensor: Sensor, reading: Microtrip | Trip | DeviceEvent, vehicle_id: VehicleId | None) -> None:
         self.told.append(Told(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
 
-    def _new_record(
-        self, record: Record, name: str | None, stored: dict[int, list[bytes]]
-    ) -> tuple[RowNo, str, int] | None:
-        """Row number, id and key of a record that is not there yet; None when it is (4.15)."""
+    def _new_record(self, record: Record, name: str | None, stored: dict[int, list[bytes]]) -> _RecordKeys | None:
+        """Of a record that is not there yet; None when it is (4.15)."""
         same_name = stored.get(record.by_name, []) if record.by_name is not None else []
         both = (*same_name, *stored.get(record.by_content, ()))
         if any(bus_payloads.compact(payload) == record.content for payload in both):
@@ -322,7 +328,7 @@ class Placer:
         key = record.by_name if record.by_name is not None and is_first else record.by_content
         # So that the same record is found when it comes once more in this batch.
         stored.setdefault(key, []).append(record.content)
-        return no, (bus_fields.uuid(name) if is_first else None) or self._ids.text(no), key
+        return _RecordKeys(no, (bus_fields.uuid(name) if is_first else None) or self._ids.text(no), key)
 
     def _person(self, user_id: str, sensor: Sensor, vehicle_id: VehicleId | None) -> UserId | None:
         """Who the message says that drives, when it is somebody who may (4.18)."""
@@ -346,13 +352,17 @@ class Placer:
         self.rows.jobs[trip.no] = max(self._now_ms + self._grace_ms, 0 if due_ms is None else due_ms + 1)
 
 
-def _ordered(start_ms: int | None, end_ms: int | None, first_ms: int, last_ms: int) -> tuple[int, int]:
+def _span(reading: Microtrip) -> Span:
+    return Span(reading.first_ms, reading.last_ms)
+
+
+def _ordered(start_ms: int | None, end_ms: int | None, samples: Span) -> Span:
     """What was said, else what the samples say; the end not before the start."""
-    start = first_ms if start_ms is None else start_ms
-    end = last_ms if end_ms is None else end_ms
+    start = samples.first_ms if start_ms is None else start_ms
+    end = samples.last_ms if end_ms is None else end_ms
     if start <= end:
-        return start, end
-    return (start, start) if end_ms is None else (end, end)
+        return Span(start, end)
+    return Span(start, start) if end_ms is None else Span(end, end)
 
 
 def _is_of(trip: BusTrip, sensor: Sensor) -> bool:

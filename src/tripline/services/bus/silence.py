@@ -66,7 +66,7 @@ def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[
         bounds = bus_trips.bounds(tx, SCOPE, trip.no)
         trip.state = trips.move(trip.live, Cause.SILENCE).value
         trip.closed_ms, trip.changed = now_ms, True
-        trip.end_ms = None if bounds is None else bounds[1]
+        trip.end_ms = None if bounds is None else bounds.last_ms
         trip.not_scored = trips.why_not_scored(
             device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking
         )

@@ -9,7 +9,7 @@ Not here: writing frames (`buffer.py`), placing them (`pipeline.py`), reading th
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline import observe
 from tripline.domain.ids import SensorId
@@ -20,7 +20,7 @@ from tripline.services.ingest import cuts
 from tripline.services.ingest.intake import BATCH_BYTES, Intake
 from tripline.services.ingest.pace import Pace
 from tripline.store.bus import offsets as bus_offsets
-from tripline.store.bus.offsets import MovedError
+from tripline.store.bus.offsets import Move, MovedError
 from tripline.store.transactions import Store, WriteTx
 from tripline.wire import frames
 from tripline.wire.readings import Rejected
@@ -51,6 +51,13 @@ class Place:
         """Not stored; the batch waits."""
 
 
+class _Ends(NamedTuple):
+    """Where every partition ended at an instant."""
+
+    at_ms: int
+    offsets: dict[int, int]
+
+
 class Progress:
     """How far a log is stored: the positions in the store, against what the bus says of its ends."""
 
@@ -59,8 +66,8 @@ class Progress:
         self._store = store
         self._name = ""
         """Of the log, once the bus has told it."""
-        self._asked: tuple[int, dict[int, int]] | None = None
-        """An instant, and where every partition ended then."""
+        self._ends: _Ends | None = None
+        """Until where everything is stored before the next instant is asked about."""
 
     async def stored_until(self, now_ms: int) -> int | None:
         """An instant until which everything that gateways acknowledged is stored; None: not known yet.
@@ -68,14 +75,13 @@ class Progress:
         Asked again and again it goes on; with nothing left behind it is about the time of asking. Raises `Outage`.
         """
         await self.learn()
-        if self._asked is None:
-            self._asked = now_ms, await self._bus_log.ends()
-        stored = await self.positions()
-        at_ms, ends = self._asked
-        if any(stored.get(partition, 0) < end for partition, end in ends.items()):
+        if self._ends is None:
+            self._ends = _Ends(now_ms, await self._bus_log.ends())
+        ends, stored = self._ends, await self.positions()
+        if any(stored.get(partition, 0) < end for partition, end in ends.offsets.items()):
             return None
-        self._asked = None
-        return at_ms
+        self._ends = None
+        return ends.at_ms
 
     async def learn(self) -> None:
         """Ask which log it is, unless that is known. Raises `Outage`."""
@@ -89,11 +95,10 @@ class Progress:
 
     def begin(self, tx: WriteTx, together: Sequence[Frame]) -> None:
         """This transaction stores these frames. Raises `MovedError` when some of them are stored."""
-        moves: dict[int, tuple[int, int]] = {}
+        offsets: dict[int, list[int]] = {}
         for frame in together:
-            partition, offset = _partition(frame), frame.token
-            first, behind = moves.get(partition, (offset, 0))
-            moves[partition] = (min(first, offset), max(behind, offset + 1))
+            offsets.setdefault(_partition(frame), []).append(frame.token)
+        moves = {partition: Move(min(each), max(each) + 1) for partition, each in offsets.items()}
         bus_offsets.advance(tx, self._name, moves)
 
 

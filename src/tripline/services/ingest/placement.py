@@ -22,6 +22,13 @@ from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 _MINUTE_MS: Final = 60_000
 
 
+class _TripKeys(NamedTuple):
+    """By what a new trip is known."""
+
+    no: time_ids.RowNo
+    id: TripId
+
+
 class Ending(NamedTuple):
     """An open trip that is over without a message."""
 
@@ -95,10 +102,8 @@ class Placer:
         """A new trip, after the one that was open (I1, I4, I6). Its driver is the vehicle's of now (H9)."""
         if track.trip is not None:
             self.end(Ending(track, Cause.GAP))
-        no, trip_id = self._new_id()
         trip = track.trip = LiveTrip(
-            no,
-            trip_id,
+            *self._new_trip(),
             state=trips.move(None, Cause.SAMPLE),
             tid=reading.tid,
             device_type=reading.device_type,
@@ -109,7 +114,7 @@ class Placer:
             last_ms=reading.last_ms,
         )
         self._insert(track, trip, start_ms=trip.first_ms)
-        self._tell(track, trip_id, trips.MICROTRIP)
+        self._tell(track, trip.id, trips.MICROTRIP)
         return trip
 
     def _message(self, track: Track, message: Trip, received_ms: int) -> VehicleId | None:
@@ -142,11 +147,9 @@ class Placer:
 
     def _alone(self, track: Track, message: Trip, received_ms: int) -> None:
         """A trip of which only the message is known."""
-        no, trip_id = self._new_id()
         times = _times(message, None, received_ms)
         trip = LiveTrip(
-            no,
-            trip_id,
+            *self._new_trip(),
             state=trips.move(None, Cause.MESSAGE),
             tid=message.tid,
             device_type=message.device_type,
@@ -159,7 +162,7 @@ class Placer:
         )
         self._insert(track, trip, **times, closed_ms=self._now_ms, **_said(message), not_scored=self._ask_score(trip))
         if track.trip is None:
-            self._tell(track, trip_id, trips.TRIP)
+            self._tell(track, trip.id, trips.TRIP)
 
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> None:
         """A device event; it belongs to the open trip when its number does not say otherwise."""
@@ -222,9 +225,9 @@ class Placer:
         if trip_id is not None and track.driver_id is not None:
             self.rows.drivers[track.driver_id] = trip_id
 
-    def _new_id(self) -> tuple[time_ids.RowNo, TripId]:
+    def _new_trip(self) -> _TripKeys:
         no = self._ids.take(1, now_ms=self._now_ms)
-        return no, TripId(self._ids.text(no))
+        return _TripKeys(no, TripId(self._ids.text(no)))
 
 
 def message_key(message: Trip) -> MessageKey:

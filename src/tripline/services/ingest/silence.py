@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from tripline.config import Ingest
-from tripline.domain.ids import RowNo, SensorId
+from tripline.domain.ids import SensorId
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import tracks
 from tripline.store.transactions import ReadTx, Store
@@ -29,10 +29,10 @@ async def silent_sensors(store: Store, settings: Ingest, *, node_id: str, now_ms
     since_ms = _silent_since(settings, now_ms)
     node = node_id if store.shared else None
 
-    def find(tx: ReadTx) -> list[tuple[SensorId, RowNo]]:
+    def find(tx: ReadTx) -> list[SensorId]:
         return tracks.silent(tx, SCOPE, since_ms=since_ms, limit=_ENDED_AT_ONCE, node_id=node, patience_ms=_PATIENCE_MS)
 
-    return [sensor_id for sensor_id, _ in await store.read(find)]
+    return await store.read(find)
 
 
 async def still_silent(

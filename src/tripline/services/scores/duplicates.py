@@ -13,7 +13,7 @@ from typing import Final
 from tripline.scoring import covers as spans
 from tripline.scoring.covers import Cover
 from tripline.store.scores import covers, rescore
-from tripline.store.scores.covers import Covering
+from tripline.store.scores.covers import Covering, Origin
 from tripline.store.transactions import ReadTx, WriteTx
 
 DUPLICATE: Final = "duplicate"
@@ -58,7 +58,7 @@ def _one_drive(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above
         each
         for each in others
         if (_rank(each.trip_no, each.cover) < own) is above
-        and _is_other_sensor(origin, (each.sensor_id, each.device_type))
+        and _is_other_sensor(origin, each.origin)
         and spans.is_one_drive(cover, each.cover)
     ]
 
@@ -67,7 +67,8 @@ def _rank(trip_no: int, cover: Cover) -> tuple[int, int]:
     return -spans.lasting_ms(cover), trip_no
 
 
-def _is_other_sensor(one: tuple[str | None, str], other: tuple[str | None, str]) -> bool:
+def _is_other_sensor(one: Origin, other: Origin) -> bool:
     """Whether two trips are of different sensors; of two sensors that were deleted the type of device tells."""
-    (one_id, one_type), (other_id, other_type) = one, other
-    return one_type != other_type if one_id is None and other_id is None else one_id != other_id
+    if one.sensor_id is None and other.sensor_id is None:
+        return one.device_type != other.device_type
+    return one.sensor_id != other.sensor_id

@@ -130,7 +130,7 @@ def _change(changes: dict[str, _Change], result: Result, before: TripScore | Non
 
 
 def _sums(score: TripScore | None) -> policy.Sums:
-    return policy.NOTHING if score is None else policy.sums([(score.score, score.distance_m)])
+    return policy.NOTHING if score is None else policy.sums([policy.ScoredTrip(score.score, score.distance_m)])
 
 
 def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:

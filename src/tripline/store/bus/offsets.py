@@ -8,7 +8,7 @@ Not here: reading the bus (`adapters/`), what is stored (`services/ingest/`).
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, select, update
 
@@ -16,6 +16,14 @@ from tripline.ports import Outage
 from tripline.store.bulk import Bulk
 from tripline.store.tables import bus_position
 from tripline.store.transactions import Hot, ReadTx, WriteTx
+
+
+class Move(NamedTuple):
+    """Offsets of one partition that are stored together."""
+
+    first: int
+    behind: int
+    """One more than the last."""
 
 
 class MovedError(Outage):
@@ -44,13 +52,13 @@ def positions(tx: ReadTx, log: str) -> dict[int, int]:
     return dict(tx.hot(_NEXT, log))
 
 
-def advance(tx: WriteTx, log: str, moves: Mapping[int, tuple[int, int]]) -> None:
-    """This transaction stores of each partition what lies from the first offset up to the second. Raises `MovedError`.
+def advance(tx: WriteTx, log: str, moves: Mapping[int, Move]) -> None:
+    """This transaction stores these offsets of each partition. Raises `MovedError`.
 
     Before everything else in the transaction: the rows stay locked until its end, taken in one order.
     """
-    for partition, (first, behind) in sorted(moves.items()):
-        if not tx.hot(_ADVANCE, log, partition, first, behind):
+    for partition, move in sorted(moves.items()):
+        if not tx.hot(_ADVANCE, log, partition, *move):
             _FIRST.insert(tx, [log, partition, 0])
-            if not tx.hot(_ADVANCE, log, partition, first, behind):
+            if not tx.hot(_ADVANCE, log, partition, *move):
                 raise MovedError("Stored already.")

@@ -65,6 +65,14 @@ class Sent(msgspec.Struct, gc=False):
     payload: bytes
 
 
+class Noted(NamedTuple):
+    """A message whose key an entry has."""
+
+    message: Sent
+    no: RowNo
+    """The row that the entry names."""
+
+
 class Found(NamedTuple):
     """Places of the messages whose entry was stored since an instant."""
 
@@ -90,28 +98,26 @@ def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> 
     return found
 
 
-async def noted(
-    store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int
-) -> list[tuple[Sent, RowNo]]:
-    """The messages that have the key of an entry made in a shared database since the instant, each with the row that
-    the entry names. Old data that comes for the first time has none, and costs no hop to a thread. Raises `Outage`.
+async def noted(store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int) -> list[Noted]:
+    """The messages that have the key of an entry made in a shared database since the instant. Old data that comes for
+    the first time has none, and costs no hop to a thread. Raises `Outage`.
     """
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     if not sent:
         return []
     keys = (_array(each.instant for each in sent), _array(each.mark for each in sent))
     found = await store.ask(_ENTRIES, *keys, *_bounds(since_ms, now_ms))
-    return [(sent[number - 1], no) for number, no in found]
+    return [Noted(sent[number - 1], no) for number, no in found]
 
 
-def compared(tx: ReadTx, scope: Scope, entries: Sequence[tuple[Sent, RowNo]], *, since_ms: int, now_ms: int) -> Found:
+def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int) -> Found:
     """Which of these messages of `noted` are equal to the row of their entry."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     found = Found(set(), set())
     for table in (microtrip, device_event):
-        of_table = [each for each in entries if _table(each[0]) is table]
+        of_table = [each for each in entries if _table(each.message) is table]
         if of_table:
-            wanted = _array(no for _, no in of_table)
+            wanted = _array(each.no for each in of_table)
             rows = {row[0]: row[1:] for row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
             for message, no in of_table:
                 if no in rows:

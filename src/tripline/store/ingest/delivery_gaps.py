@@ -33,6 +33,14 @@ class Gap(NamedTuple):
     """Of its microtrips; None: among its events."""
 
 
+class _Entry(NamedTuple):
+    """A row of `delivery`."""
+
+    instant: int
+    mark: int
+    no: int
+
+
 def _of_trip(owner: ColumnElement[Any]) -> Select[Any]:
     own = and_(microtrip.c.trip_no == owner, microtrip.c.bus_key.is_(None))
     return select(microtrip.c.no, microtrip.c.ts, microtrip.c.payload, microtrip.c.samples).where(own)
@@ -158,22 +166,22 @@ def fill(tx: WriteTx, scope: Scope, gaps: Sequence[Gap], *, since_ms: int) -> in
 
 
 def _is_there(tx: ReadTx, gap: Gap, row: tuple[Any, ...]) -> bool:
-    instant, mark, no = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
-    return bool(tx.hot(_ENTRY, instant, key, mark, deliveries.untimed(key), no))
+    entry = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
+    return bool(tx.hot(_ENTRY, entry.instant, key, entry.mark, deliveries.untimed(key), entry.no))
 
 
-def _keys(gap: Gap, row: tuple[Any, ...]) -> list[tuple[int, int, int]]:
+def _keys(gap: Gap, row: tuple[Any, ...]) -> list[_Entry]:
     """What the entry of this row may be."""
-    instant, mark, no = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
-    return [(instant, each, no) for each in (key, mark, deliveries.untimed(key))]
+    entry = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
+    return [entry._replace(mark=mark) for mark in (key, entry.mark, deliveries.untimed(key))]
 
 
-def _entry(gap: Gap, key: int, row: tuple[Any, ...]) -> tuple[int, int, int]:
+def _entry(gap: Gap, key: int, row: tuple[Any, ...]) -> _Entry:
     """The entry of a stored row, with the mark of a message whose instant alone does not tell it."""
     no, ts, payload, *own = row
     if gap.trip_no is None:
         ty, event_ms = own
-        return event_ms if ts is None else ts, deliveries.mark_of(key, payload, ty), no
+        return _Entry(event_ms if ts is None else ts, deliveries.mark_of(key, payload, ty), no)
     if ts is None:
         ts = max((record[0] for record in RECORD.iter_unpack(own[0])), default=ids.ms_of_no(no))
-    return ts, deliveries.mark_of(key, payload), no
+    return _Entry(ts, deliveries.mark_of(key, payload), no)

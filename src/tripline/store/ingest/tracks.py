@@ -312,8 +312,8 @@ def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key
 
 def silent(
     tx: ReadTx, scope: Scope, *, since_ms: int, limit: int, node_id: str | None = None, patience_ms: int = 0
-) -> list[tuple[SensorId, RowNo]]:
-    """Open trips that got no microtrip since the instant, oldest first: sensor and row number (I1).
+) -> list[SensorId]:
+    """Sensors of the open trips that got no microtrip since the instant, the oldest first (I1).
 
     For a node: of the sensors that it or nobody keeps track of, and of those whose node let this much longer pass.
     """
@@ -323,7 +323,7 @@ def silent(
         found = tx.hot(_SILENT, since_no, limit)
     else:
         found = tx.hot(_SILENT_OF_NODE, since_no, ids.first_no(since_ms - patience_ms), node_id, limit)
-    return [(SensorId(sensor_id), RowNo(no)) for sensor_id, no in found]
+    return [SensorId(sensor_id) for sensor_id, _ in found]
 
 
 def still_silent(tx: ReadTx, scope: Scope, sensor_ids: Collection[SensorId], *, since_ms: int) -> set[SensorId]:

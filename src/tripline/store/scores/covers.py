@@ -15,14 +15,20 @@ from tripline.store.tables import driving_score, trip, trip_cover
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
+class Origin(NamedTuple):
+    """From which device a trip is."""
+
+    sensor_id: str | None
+    """None: deleted since."""
+    device_type: str
+
+
 class Covering(NamedTuple):
     """A trip with the time that it covers."""
 
     trip_no: int
     trip_id: str
-    sensor_id: str | None
-    """None: deleted since."""
-    device_type: str
+    origin: Origin
     cover: Cover
     counts: bool
     """Whether it has a score; else it is a duplicate."""
@@ -33,17 +39,16 @@ def of_trip(tx: ReadTx, trip_no: int) -> Cover:
     return next((covers.read(row[0]) for row in tx.hot(_ONE, trip_no)), ())
 
 
-def origin(tx: ReadTx, trip_no: int) -> tuple[str | None, str]:
-    """The sensor and type of device of a trip that exists."""
-    sensor_id, device_type = tx.hot(_ORIGIN, trip_no)[0]
-    return sensor_id, device_type
+def origin(tx: ReadTx, trip_no: int) -> Origin:
+    """From which device a trip is that exists."""
+    return Origin(*tx.hot(_ORIGIN, trip_no)[0])
 
 
 def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
     """The vehicle's trips that may share time with a cover that is not empty, its own trip among them."""
     rows = tx.hot(_SHARING, vehicle_id, cover[0].begin_ms, cover[-1].end_ms)
     return [
-        Covering(no, trip_id, sensor_id, device_type, covers.read(body), scored is not None)
+        Covering(no, trip_id, Origin(sensor_id, device_type), covers.read(body), scored is not None)
         for no, trip_id, sensor_id, device_type, body, scored in rows
     ]
 

@@ -11,6 +11,7 @@ from sqlalchemy import Select, bindparam, exists, literal_column, select, update
 
 from tripline.domain import bus, ids
 from tripline.domain.access import Reach, Scope
+from tripline.domain.bus import Span
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.domain.trips import State
@@ -100,11 +101,11 @@ def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
         tx.run(_CHANGE, values)
 
 
-def bounds(tx: ReadTx, scope: Scope, trip_no: int) -> tuple[int, int] | None:
+def bounds(tx: ReadTx, scope: Scope, trip_no: int) -> Span | None:
     """The earliest and the latest sample time of a trip, when it has samples."""
     _everything(scope)
     times = [record[0] for (packed,) in tx.hot(_SAMPLES, trip_no) for record in RECORD.iter_unpack(packed)]
-    return (min(times), max(times)) if times else None
+    return Span(min(times), max(times)) if times else None
 
 
 def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[str]:
