@@ -46,7 +46,7 @@ _FOUR: Final = "exchange:test_message_at_qos_2_to_a_client_goes_through_all_four
 _KEPT_ORDER: Final = "session:test_acknowledgements_keep_the_order_given"
 _IN_PLACE: Final = "open:test_routed_publish_is_acknowledged_in_its_place_between_durable_ones"
 _TAKEN_BACK: Final = "session:test_unsubscribe_is_always_answered_and_ends_delivery"
-_GRANTED: Final = "session:test_request_filter_is_granted_at_qos_1_at_most_and_others_fail"
+_GRANTED: Final = "session:test_c9_request_filter_is_granted_at_qos_1_at_most_and_others_fail"
 _RETAINED: Final = (
     "exchange:test_retained_message_is_sent_to_a_new_subscription_with_the_flag_and_to_an_old_one_without"
 )
@@ -180,7 +180,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-3.1.4-3": Statement("Clean session is heeded as 3.1.2.4 says.", _LEFT),
     "MQTT-3.1.4-4": Statement(
         "A CONNECT that is accepted is answered with code 0.",
-        "session:test_admitted_client_gets_code_0_and_no_session_present",
+        "session:test_c7_admitted_client_gets_code_0_and_no_session_present",
     ),
     "MQTT-3.1.4-5": Statement(
         "What came behind a CONNECT that is refused is not acted on.",
@@ -197,7 +197,7 @@ STATEMENTS: Final[dict[str, Statement]] = {
     "MQTT-3.2.2-2": Statement("CONNACK says whether the session asked for is there.", _LEFT),
     "MQTT-3.2.2-3": Statement(
         "Where no session is kept, CONNACK says so.",
-        f"session:test_admitted_client_gets_code_0_and_no_session_present {_LEFT}",
+        f"session:test_c7_admitted_client_gets_code_0_and_no_session_present {_LEFT}",
     ),
     "MQTT-3.2.2-4": Statement(
         "A refusal never announces a session.", "session:test_refused_client_gets_its_code_and_is_not_heard_again"

@@ -45,7 +45,7 @@ def test_connect_is_asked_of_the_owner():
     assert session.state is State.ASKED
 
 
-def test_admitted_client_gets_code_0_and_no_session_present():
+def test_c7_admitted_client_gets_code_0_and_no_session_present():
     session = fresh()
     session.receive(sent(Connect("box", clean_session=False, user_name="u")))
 
@@ -116,7 +116,7 @@ def test_protocol_error_comes_once_and_after_the_frames_before_it():
     assert session.receive(b"\x00\x00") == []
 
 
-def test_will_is_accepted_and_says_nothing():
+def test_c8_will_is_accepted_and_says_nothing():
     will = Connect("c", user_name="u", will=packets.Will("gone", b"bye", 1))
     session = fresh()
 
@@ -238,7 +238,7 @@ def test_too_much_behind_connect_ends_the_session(size, ends):
     assert session.receive(bytes(size)) == ([Ended(events.FLOODED)] if ends else [])
 
 
-def test_request_filter_is_granted_at_qos_1_at_most_and_others_fail():
+def test_c9_request_filter_is_granted_at_qos_1_at_most_and_others_fail():
     session = live()
 
     found = session.receive(sent(packets.Subscribe(9, ((REQUESTS, 2), ("#", 0), ("v1/sensors/me/tre", 1)))))

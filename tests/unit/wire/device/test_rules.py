@@ -325,7 +325,7 @@ def test_nesting_just_at_the_limit_is_accepted() -> None:
     assert type(reading) is Microtrip
 
 
-def test_number_beyond_doubles_becomes_null_and_half_surrogates_become_replacement() -> None:
+def test_v8_number_beyond_doubles_becomes_null_and_half_surrogates_become_replacement() -> None:
     (reading,) = read(b'{"ty":2,"pld":{"lat":35.1,"lon":129.1,"a":1e400,"b":"\\ud800x","c":-1e999,"d":5}}')
 
     assert json.loads(reading.payload) == {"lat": 35.1, "lon": 129.1, "a": None, "b": "\ufffdx", "c": None, "d": 5}

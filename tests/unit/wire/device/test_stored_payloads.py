@@ -44,7 +44,7 @@ def test_v6_manoeuvre_flags_stay_as_sent(em: bytes) -> None:
 
 @pytest.mark.parametrize("key", sorted(device_stored_payloads.FORMATTED - {"ctp"}))
 @pytest.mark.parametrize("value", [b'"fast"', b"null", b"true", b"[1]", b"{}"])
-def test_key_that_clients_format_is_a_number_or_absent(key: str, value: bytes) -> None:
+def test_v7_key_that_clients_format_is_a_number_or_absent(key: str, value: bytes) -> None:
     payload = b'{"tid":1,"%b":%b}' % (key.encode(), value)
 
     assert shown(payload) == b'{"tid":1}'
