@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
-from tests.support import stores
+from tests.support import kept_sums, stores
 from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, ZONE, Rig, add_microtrip, drive, sample
 
 from tripline.domain.access import Actor, Authority, Scope
@@ -264,7 +264,7 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
             for step in steps:
                 await life.step(*step)
             await life.settle()
-            return await rig.store.read(lambda tx: (sums.kept(tx), sums.recomputed(tx), added_up(tx), *totals(tx)))
+            return await rig.store.read(lambda tx: (sums.kept(tx), kept_sums.recomputed(tx), added_up(tx), *totals(tx)))
         finally:
             await rig.store.close()
 

@@ -196,15 +196,6 @@ _ROWS: Final = Bulk(
 )
 
 
-def recomputed(tx: ReadTx) -> dict[_Key, Sums]:
-    """All sums, worked out anew from all scores: to check the kept ones."""
-    every = [row[0] for row in tx.all(select(driving_score.c.trip_no))]
-    found: dict[_Key, Sums] = {}
-    for share in shares(tx, every).values():
-        _add(found, share, 1)
-    return found
-
-
 def kept(tx: ReadTx) -> dict[_Key, Sums]:
     """All sums as they are kept."""
     found: dict[_Key, Sums] = {}

@@ -6,7 +6,7 @@ and a vehicle through the fleet's services, a policy through a rescoring.
 
 import pytest
 from sqlalchemy import delete, insert, select, update
-from tests.support import ingest_rig, scoring_rows
+from tests.support import ingest_rig, kept_sums, scoring_rows
 from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, VEHICLE, item, trip_message
 
 from tripline.domain.access import Actor, Authority
@@ -83,7 +83,7 @@ class Yard:
             found.append(sorted(map(repr, map(tuple, rows))))
         found.append(self.rig.rows(tables.trip, "no", "not_scored", "quality"))
         kept = self.rig.run(self.rig.store.read(sums.kept))
-        assert kept == self.rig.run(self.rig.store.read(sums.recomputed))
+        assert kept == self.rig.run(self.rig.store.read(kept_sums.recomputed))
         found.append(kept)
         return found
 

@@ -5,6 +5,7 @@ import math
 
 import pytest
 from sqlalchemy import delete, select, update
+from tests.support import kept_sums
 from tests.support.scoring_rows import (
     COMPANY,
     DRIVER,
@@ -542,7 +543,7 @@ def test_scores_from_before_there_were_sums_join_them_a_few_at_a_time(tmp_path, 
         await rig.add_trip(CALM, distance_m=10_000)
         await rig.drain()
         handled = [await rig.scorer.sum_some() for _ in range(4)]
-        return before, handled, await rig.store.read(sums.kept), await rig.store.read(sums.recomputed)
+        return before, handled, await rig.store.read(sums.kept), await rig.store.read(kept_sums.recomputed)
 
     before, handled, kept, recomputed = played(tmp_path, play)
 
