@@ -9,7 +9,7 @@ Not here: the queries (`store/ingest/tracks.py`), what placing does with it (`pl
 """
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.domain import deliveries
 from tripline.domain.access import Scope
@@ -30,6 +30,13 @@ _INLINE: Final = 4
 """Sensors read on the event loop itself; more are read in a thread."""
 _FUTURE_MS: Final = 300_000
 """No sample time is further ahead of its receipt (spec/device-messages T2)."""
+
+
+class _Loaded(NamedTuple):
+    """What was read of sensors."""
+
+    known: dict[SensorId, rows.Known]
+    gaps: list[Gap]
 
 
 class Track:
@@ -122,10 +129,10 @@ class Tracks:
     async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
         since_ms = int(now_ms - self._memory_ms)
 
-        def load(tx: ReadTx) -> tuple[dict[SensorId, rows.Known], list[Gap]]:
+        def load(tx: ReadTx) -> _Loaded:
             known = rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms)
             lately = {sensor_id: each.lately for sensor_id, each in known.items()}
-            return known, delivery_gaps.found(tx, SCOPE, lately, since_ms=since_ms)
+            return _Loaded(known, delivery_gaps.found(tx, SCOPE, lately, since_ms=since_ms))
 
         def claim_and_load(tx: WriteTx) -> dict[SensorId, rows.Known]:
             claims.claim(tx, SCOPE, sensor_ids, node_id=self._node_id)

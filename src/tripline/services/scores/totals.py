@@ -56,7 +56,7 @@ def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
         raise NoScoreYet("vehicle")
     trips = rows.scored_trips(tx, of)
     how = _accumulation(tx, of)
-    burdens = [_burden(score, metres, how) for _, score, metres in trips]
+    burdens = [_burden(trip.score, trip.distance_m, how) for trip in trips]
     whole = math.fsum(burdens)
     points = (100.0 - kept.score) / whole if whole else 0.0
     costs = [TripCost(*trip, burden * points) for trip, burden in zip(trips, burdens, strict=True)]

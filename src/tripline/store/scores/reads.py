@@ -51,6 +51,14 @@ SCORE: Final = ("trip_id", "created_ms", "vehicle_id", "user_id", "score", "dist
 """What is read of `driving_score`, in this order."""
 
 
+class Scored(NamedTuple):
+    """A scored trip."""
+
+    trip_id: str
+    score: float
+    distance_m: float
+
+
 class KeptEvent(NamedTuple):
     """A GPS event as it is found again when its trip is judged once more."""
 
@@ -119,9 +127,9 @@ def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
-def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float]]:
-    """Every scored trip of a vehicle: its id, score, and distance in metres."""
-    return [(row[0], row[1], row[2]) for row in tx.hot(_SCORED, vehicle_id)]
+def scored_trips(tx: ReadTx, vehicle_id: str) -> list[Scored]:
+    """Every scored trip of a vehicle."""
+    return [Scored(*row) for row in tx.hot(_SCORED, vehicle_id)]
 
 
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
