@@ -78,6 +78,7 @@ EVENTS: Final[dict[str, str]] = {
     "ingest.outage": "the store could not commit a batch; nothing of it was acknowledged",
     "ingest.slow": "a batch took longer than 2 s; where it came from, its size, and the step that took most of it",
     "score.done": "trips were scored",
+    "map.lost": "an imported map cannot be read any more (docs/operating.md)",
     "score.failed": "a scoring job failed and will be tried again",
     "rescoring.done": "a rescoring is at its end; trips judged, scores that moved, and whether it was a dry run",
     "rescoring.failed": "an unexpected error while a rescoring went on; a bug",

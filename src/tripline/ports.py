@@ -332,6 +332,17 @@ class BusWriter(Protocol):
         """Whether messages are not taken: the latest that was settled failed."""
 
 
+class RoadsOutage(Outage):
+    """What is to tell roads is away; trips elsewhere can be scored."""
+
+
+class LostMap(NamedTuple):
+    """A map that is to tell roads, and cannot be read."""
+
+    name: str
+    why: str
+
+
 class RoadMatcher(Protocol):
     """Tells on which roads trips were driven, and the limits there."""
 
@@ -340,4 +351,10 @@ class RoadMatcher(Protocol):
         """Whether it knows any road at all. Cheap."""
 
     def located(self, drives: "Drives") -> "Located":
-        """The drives with what is known of their roads. Takes milliseconds; called on any thread. Raises `Outage`."""
+        """The drives with what is known of their roads. Takes milliseconds; called on any thread.
+
+        Raises `RoadsOutage` while what would tell the roads of one of them is away: for a time, then it goes without.
+        """
+
+    def lost(self) -> Sequence[LostMap]:
+        """The maps that it cannot read, by name. Takes milliseconds; called on any thread."""

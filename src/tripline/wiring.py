@@ -66,7 +66,7 @@ from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
 from tripline.store.fleet import sensors
 from tripline.store.transactions import Store
-from tripline.wiring_adapters import Adapters
+from tripline.wiring_adapters import Adapters, lost_maps
 
 Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 """Works on rows until it is cancelled."""
@@ -205,7 +205,9 @@ def readiness_of(
     return Readiness(
         store=ground["store"],
         clock=ground["clock"],
-        measure=lambda: Machine(machine.free_bytes(folder), machine.open_files(), machine.open_files_limit()),
+        measure=lambda: Machine(
+            machine.free_bytes(folder), machine.open_files(), machine.open_files_limit(), lost_maps(others.roads)
+        ),
         certificate_end_ms=certificate_end_ms,
         authority_end_ms=authority_end_ms,
         reserve_bytes=config.store.reserve_mib * 2**20 if on_our_disk else None,

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import socket
 import zoneinfo
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,7 @@ from tripline.ports import (
     BusWriter,
     CarrierLines,
     Clock,
+    LostMap,
     Mailer,
     Outage,
     RoadMatcher,
@@ -240,6 +242,11 @@ def roads(config: Config) -> RoadMatcher | None:
     if config.map.roads == "none":
         return None
     return roads_osm.OsmRoads(config.maps, zone=zoneinfo.ZoneInfo(config.time_zone))
+
+
+def lost_maps(matcher: RoadMatcher | None) -> Sequence[LostMap]:
+    """The maps that it cannot read."""
+    return () if matcher is None else matcher.lost()
 
 
 def certificates(config: Config, folder: Path, *, now_ms: int) -> ServedCertificates:

@@ -43,6 +43,8 @@ class Area(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the file."""
     imported_ms: int
     roads: int
+    size: int = 0
+    """Of its files together, bytes; told by `keep`."""
     bounds: tuple[float, float, float, float]
     """Least and greatest latitude, least and greatest longitude of its roads, degrees."""
 
@@ -51,35 +53,71 @@ class NoAreaError(Exception):
     """An area is not there, or cannot be read or changed; the text is the one line to show."""
 
 
+class LostAreaError(NoAreaError):
+    """An area was imported, and cannot be read any more."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"The map of {name} cannot be read: {why}.")
+        self.name = name
+        self.why = why
+
+
 def fingerprint(file: Path) -> str:
     """What tells this file from others."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
 
 
-def areas(folder: Path) -> list[Area]:
-    """All that are there, by name. Raises `NoAreaError` when one cannot be read."""
-    found = []
-    for file in sorted(folder.glob("*.json"))[:MOST_AREAS]:
+def described(folder: Path) -> Iterator[Area | LostAreaError]:
+    """All that are there, by name; of those whose description cannot be read, why."""
+    files = sorted(file for file in folder.glob("*.json") if NAME.fullmatch(file.stem))
+    for file in files[:MOST_AREAS]:
         try:
-            found.append(msgspec.json.decode(file.read_bytes(), type=Area))
+            yield msgspec.json.decode(file.read_bytes(), type=Area)
         except FileNotFoundError:
             continue  # removed a moment ago
         except (OSError, msgspec.MsgspecError) as error:
-            raise NoAreaError(f"{file} cannot be read: {error}.") from error
-    return found
+            yield LostAreaError(file.stem, f"{file}: {error}")
+
+
+def areas(folder: Path) -> list[Area]:
+    """Those whose description can be read, by name."""
+    return [each for each in described(folder) if isinstance(each, Area)]
+
+
+def lost(folder: Path) -> Iterator[LostAreaError]:
+    """Those that cannot be read, by name. Reads no more than descriptions."""
+    for each in described(folder):
+        if isinstance(each, LostAreaError):
+            yield each
+            continue
+        try:
+            look(folder, each)
+        except LostAreaError as error:
+            yield error
+
+
+def look(folder: Path, area: Area) -> None:
+    """See whether its files are there as they were written, by their size. Cheap. Raises `LostAreaError`."""
+    if area.format != FORMAT:
+        raise LostAreaError(area.name, "another version of Tripline imported it")
+    try:
+        size = sum(file.stat().st_size for file in (folder / area.folder).iterdir())
+    except OSError as error:
+        raise LostAreaError(area.name, str(error)) from error
+    if size != area.size:
+        raise LostAreaError(area.name, f"its files in {folder / area.folder} have {size} bytes, not {area.size}")
 
 
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
-    """Its index; the arrays stay on disk until something of them is needed. Raises `NoAreaError`."""
+    """Its index; the arrays stay on disk until something of them is needed. Raises `LostAreaError`."""
+    look(folder, area)
     place = folder / area.folder
-    if area.format != FORMAT:
-        raise NoAreaError(f"{area.name} was imported by another version of Tripline; import it again.")
     try:
         texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
         arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise NoAreaError(f"The map of {area.name} cannot be read: {error}.") from error
+        raise LostAreaError(area.name, str(error)) from error
     return RoadIndex(**arrays), texts
 
 
@@ -113,8 +151,8 @@ def new_folder(folder: Path, name: str) -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> None:
-    """Write an index into the area's folder, which is new, and put it in place of the former one."""
+def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> Area:
+    """Write an index into the area's folder, which is new, and put it in place of the former one; the area."""
     place = folder / area.folder
     for name in RoadIndex.__struct_fields__:
         with (place / f"{name}.npy").open("wb") as opened:
@@ -122,10 +160,12 @@ def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> None:
             _to_disk(opened.fileno())
     _write(place / _TEXTS, msgspec.json.encode(texts))
     _sync_folder(place)
-    _write(place / "area.json", msgspec.json.encode(area))
+    kept = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
+    _write(place / "area.json", msgspec.json.encode(kept))
     (place / "area.json").replace(folder / f"{area.name}.json")
     _sync_folder(folder)
     _clear(folder, area.name)
+    return kept
 
 
 def remove(folder: Path, name: str) -> None:

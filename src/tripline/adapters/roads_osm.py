@@ -2,9 +2,14 @@
 
 Maps are looked for at each call, so that an import or a removal counts from the next trip on; a call works on those it
 began with. Arrays are mapped into memory, so that processes share them.
+
+A map that cannot be read holds up the trips within its bounds for a time; then they are judged without it, which their
+quality says (`area:lost`).
 """
 
 import datetime
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -14,14 +19,14 @@ from msgspec.structs import replace
 from tripline.adapters import map_stamps
 from tripline.adapters.map_stamps import Stamp
 from tripline.later import Later
-from tripline.ports import Outage
+from tripline.ports import LostMap, RoadsOutage
 from tripline.scoring.quality import LimitSource
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters import map_files
-    from tripline.adapters.map_files import Area
+    from tripline.adapters.map_files import Area, LostAreaError
     from tripline.roads import limited, located, matcher
     from tripline.roads.candidates import Flags
     from tripline.roads.index import RoadIndex, Texts
@@ -37,8 +42,13 @@ else:
     matcher = Later("tripline.roads.matcher")
     of_trips = Later("tripline.scoring.drives")
 
+PATIENCE_S: Final = 600.0
+"""How long trips wait for a map that cannot be read."""
+LOST: Final = "lost"
+"""Stands for the map of an area that could not be read."""
 _TRIES: Final = 5
 """How often maps are looked for anew when one goes in the very moment."""
+_WORLD: Final = (-90.0, 90.0, -180.0, 180.0)
 
 
 class _Map(NamedTuple):
@@ -47,14 +57,29 @@ class _Map(NamedTuple):
     texts: "Texts"
 
 
+class _Lost(NamedTuple):
+    error: "LostAreaError"
+    bounds: tuple[float, float, float, float]
+    """Where it would tell roads; anywhere, when not even that can be read."""
+    since_s: float
+    """When it was first found so."""
+
+
+class _Maps(NamedTuple):
+    stamp: Stamp
+    known: list[_Map]
+    lost: list[_Lost]
+
+
 class OsmRoads:
     """One for each process."""
 
-    def __init__(self, folder: Path, *, zone: ZoneInfo) -> None:
+    def __init__(self, folder: Path, *, zone: ZoneInfo, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._folder = folder
         self._zone = zone
         """Of the times of day for which limits hold."""
-        self._open: tuple[Stamp, list[_Map]] = ((), [])
+        self._monotonic = monotonic
+        self._open = _Maps((), [], [])
 
     @property
     def has_maps(self) -> bool:
@@ -62,15 +87,20 @@ class OsmRoads:
         return bool(map_stamps.stamp(self._folder))
 
     def located(self, drives: "Drives") -> "Located":
-        """The drives with roads and limits, by the first map that knows the road. Raises `Outage`."""
+        """The drives with roads and limits, by the first map that knows the road. Raises `RoadsOutage`."""
         count = drives.time_ms.size
         limit_kmh, road = np.full(count, np.nan), np.full(count, -1, np.int32)
         source = np.full(count, LimitSource.NONE, np.int8)
         trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
         roads: list[Road] = []
         maps: list[tuple[str, ...]] = [()] * len(drives)
-        for each in self._maps():
-            near = np.unique(trip[_within(each.area, drives) & (road < 0)])
+        found_maps = self._maps()
+        for gone in found_maps.lost:
+            for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
+                self._wait_for(gone)
+                maps[at] = (*maps[at], f"{gone.error.name}:{LOST}")
+        for each in found_maps.known:
+            near = np.unique(trip[_within(each.area.bounds, drives) & (road < 0)])
             if not near.size:
                 continue
             samples, own = _of(drives, near)
@@ -86,19 +116,39 @@ class OsmRoads:
                 maps[at] = (*maps[at], f"{each.area.name}:{each.area.map}")
         return located.Located(replace(drives, limit_kmh=limit_kmh, limit_source=source, road=road), roads, maps)
 
-    def _maps(self) -> list[_Map]:
-        for _ in range(_TRIES):
-            stamp = map_stamps.stamp(self._folder)
-            if stamp == self._open[0]:
-                return self._open[1]
-            try:
-                maps = [_Map(area, *map_files.load(self._folder, area)) for area in map_files.areas(self._folder)]
-            except map_files.NoAreaError as error:
-                trouble = error
+    def lost(self) -> Sequence[LostMap]:
+        """The maps that cannot be read, by name."""
+        if not self.has_maps:
+            return ()
+        return [LostMap(each.name, each.why) for each in map_files.lost(self._folder)]
+
+    def _maps(self) -> _Maps:
+        for tries in range(_TRIES):
+            now = map_stamps.stamp(self._folder)
+            # What is missing although nothing was replaced meanwhile is lost; the next call looks for it again.
+            if now == self._open.stamp and (tries or not self._open.lost):
+                break
+            self._open = self._opened(now)
+        return self._open
+
+    def _opened(self, stamp: Stamp) -> _Maps:
+        # Folders never change: what is open need not be opened again.
+        before = {each.area: each for each in self._open.known}
+        now_s, since_s = self._monotonic(), {each.error.name: each.since_s for each in self._open.lost}
+        known, lost = [], []
+        for area in map_files.described(self._folder):
+            if isinstance(area, map_files.LostAreaError):
+                lost.append(_Lost(area, _WORLD, since_s.get(area.name, now_s)))
                 continue
-            self._open = stamp, maps
-        # What is still missing after so many looks is not being replaced: it is lost.
-        raise Outage(str(trouble)) from trouble
+            try:
+                known.append(before.get(area) or _Map(area, *map_files.load(self._folder, area)))
+            except map_files.LostAreaError as error:
+                lost.append(_Lost(error, area.bounds, since_s.get(area.name, now_s)))
+        return _Maps(stamp, known, lost)
+
+    def _wait_for(self, gone: _Lost) -> None:
+        if self._monotonic() - gone.since_s < PATIENCE_S:
+            raise RoadsOutage(str(gone.error)) from gone.error
 
     def _offsets(self, drives: "Drives") -> "Ints":
         """How far local time is ahead at the beginning of each trip, ms."""
@@ -119,8 +169,8 @@ def _bounds(drives: "Drives") -> list[tuple[int, int]]:
     return list(zip(drives.starts[:-1].tolist(), drives.starts[1:].tolist(), strict=True))
 
 
-def _within(area: "Area", drives: "Drives") -> "Flags":
-    south, north, west, east = area.bounds
+def _within(bounds: tuple[float, float, float, float], drives: "Drives") -> "Flags":
+    south, north, west, east = bounds
     return (drives.lat >= south) & (drives.lat <= north) & (drives.lon >= west) & (drives.lon <= east)
 
 

@@ -36,8 +36,12 @@ def migrated(config: Config, *, new: bool = False) -> str:
 
 async def examined(config: Config) -> doctor.Report:
     """What `tripline doctor` finds; changes nothing."""
-    if config.store.url:
-        return await _examined_shared(config)
+    report = await (_examined_shared(config) if config.store.url else _examined_own(config))
+    lost = wiring_adapters.lost_maps(wiring_adapters.roads(config))
+    return replace(report, findings=[*report.findings, *doctor.maps(lost)])
+
+
+async def _examined_own(config: Config) -> doctor.Report:
     folder = data_folder.existing(config.data)
     database = folder / data_folder.DATABASE
     read_only = data_folder.is_read_only(folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tripline import clock
 from tripline.adapters import map_files, map_import
-from tripline.adapters.map_files import Area
+from tripline.adapters.map_files import Area, LostAreaError
 from tripline.roads.index import UNITS, RoadIndex
 
 
@@ -33,13 +33,17 @@ def imported(folder: Path, file: Path, *, name: str, country: str, told: Callabl
             roads=index.link.size,
             bounds=_bounds(index),
         )
-        map_files.keep(folder, area, index, texts)
-    return area
+        return map_files.keep(folder, area, index, texts)
 
 
 def listed(folder: Path) -> list[Area]:
-    """All maps, by name. Raises `NoAreaError`."""
+    """All maps whose description can be read, by name."""
     return map_files.areas(folder)
+
+
+def lost(folder: Path) -> list[LostAreaError]:
+    """Those that cannot be read, by name."""
+    return list(map_files.lost(folder))
 
 
 def removed(folder: Path, name: str) -> None:

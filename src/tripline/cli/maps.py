@@ -65,13 +65,9 @@ def import_map(
 
 @maps.command(name="list", help_epilogue="Example: tripline map list --data /srv/tripline")
 def list_maps(*, place: base.Place | None = None) -> int:
-    """Show the imported areas."""
+    """Show the imported areas. Exits 1 when one of them cannot be read."""
     config = base.settings(place, {})
-    try:
-        areas = chores.listed(config.maps)
-    except map_files.NoAreaError as error:
-        base.complain(base.printable(str(error)))
-        return base.FAILED
+    areas, lost = chores.listed(config.maps), chores.lost(config.maps)
     for area in areas:
         south, north, west, east = area.bounds
         base.line(
@@ -81,7 +77,9 @@ def list_maps(*, place: base.Place | None = None) -> int:
             )
         )
     base.line(f"{len(areas)} maps")
-    return base.OK
+    for each in lost:
+        base.complain(base.printable(str(each)))
+    return base.FAILED if lost else base.OK
 
 
 @maps.command(help_epilogue="Example: tripline map remove liechtenstein --data /srv/tripline")

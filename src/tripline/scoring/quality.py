@@ -61,7 +61,7 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """Name of a repair (`findings.REPAIRS`) -> how often, where it was needed."""
     limits: Limits = BY_DEFAULT
     maps: tuple[str, ...] = ()
-    """Those that told a road of it, each as `area:map`."""
+    """Those that told a road of it, each as `area:map`; `area:lost` of one that could not be read."""
 
 
 def written(quality: Quality) -> bytes:

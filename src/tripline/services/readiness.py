@@ -9,7 +9,7 @@ Not here: how the answer is given (`api/health.py`), the doctor's longer look (`
 import asyncio
 import contextlib
 import datetime
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from tripline import metrics, observe
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase, verbatim
-from tripline.ports import Clock, Fault, Outage, StoreOutage
+from tripline.ports import Clock, Fault, LostMap, Outage, StoreOutage
 from tripline.store import migrate
 from tripline.store.transactions import Store
 
@@ -42,6 +42,7 @@ class Machine(msgspec.Struct, frozen=True):
     free_bytes: int
     open_files: int
     open_files_limit: int
+    lost_maps: Sequence[LostMap] = ()
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -67,6 +68,8 @@ class Report(msgspec.Struct, frozen=True):
     """When the certificate in use ends; None: nobody is shown one."""
     authority_end_ms: int | None = None
     """When our own authority ends; None: the certificate is not of our own."""
+    lost_maps: Sequence[LostMap] = ()
+    """Maps that cannot be read. The server is ready all the same: trips wait for them, and then go without."""
 
     @property
     def ready(self) -> bool:
@@ -139,7 +142,8 @@ class Readiness:
         status = self._listeners
         if status == "ready" and not all(check.well for check in checks):
             status = "failing"
-        return Report(status, checks, self._certificate_end_ms(), self._authority_end_ms())
+        lost = () if self._machine is None else self._machine.lost_maps
+        return Report(status, checks, self._certificate_end_ms(), self._authority_end_ms(), lost)
 
     async def look(self, tasks: asyncio.TaskGroup) -> None:
         """Look once; what takes too long goes on in `tasks`."""
@@ -168,7 +172,11 @@ class Readiness:
             self._first.set()
 
     async def _look_at_machine(self) -> None:
-        self._machine = machine = await asyncio.to_thread(self._measure)
+        before, machine = self._machine, await asyncio.to_thread(self._measure)
+        self._machine = machine
+        for each in machine.lost_maps:
+            if before is None or each not in before.lost_maps:
+                _log.warning("map.lost", map=each.name, error=each.why)
         metrics.DISK_FREE.set(machine.free_bytes)
         metrics.OPEN_FILES.set(machine.open_files)
         metrics.OPEN_FILES_LIMIT.set(machine.open_files_limit)

@@ -143,6 +143,35 @@ def test_commands_import_list_and_remove(tmp_path, capsys):
     assert run(capsys, "remove", "high", *data) == (1, "", "tripline: There is no map called high.\n")
 
 
+def test_list_names_the_lost_map_and_an_import_mends_it(tmp_path, capsys):
+    data = ("--data", str(tmp_path / "data"))
+    file = made.street(tmp_path / "a.osm.pbf")
+    run(capsys, "import", str(file), *data)
+    run(capsys, "import", str(file), "--name", "b", *data)
+    (tmp_path / "data/maps/a.json").write_text("")
+
+    code, told, said = run(capsys, "list", *data)
+
+    assert (code, told.splitlines()[-1]) == (1, "1 maps")
+    assert said.startswith("tripline: The map of a cannot be read: ")
+    assert run(capsys, "import", str(file), *data)[0] == 0
+    assert run(capsys, "list", *data)[0] == 0
+    assert len(folders(tmp_path / "data/maps")) == 2
+
+
+def test_doctor_names_the_lost_map_and_what_mends_it(tmp_path, capsys):
+    data = ("--data", str(tmp_path / "data"))
+    assert cli.run(["migrate", *data]) == 0
+    run(capsys, "import", str(made.street(tmp_path / "a.osm.pbf")), *data)
+    assert cli.run(["doctor", *data]) == 0
+    shutil.rmtree(tmp_path / "data/maps" / folders(tmp_path / "data/maps")[0])
+
+    assert cli.run(["doctor", *data]) == 1
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("WRONG")]
+    assert line.startswith("WRONG maps: the map of a cannot be read (")
+    assert line.endswith("(`tripline map import FILE --name a`), or remove it (`tripline map remove a`)")
+
+
 def test_commands_say_what_is_wrong_in_one_line(tmp_path, capsys):
     data = ("--data", str(tmp_path / "data"))
     file = made.street(tmp_path / "a.osm.pbf")

@@ -1,5 +1,6 @@
 """Roads and limits by imported maps: several side by side, and maps that come, go and are replaced in between."""
 
+import os
 import shutil
 from zoneinfo import ZoneInfo
 
@@ -8,9 +9,9 @@ import pytest
 from tests.support import made_roads
 from tests.support import map_files as made
 
-from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
 from tripline.chores import maps
-from tripline.ports import Outage
+from tripline.ports import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
 
@@ -102,12 +103,54 @@ def test_replaced_and_removed_maps_count_from_the_next_call_on(roads, folder, tm
     assert (roads.has_maps, roads.located(drive_at(*ON_STREET)).maps) == (False, [()])
 
 
-def test_lost_files_of_a_map_are_an_outage(roads, folder, tmp_path):
-    area = imported(folder, made.street(tmp_path / "a.osm.pbf"))
+def _remove_folder(folder, area):
     shutil.rmtree(folder / area.folder)
 
-    with pytest.raises(Outage, match="The map of area cannot be read"):
+
+def _cut_array(folder, area):
+    file = folder / area.folder / "lat.npy"
+    os.truncate(file, file.stat().st_size - 1)
+
+
+def _cut_texts(folder, area):
+    os.truncate(folder / area.folder / "texts.json", 10)
+
+
+def _damage_description(folder, area):
+    (folder / f"{area.name}.json").write_text("{")
+
+
+@pytest.mark.parametrize("lose", [_remove_folder, _cut_array, _cut_texts, _damage_description])
+def test_lost_map_is_waited_for_and_then_gone_without(folder, tmp_path, lose):
+    passed_s = 0.0
+    roads = OsmRoads(folder, zone=ZoneInfo("Asia/Seoul"), monotonic=lambda: passed_s)
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    lose(folder, area)
+
+    with pytest.raises(RoadsOutage, match="The map of area cannot be read"):
         roads.located(drive_at(*ON_STREET))
+    passed_s = PATIENCE_S - 1
+    with pytest.raises(RoadsOutage):
+        roads.located(drive_at(*ON_STREET))
+    passed_s = PATIENCE_S
+    told = roads.located(drive_at(*ON_STREET))
+
+    assert told.maps == [("area:lost",)]
+    assert np.isnan(told.drives.limit_kmh).all()
+    assert [each.name for each in roads.lost()] == ["area"]
+
+    area = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    assert roads.lost() == []
+    assert roads.located(drive_at(*ON_STREET)).maps == [(f"area:{area.map}",)]
+
+
+def test_lost_map_holds_up_no_trip_elsewhere(roads, folder, tmp_path):
+    _remove_folder(folder, imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"), "a"))
+    nodes = {no: (48.0 + no * 300 / 111_195.08, 9.5) for no in range(1, 12)}
+    ways = [(8, list(nodes), {"highway": "primary", "maxspeed": "80"})]
+    other = imported(folder, made.written(tmp_path / "b.osm.pbf", nodes, ways), "b")
+
+    assert roads.located(drive_at(48.003, 9.5)).maps == [(f"b:{other.map}",)]
 
 
 def test_conditions_hold_by_local_time(roads, folder, tmp_path):

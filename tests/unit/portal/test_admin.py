@@ -24,6 +24,7 @@ from tripline.domain.refusals import Forbidden
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
+from tripline.ports import LostMap
 from tripline.services import readiness, settings
 from tripline.services.doctor import health
 from tripline.services.ingest import drain
@@ -210,6 +211,7 @@ FAILING = readiness.Report(
         Check("certificate", True, (phrase("ready.certificate.well", end="soon"),)),
     ),
     support.NOW_MS + 3 * 86_400_000,
+    lost_maps=[LostMap("town", "no such folder")],
 )
 
 
@@ -224,6 +226,10 @@ FAILING = readiness.Report(
                 "Ends in 3 days",
                 "0 mails wait, 1 parked; last error: 550 no such user",
                 "Mend what stands in the way and restart, then they are tried once more",
+                "The map of town cannot be read (no such folder)",
+                "tripline map import FILE --name town",
+                "tripline map remove town",
+                "Without its map no speed limits are known",
                 "Links to set a password and decisions on applications go out by mail.",
                 "To be mended",
             ),
@@ -236,6 +242,8 @@ FAILING = readiness.Report(
                 "3일 뒤 만료",
                 "대기 중인 메일 0통, 보류된 메일 1통; 마지막 오류: 550 no such user",
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
+                "지도 town을(를) 읽을 수 없음(no such folder).",
+                "tripline map remove town",
                 "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",
                 "조치 필요",
             ),
@@ -286,7 +294,7 @@ def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_a
 
     found = support.run(tmp_path, scenario)
 
-    assert found[:2] == [("disk", False), ("certificate", False)]
+    assert found[:3] == [("disk", False), ("maps", False), ("certificate", False)]
     assert next(subject for subject, well in found if well) == "push"
     assert [well for _, well in found] == sorted(well for _, well in found)
 

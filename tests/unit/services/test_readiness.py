@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tripline.ports import Fault, Outage, StoreOutage
+from tripline.ports import Fault, LostMap, Outage, StoreOutage
 from tripline.services import readiness
 from tripline.services.readiness import Machine, Readiness, Report
 from tripline.store.database.faults import Troubles
@@ -71,6 +71,18 @@ def looked(found: Readiness) -> Report:
 
 def wrong(report: Report) -> dict[str, str]:
     return {check.name: check.text for check in report.checks if not check.well}
+
+
+def test_lost_map_is_told_and_leaves_the_server_ready():
+    lost = [LostMap("town", "gone")]
+
+    with structlog.testing.capture_logs() as logs:
+        found = made(measure=lambda: Machine(1_000 * MIB, 12, 1_024, lost))
+        report = [looked(found), looked(found)][-1]
+
+    assert report.ready
+    assert report.lost_maps == lost
+    assert logs == [{"event": "map.lost", "log_level": "warning", "part": "health", "map": "town", "error": "gone"}]
 
 
 async def _no_bus() -> None:

@@ -16,6 +16,7 @@ from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
+from tripline.ports import LostMap
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
 from tripline.services.scores.reads import WhyNot
@@ -186,6 +187,19 @@ def authority(end_ms: int | None, *, now_ms: int) -> list[Finding]:
         return []
     ends, mend = phrase("doctor.ends", days=days), phrase("doctor.authority.mend")
     return [Finding("authority", days >= AUTHORITY_DAYS, (ends,), mend, noted=True)]
+
+
+def maps(lost: Sequence[LostMap]) -> list[Finding]:
+    """The maps that cannot be read; nothing when all can."""
+    return [
+        Finding(
+            "maps",
+            False,
+            (phrase("doctor.maps.lost", name=each.name, why=each.why),),
+            phrase("doctor.maps.mend", name=each.name),
+        )
+        for each in lost
+    ]
 
 
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:

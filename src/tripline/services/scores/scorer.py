@@ -18,7 +18,7 @@ from tripline.domain.ids import TimeIds
 from tripline.later import Later
 from tripline.metrics import SCORED
 from tripline.observe import SIGNAL_SCORING_DUE, logger
-from tripline.ports import Clock, Outage, RoadMatcher, Signals
+from tripline.ports import Clock, Outage, RoadMatcher, RoadsOutage, Signals
 from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
 from tripline.store.scores import policies, scores, sums
@@ -151,9 +151,9 @@ class Scorer:
     async def _score_all(self, tasks: Sequence[Task]) -> None:
         try:
             await self._score(tasks)
-        except Outage:
-            raise
-        except Exception:  # noqa: BLE001  a job that cannot be judged must not hold up the others
+        except Exception as error:  # a job that cannot be judged must not hold up the others
+            if _stops_all(error):
+                raise
             for task in tasks:
                 await self._score_alone(task)
 
@@ -205,15 +205,23 @@ class Scorer:
         """Score a job by itself; put it off when it fails."""
         try:
             await self._score([task])
-        except Outage:
-            raise
-        except Exception as error:  # any bug or bad row; it is kept with the job and logged
+        except Exception as error:  # any bug, bad row or lost map; it is kept with the job and logged
+            if _stops_all(error):
+                raise
             job = task.job
             SCORED.labels("failed").inc()
-            log.exception("score.failed", trip=job.trip_id, attempts=job.attempts + 1)
+            if isinstance(error, RoadsOutage):
+                log.warning("score.failed", trip=job.trip_id, attempts=job.attempts + 1, error=str(error))
+            else:
+                log.exception("score.failed", trip=job.trip_id, attempts=job.attempts + 1)
             text = f"{type(error).__name__}: {error}"
             due_ms = self._clock() + pause_ms(job.attempts + 1)
             await self._store.write(lambda tx: scores.postpone(tx, job, error=text, due_ms=due_ms), locked=True)
+
+
+def _stops_all(error: Exception) -> bool:
+    """Whether no job can be done: something is away that each of them needs."""
+    return isinstance(error, Outage) and not isinstance(error, RoadsOutage)
 
 
 def with_samples(tx: ReadTx, jobs: Sequence[Job]) -> list[Task]:

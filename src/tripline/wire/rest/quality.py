@@ -68,7 +68,8 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
     maps: Annotated[
         list[str],
         Meta(
-            description="imported maps that told its roads, each `area:map`; empty: none",
+            description="imported maps that told its roads, each `area:map`; `area:lost`: one that could not be read"
+            " when the trip was scored; empty: none",
             examples=[["liechtenstein:6256febe856f"]],
         ),
     ]

@@ -1,10 +1,12 @@
 """Scoring with a map: events name the road, the explanation too, the trip keeps which map judged it."""
 
+import shutil
+
 import pytest
 from tests.support import map_files as made
 from tests.support.scoring_rows import ZONE, played, sample
 
-from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
 from tripline.chores import maps
 from tripline.roads.located import Road
 from tripline.scoring import quality
@@ -74,6 +76,30 @@ def test_same_drive_without_a_map_breaks_no_limit(tmp_path):
     assert (events, told.stretches) == ([], [])
     assert (quality.read(body).maps, quality.read(body).limits.known) == ((), 0.0)
     assert b"maps" not in body
+
+
+def test_lost_map_holds_up_trips_there_alone_and_not_for_ever(tmp_path, street):
+    shutil.rmtree(next(each for each in (tmp_path / "maps").iterdir() if each.is_dir()))
+    passed_s = 0.0
+
+    async def due(rig):
+        """A trip there and one elsewhere are due; what waits before and after the patience, and their qualities."""
+        nonlocal passed_s
+        there = await rig.add_trip(DRIVE)
+        await rig.add_trip([sample(at, 45.0, lat=10 + at * 45 / 3.6 / METRES, lon=9.5) for at in range(300)])
+        await rig.scorer.score_due()
+        waits = await rig.rows(tables.scoring_job, "trip_no", "last_error")
+        passed_s, rig.now_ms = PATIENCE_S, rig.now_ms + 3_600_000
+        await rig.drain()
+        return there, waits, await rig.rows(tables.scoring_job, "trip_no"), await rig.rows(tables.trip, "quality")
+
+    there, ((waiting, why),), left, kept = played(
+        tmp_path, due, roads=OsmRoads(tmp_path / "maps", zone=ZONE, monotonic=lambda: passed_s)
+    )
+
+    assert (waiting, left) == (there, [])
+    assert why.startswith("RoadsOutage: The map of town cannot be read")
+    assert sorted(quality.read(body).maps for (body,) in kept) == [(), ("town:lost",)]
 
 
 def test_trying_a_policy_judges_with_the_map(tmp_path, street):
