@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tripline.scoring.findings import Findings
 from tripline.scoring.rules import Accumulation, Rules
-from tripline.scoring.score import COUNTED, NotScored, TripScore, lacking, scored
+from tripline.scoring.score import COUNTED, NotScored, ScoredTrip, TripScore, lacking, scored
 
 
 def judged(found: Findings, rules: Rules) -> list[TripScore | NotScored]:
@@ -39,13 +39,6 @@ def _reason(instants: int, dense: bool, ratio: float, distance_m: float, rules: 
 
 _SMALLEST: Final = 1_074
 """Every double is a whole number of 2^-1074."""
-
-
-class ScoredTrip(NamedTuple):
-    """What of a scored trip its vehicle's score is made of."""
-
-    score: float
-    distance_m: float
 
 
 class Sums(NamedTuple):

@@ -40,6 +40,13 @@ class TripScore(NamedTuple):
     distance_m: float
 
 
+class ScoredTrip(NamedTuple):
+    """What of a scored trip its vehicle's score is made of."""
+
+    score: float
+    distance_m: float
+
+
 COUNTED: Final[dict[str, tuple[EventType, ...]]] = {
     "accel": (EventType.START, EventType.ACCELERATION),
     "de_accel": (EventType.DECELERATION, EventType.STOP),

@@ -7,9 +7,8 @@ import pytest
 from tests.support.made_drives import findings
 
 from tripline.scoring import policy
-from tripline.scoring.policy import ScoredTrip
 from tripline.scoring.rules import EventType, Rules, Scoring
-from tripline.scoring.score import COUNTED, NotScored, TripScore, burden, lacking, trip_score
+from tripline.scoring.score import COUNTED, NotScored, ScoredTrip, TripScore, burden, lacking, trip_score
 
 
 def verdict(trip, **rules):

@@ -15,7 +15,7 @@ from tripline.domain import ids
 from tripline.domain.ids import TimeIds
 from tripline.scoring import policy
 from tripline.scoring.rules import Accumulation
-from tripline.scoring.score import TripScore
+from tripline.scoring.score import ScoredTrip, TripScore
 from tripline.services.scores import duplicates
 from tripline.services.scores.judgement import Result
 from tripline.store.scores import disputes, scores, sums
@@ -130,7 +130,7 @@ def _change(changes: dict[str, _Change], result: Result, before: TripScore | Non
 
 
 def _sums(score: TripScore | None) -> policy.Sums:
-    return policy.NOTHING if score is None else policy.sums([policy.ScoredTrip(score.score, score.distance_m)])
+    return policy.NOTHING if score is None else policy.sums([ScoredTrip(score.score, score.distance_m)])
 
 
 def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:

@@ -22,8 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from tripline.scoring import policy
-from tripline.scoring.score import TripScore
+from tripline.scoring.score import ScoredTrip, TripScore
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import disputes, policies
@@ -226,9 +225,9 @@ def backlog(tx: ReadTx, *, due_before_ms: int) -> Backlog:
     return Backlog(counted.waiting, counted.overdue, failed[0].last_error if failed else None)
 
 
-def trip_scores(tx: ReadTx, vehicle_id: str) -> list[policy.ScoredTrip]:
+def trip_scores(tx: ReadTx, vehicle_id: str) -> list[ScoredTrip]:
     """Every scored trip of a vehicle."""
-    return [policy.ScoredTrip(*row) for row in tx.hot(_OF_VEHICLE, vehicle_id)]
+    return [ScoredTrip(*row) for row in tx.hot(_OF_VEHICLE, vehicle_id)]
 
 
 def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
