@@ -17,5 +17,6 @@ def test_seconds_are_those_of_whatever_a_process_started_while_it_runs_and_after
         while_it_runs = spent.seconds(os.getpid())
         process.stdin.write(b"\n")
 
-    assert while_it_runs - before >= 0.19
+    # System and user time are each rounded down to ticks of 10 ms.
+    assert while_it_runs - before >= 0.17
     assert spent.seconds(os.getpid()) >= while_it_runs
