@@ -16,6 +16,7 @@ from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Findings
 from tripline.scoring.geometry import EARTH_RADIUS_M
 from tripline.scoring.rules import Column, Rules, Scoring, read
+from tripline.scoring.score import ScoredTrip
 from tripline.store.scores.policies import FIRST, SECOND
 
 MIDNIGHT_S = 86_400
@@ -152,7 +153,7 @@ def test_cut_where_nothing_happens_changes_neither_events_nor_the_pooled_score(o
     rules = Rules(scoring=Scoring(min_distance_m=0))
     (all_of_it,) = policy.judged(whole, rules)
     scored = [policy.judged(each, rules)[0] for each in cut_up]
-    pooled = policy.accumulated(policy.sums((each.score, each.distance_m) for each in scored), "pooled")
+    pooled = policy.accumulated(policy.sums(ScoredTrip(each.score, each.distance_m) for each in scored), "pooled")
     # The step between the parts, a second at 60 km/h, belongs to neither, and distances are whole metres.
     burden = -np.log(all_of_it.score / 100) * all_of_it.distance_m
     assert burden == pytest.approx(-np.log(pooled / 100) * sum(each.distance_m for each in scored), rel=1e-9)

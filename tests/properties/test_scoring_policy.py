@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules
-from tripline.scoring.score import burden, trip_score
+from tripline.scoring.score import ScoredTrip, burden, trip_score
 
 COUNTS = st.integers(0, 500)
 SECONDS = st.floats(0, 5_000)
@@ -19,6 +19,10 @@ TRIPS = st.lists(st.tuples(COUNTS, SECONDS, METRES), min_size=1, max_size=30)
 def score(harsh, over_s, metres):
     weighs = burden({"accel": harsh, "de_accel": 0}, over_s=over_s, rules=Rules())
     return trip_score(weighs, distance_m=metres)
+
+
+def scored(trip):
+    return ScoredTrip(score(*trip), trip[2])
 
 
 @given(COUNTS, SECONDS, METRES)
@@ -38,7 +42,7 @@ def test_score_falls_strictly_with_time_over_the_limit(harsh, over_s, more_s, me
 
 @given(TRIPS, st.randoms(use_true_random=False))
 def test_order_of_trips_does_not_matter(trips, random):
-    rows = [(score(*trip), trip[2]) for trip in trips]
+    rows = [scored(trip) for trip in trips]
     shuffled = random.sample(rows, len(rows))
 
     assert policy.sums(shuffled) == policy.sums(rows)
@@ -46,7 +50,7 @@ def test_order_of_trips_does_not_matter(trips, random):
 
 @given(TRIPS, TRIPS)
 def test_sums_of_trips_taken_out_again_are_as_if_they_never_were(trips, others):
-    rows, more = ([(score(*trip), trip[2]) for trip in each] for each in (trips, others))
+    rows, more = ([scored(trip) for trip in each] for each in (trips, others))
 
     both = policy.read(policy.sums(rows).plus(policy.sums(more)).written())
 
@@ -59,7 +63,7 @@ def test_sums_of_trips_taken_out_again_are_as_if_they_never_were(trips, others):
 def test_cutting_a_drive_into_trips_does_not_matter(trips):
     whole = score(sum(t[0] for t in trips), math.fsum(t[1] for t in trips), math.fsum(t[2] for t in trips))
 
-    pooled = policy.accumulated(policy.sums((score(*trip), trip[2]) for trip in trips), "pooled")
+    pooled = policy.accumulated(policy.sums(scored(trip) for trip in trips), "pooled")
 
     assert pooled == pytest.approx(whole, rel=1e-9)
 
@@ -68,6 +72,6 @@ def test_cutting_a_drive_into_trips_does_not_matter(trips):
 def test_accumulated_lies_between_worst_and_best(trips, how):
     scores = [score(*trip) for trip in trips]
 
-    total = policy.accumulated(policy.sums(zip(scores, (t[2] for t in trips), strict=True)), how)
+    total = policy.accumulated(policy.sums(scored(trip) for trip in trips), how)
 
     assert min(scores) * (1 - 1e-9) <= total <= max(scores) * (1 + 1e-9)
