@@ -8,6 +8,7 @@ Not here: metrics (`metrics.py`).
 import contextlib
 import logging
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
@@ -240,6 +241,7 @@ class _Lines:
 
 _set_up: Callable[[], None] | None = None
 """How log lines are written, as long as none was: what writes them takes a tenth of a command's start to load."""
+_setting_up: Final = threading.Lock()
 
 
 def configure_logging(*, level: str, as_json: bool, stream: TextIO | None = None) -> None:
@@ -287,9 +289,16 @@ class _Logger:
     def __getattr__(self, method: str) -> Any:
         """What writes a line of a level, or binds values."""
         if _set_up is not None:
+            _set_up_once()
+        return getattr(self._bound, method)
+
+
+def _set_up_once() -> None:
+    # A second set-up has a lock of its own: lines of two threads would run into each other.
+    with _setting_up:
+        if _set_up is not None:
             _set_up()
             set_up_before_a_line(None)
-        return getattr(self._bound, method)
 
 
 def logger(part: str) -> "FilteringBoundLogger":

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import threading
+import time
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -111,6 +113,29 @@ def test_line_that_a_full_disk_does_not_take_stops_no_work_and_later_lines_are_w
     logs.plain()
 
     assert [json.loads(line)["event"] for line in disk.getvalue().splitlines() if line] == ["ingest.resumed"]
+
+
+def test_threads_that_write_the_first_lines_at_once_set_up_once() -> None:
+    done: list[int] = []
+
+    def slowly() -> None:
+        done.append(threading.get_ident())
+        time.sleep(0.02)
+
+    observe.set_up_before_a_line(slowly)
+    together = threading.Barrier(4)
+
+    def write() -> None:
+        together.wait()
+        observe.logger("test").info("serve.started")
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert len(done) == 1
 
 
 def test_renamed_event_says_its_former_name(log: StringIO) -> None:
