@@ -12,8 +12,10 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Column, Select, bindparam, func, tuple_
+from sqlalchemy import Column, ColumnElement, Select, Table, bindparam, func, select, tuple_
 
+from tripline.domain import ids
+from tripline.domain.ids import RowNo
 from tripline.domain.refusals import BadParameter
 from tripline.store import prefixes
 from tripline.store.tables.base import lowered
@@ -67,6 +69,22 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     def last_ms(self) -> int:
         """The upper bound, or one after everything."""
         return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
+
+
+def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: ColumnElement[bool]) -> Select[Any]:
+    """The part of a list whose rows are numbered by the time of their creation (`no`). Raises `UnknownOffset`.
+
+    `of`: whose list it is; the offset must be in it.
+    """
+    no = rows.c.no
+    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    if span.after is not None:
+        place = tx.one(select(no).where(rows.c.id == span.after, of))
+        if place is None:
+            raise UnknownOffset.of_list()
+        first, last = (RowNo(place.no + 1), last) if span.ascending else (first, RowNo(place.no))
+    ordered = statement.where(no >= first, no < last).order_by(no if span.ascending else no.desc())
+    return ordered.limit(span.limit)
 
 
 def sorting(*_: object) -> bool:

@@ -13,9 +13,9 @@ from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.disputes import Contested, Dispute, Reason, State
 from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
-from tripline.store import scopes
+from tripline.store import lists, scopes
 from tripline.store.erasure import erasures
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span
 from tripline.store.tables import dispute, gps_event, vehicle
 from tripline.store.tables import trip as trips
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -146,16 +146,8 @@ def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, span: Span, *, s
         statement = statement.where(_OPEN)
     elif state is not None:
         statement = statement.where(dispute.c.state == state.value)
-    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if span.after is not None:
-        place = tx.one(select(dispute.c.no).where(dispute.c.id == span.after, dispute.c.company_id == company_id))
-        if place is None:
-            raise UnknownOffset.of_list()
-        first, last = (place.no + 1, last) if span.ascending else (first, place.no)
-    ordered = statement.where(dispute.c.no >= first, dispute.c.no < last).order_by(
-        dispute.c.no if span.ascending else dispute.c.no.desc()
-    )
-    return [_dispute(row) for row in tx.all(ordered.limit(span.limit), scopes.values(scope))]
+    page = lists.in_span(tx, statement, dispute, span, of=dispute.c.company_id == company_id)
+    return [_dispute(row) for row in tx.all(page, scopes.values(scope))]
 
 
 def event(tx: ReadTx, trip_no: int, event_id: str) -> Event | None:

@@ -13,10 +13,10 @@ from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, RowNo, UserId
 from tripline.domain.rescorings import Asked, Bite, Rescoring, Stage, UnderWay
-from tripline.store import scopes
+from tripline.store import lists, scopes
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span
 from tripline.store.tables import company, rescoring, scoring_job, trip
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -66,17 +66,9 @@ def newest(tx: ReadTx, company_id: CompanyId) -> Rescoring | None:
 
 def of_company(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Rescoring]:
     """The rescorings of a company, by when they were asked for. Raises `UnknownOffset`."""
-    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    statement = _rescorings().where(rescoring.c.company_id == company_id)
-    if span.after is not None:
-        place = tx.one(select(rescoring.c.no).where(rescoring.c.id == span.after, rescoring.c.company_id == company_id))
-        if place is None:
-            raise UnknownOffset.of_list()
-        first, last = (RowNo(place.no + 1), last) if span.ascending else (first, RowNo(place.no))
-    ordered = statement.where(rescoring.c.no >= first, rescoring.c.no < last).order_by(
-        rescoring.c.no if span.ascending else rescoring.c.no.desc()
-    )
-    return [_rescoring(row) for row in tx.all(ordered.limit(span.limit))]
+    of_it = rescoring.c.company_id == company_id
+    page = lists.in_span(tx, _rescorings().where(of_it), rescoring, span, of=of_it)
+    return [_rescoring(row) for row in tx.all(page)]
 
 
 def close(tx: WriteTx, no: RowNo, state: Stage, *, now_ms: int) -> bool:
