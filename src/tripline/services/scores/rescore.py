@@ -8,7 +8,7 @@ Not here: what administrators ask for over REST (`rescorer.py`), how a trip is j
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -156,9 +156,17 @@ async def _score(store: Store, scorer: Scorer, trip_nos: Sequence[int], outcome:
     while not all((left := await store.read(lambda tx: rescore.waiting(tx, trip_nos))).values()):
         if not await scorer.score_due():
             await asyncio.sleep(LOOK_S)
+    await count(store, trip_nos, before, left, outcome)
+
+
+async def count(
+    store: Store, trip_nos: Sequence[int], before: Mapping[int, float], failed: Container[int], outcome: Outcome
+) -> None:
+    """Count what became of trips that were asked for, none of which waits any more but those that failed."""
     after = await store.read(lambda tx: rescore.values(tx, trip_nos))
-    outcome.failed += len(left)
-    outcome.compare([no for no in trip_nos if no not in left], before, after)
+    done = [no for no in trip_nos if no not in failed]
+    outcome.failed += len(trip_nos) - len(done)
+    outcome.compare(done, before, after)
 
 
 async def try_on(

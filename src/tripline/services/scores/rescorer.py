@@ -118,10 +118,8 @@ class Rescorer:
             if looks >= LOOKS:
                 return replace(taken, due_ms=self._clock() + GIVE_WAY_MS)
             await asyncio.sleep(LOOK_S)
-        after = await self._store.read(lambda tx: trips.values(tx, bite.trip_nos))
         outcome = rescorings.counted(taken)
-        outcome.failed += len(left)
-        outcome.compare([no for no in bite.trip_nos if no not in left], bite.before, after)
+        await rescore.count(self._store, bite.trip_nos, bite.before, left, outcome)
         return replace(taken, bite=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
 
     async def _page(self, taken: Rescoring, own_policy: int) -> Page:
