@@ -75,7 +75,7 @@ async def choose_policy(request: Call) -> ASGIApp:
     `rescore` in the background, from the same date on.
     """
     rim = rim_of(request)
-    actor, company_id = await _admitted(request)
+    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, ChoosePolicy)
     if "policy" not in body:
@@ -96,7 +96,7 @@ async def choose_policy(request: Call) -> ASGIApp:
 
     await rim.store.write(work)
     if sent.rescore:
-        hints.tell(rim.signals, [rescorings.DUE])
+        hints.tell(rim.signals, hints.rescoring_due())
     return answers.ok(await rim.store.read(lambda tx: _company_scoring(tx, request)))
 
 
@@ -112,7 +112,7 @@ async def choose_policy(request: Call) -> ASGIApp:
 async def preview_policy(request: Call) -> ASGIApp:
     """What a policy would do to the company's newest scored trips; nothing is kept of it."""
     rim = rim_of(request)
-    _, company_id = await _admitted(request)
+    _, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
@@ -131,16 +131,15 @@ async def preview_policy(request: Call) -> ASGIApp:
     )
 
 
-async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
-    """Who asks, and for which company; ownership is checked before the body, and again with what is done."""
+def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
+    """The caller, and the company in the path whose policy the caller may choose. Raises `NotFound`, `Forbidden`.
 
-    def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
-        actor = permission.permitted_in(tx, request)
-        company_id = CompanyId(parameters.path_id(request, "companyId"))
-        policy_desk.admit(tx, actor=actor, company_id=company_id)
-        return actor, company_id
-
-    return await rim_of(request).store.read_short(work)
+    It is checked before the body, and again with what is done.
+    """
+    actor = permission.permitted_in(tx, request)
+    company_id = CompanyId(parameters.path_id(request, "companyId"))
+    policy_desk.admit(tx, actor=actor, company_id=company_id)
+    return actor, company_id
 
 
 def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:

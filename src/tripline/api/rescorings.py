@@ -4,15 +4,15 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp
 
+from tripline.api.policies import admitted
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Asked, Ended, UnderWay
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.operations import PageOf, operation
 from tripline.http.rim import Call, rim_of
 from tripline.services import hints
-from tripline.services.scores import policy_desk, rescorings
+from tripline.services.scores import rescorings
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest.base import Page
@@ -32,10 +32,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
     """Have stored trips of the company scored anew in the background, by the policy in force for each; or try that."""
     rim = rim_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, CompanyId]:
-        return _company(tx, request)
-
-    actor, company_id = await rim.store.read_short(admitted)
+    actor, company_id = await rim.store.read_short(lambda tx: admitted(tx, request))
     sent = rest_bodies.read(await parameters.json_object(request), BeginRescoring)
     if sent.dry_run is None:
         raise BadParameter.missing("dryRun")
@@ -55,7 +52,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
         )
 
     begun = await rim.store.write(work)
-    hints.tell(rim.signals, [rescorings.DUE])
+    hints.tell(rim.signals, hints.rescoring_due())
     return answers.ok(begun)
 
 
@@ -70,7 +67,7 @@ async def list_rescorings(request: Call) -> ASGIApp:
     """The company's rescorings: who asked for them, how far they are, what they changed."""
 
     def work(tx: ReadTx) -> Page:
-        _, company_id = _company(tx, request)
+        _, company_id = admitted(tx, request)
         return reads.by_time(
             request,
             lambda span: rescorings.of_company(tx, company_id=company_id, span=span),
@@ -113,14 +110,6 @@ async def cancel_rescoring(request: Call) -> ASGIApp:
         return rescoring(rescorings.cancel(tx, actor=actor, rescoring_id=rescoring_id, now_ms=rim.clock()))
 
     return answers.ok(await rim.store.write(work))
-
-
-def _company(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
-    """Who asks, and for which company. Raises `NotFound`, `Forbidden`."""
-    actor = permission.permitted_in(tx, request)
-    company_id = CompanyId(parameters.path_id(request, "companyId"))
-    policy_desk.admit(tx, actor=actor, company_id=company_id)
-    return actor, company_id
 
 
 def _rescoring(tx: ReadTx, request: Call) -> tuple[Actor, str]:

@@ -56,6 +56,11 @@ def scoring_due() -> tuple[Hint, ...]:
     return ((observe.SIGNAL_SCORING_DUE, ""),)
 
 
+def rescoring_due() -> tuple[Hint, ...]:
+    """Trips wait to be judged anew."""
+    return ((observe.SIGNAL_RESCORING_DUE, ""),)
+
+
 def company_changed(company_id: CompanyId) -> tuple[Hint, ...]:
     """A company was changed or deleted: what it wants pushed, and where to, is read again."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)

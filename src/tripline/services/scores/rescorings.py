@@ -3,8 +3,6 @@
 Not here: the work (`rescorer.py`), the same for the operator of the machine (`chores/rescore.py`).
 """
 
-from typing import Final
-
 import msgspec
 
 from tripline.domain import access, rescorings
@@ -12,16 +10,11 @@ from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import NEXT, Asked, Cause, Ended, Rescoring
-from tripline.observe import SIGNAL_RESCORING_DUE
-from tripline.services.hints import Hint
 from tripline.services.scores import policy_desk
 from tripline.services.scores.rescore import Outcome
 from tripline.store.lists import Span
 from tripline.store.scores import rescorings as rows
 from tripline.store.transactions import ReadTx, WriteTx
-
-DUE: Final[Hint] = (SIGNAL_RESCORING_DUE, "")
-"""For after the commit of what begins or cancels one."""
 
 
 def begin(tx: WriteTx, *, actor: Actor, company_id: CompanyId, asked: Asked, ids: TimeIds, now_ms: int) -> Rescoring:
