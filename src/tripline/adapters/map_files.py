@@ -157,7 +157,7 @@ def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> Area:
     for name in RoadIndex.__struct_fields__:
         with (place / f"{name}.npy").open("wb") as opened:
             np.save(opened, getattr(index, name))
-            _to_disk(opened.fileno())
+            os.fsync(opened.fileno())
     _write(place / _TEXTS, msgspec.json.encode(texts))
     _sync_folder(place)
     kept = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
@@ -192,11 +192,7 @@ def _write(file: Path, body: bytes) -> None:
     with file.open("wb") as opened:
         opened.write(body)
         opened.flush()
-        _to_disk(opened.fileno())
-
-
-def _to_disk(descriptor: int) -> None:
-    os.fsync(descriptor)
+        os.fsync(opened.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

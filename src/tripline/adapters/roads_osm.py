@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from tripline.adapters import map_files
     from tripline.adapters.map_files import Area, LostAreaError
     from tripline.roads import limited, located, matcher
-    from tripline.roads.candidates import Flags
     from tripline.roads.index import RoadIndex, Texts
     from tripline.roads.located import Located, Road
     from tripline.scoring import drives as of_trips
-    from tripline.scoring.drives import Drives, Ints
+    from tripline.scoring.drives import Drives, Flags, Ints
 else:
     # A process that has no maps, or nothing to score, needs none of these.
     np = Later("numpy")
@@ -91,7 +90,7 @@ class OsmRoads:
         count = drives.time_ms.size
         limit_kmh, road = np.full(count, np.nan), np.full(count, -1, np.int32)
         source = np.full(count, LimitSource.NONE, np.int8)
-        trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
+        trip = drives.trips
         roads: list[Road] = []
         maps: list[tuple[str, ...]] = [()] * len(drives)
         found_maps = self._maps()
@@ -176,7 +175,8 @@ def _within(bounds: tuple[float, float, float, float], drives: "Drives") -> "Fla
 
 def _of(drives: "Drives", trips: "Ints") -> "tuple[Ints, Drives]":
     """These trips alone, and where their samples stand among all."""
-    bounds = [_bounds(drives)[trip] for trip in trips.tolist()]
+    every = _bounds(drives)
+    bounds = [every[trip] for trip in trips.tolist()]
     samples = np.concatenate([np.arange(begin, end) for begin, end in bounds])
     own = of_trips.Drives(
         starts=np.cumsum([0, *(end - begin for begin, end in bounds)]),

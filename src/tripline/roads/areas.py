@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tripline.roads.index import Coordinates
-
-Flags = NDArray[np.bool_]
+from tripline.scoring.drives import Flags, Ints
 
 
 class Ring(NamedTuple):
@@ -26,7 +24,7 @@ class Points:
         self._lat = lat[self._order].astype(np.float64)
         self._lon = lon[self._order].astype(np.float64)
 
-    def inside(self, rings: Sequence[Ring]) -> NDArray[np.int64]:
+    def inside(self, rings: Sequence[Ring]) -> Ints:
         """Which points lie inside an area: within an odd number of its rings, outer and inner ones."""
         first = np.searchsorted(self._lat, min(ring.lat.min() for ring in rings), side="left")
         last = np.searchsorted(self._lat, max(ring.lat.max() for ring in rings), side="right")

@@ -12,7 +12,8 @@ import numpy as np
 from tripline.roads import classes, limits
 from tripline.roads.areas import Points, Ring
 from tripline.roads.classes import Tags
-from tripline.roads.index import CELL_M, METRES, REACH_M, Coordinates, Longs, Numbers, RoadIndex, Texts, cells_around
+from tripline.roads.index import CELL_M, METRES, REACH_M, Coordinates, Numbers, RoadIndex, Texts, cells_around
+from tripline.scoring.drives import Flags, Ints
 
 MOST_NAME: Final = 200
 """Characters of a name that are kept."""
@@ -121,10 +122,10 @@ def _facts(tags: Mapping[str, str]) -> tuple[int, int, int]:
 
 def _rules(
     kinds: Sequence[tuple[tuple[str, str], ...]],
-    own: Longs,
+    own: Ints,
     codes: Sequence[str],
-    country: Longs,
-    built_up: np.ndarray,
+    country: Ints,
+    built_up: Flags,
 ) -> tuple[list[limits.RoadLimits], Numbers]:
     """The limits that occur, and which ones each road has."""
     facts, place = np.unique(np.stack([own, country, built_up], axis=1), axis=0, return_inverse=True)
@@ -138,7 +139,7 @@ def _rules(
     return list(known), np.array(numbers, np.int32)[place.reshape(-1)]
 
 
-def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Longs, Longs, Numbers]:
+def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Ints, Ints, Numbers]:
     """Cells, where their segments begin, and these."""
     begins = np.flatnonzero(road[:-1] == road[1:])
     a_lat, a_lon = lat[begins].astype(np.float64), lon[begins].astype(np.float64)
@@ -158,7 +159,7 @@ _AROUND_M: Final = REACH_M + _STEP_M / 2
 assert 2 * _AROUND_M < CELL_M
 
 
-def _neighbours(node: Longs, road: Numbers, roads: int) -> tuple[Longs, Numbers]:
+def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers]:
     """Where the neighbours of each road begin, and these."""
     order = np.lexsort((road, node))
     nodes, at = node[order], road[order].astype(np.int64)

@@ -3,14 +3,10 @@
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tripline.roads import index as grid
 from tripline.roads.index import METRES, REACH_M, UNITS, RoadIndex
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from tripline.scoring.drives import Flags, Floats, Ints
 
 SIGMA_M: Final = 8.0
 """How far from its road a point usually is. Costs are those of a normal distribution."""

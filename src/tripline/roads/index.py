@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tripline.roads.limits import RoadLimits
+from tripline.scoring.drives import Floats, Ints
 
 Coordinates = NDArray[np.int32]
 Numbers = NDArray[np.int32]
 Bytes = NDArray[np.int8]
-Longs = NDArray[np.int64]
-Metres = NDArray[np.float64]
 
 UNITS: Final = 10_000_000
 """In a degree."""
-METRES: Final = 111_195.08 / UNITS
+DEGREE_M: Final = 111_195.08
+"""Of latitude."""
+METRES: Final = DEGREE_M / UNITS
 """In a unit of latitude."""
 CELL_M: Final = 160.0
 REACH_M: Final = 50.0
@@ -38,7 +39,7 @@ class RoadIndex(msgspec.Struct, frozen=True):
     lon: Coordinates
     road: Numbers
     """Of each vertex."""
-    link: Longs
+    link: Ints
     """Of each road: the id of its way."""
     rank: Bytes
     """Of each road: `classes.rank`."""
@@ -50,13 +51,13 @@ class RoadIndex(msgspec.Struct, frozen=True):
     """Of each road: its place in `Texts.limits`."""
     name: Numbers
     """Of each road: its place in `Texts.names`."""
-    cells: Longs
+    cells: Ints
     """Numbers of the cells that have roads, ascending."""
-    cell_starts: Longs
+    cell_starts: Ints
     """Where the segments of each cell begin in `segments`, and their number."""
     segments: Numbers
     """Cell by cell: those that come within `REACH_M` of a point in it."""
-    near_starts: Longs
+    near_starts: Ints
     """Where the neighbours of each road begin in `near`, and their number."""
     near: Numbers
     """Road by road, ascending: those that share a node with it."""
@@ -69,13 +70,13 @@ class Texts(msgspec.Struct, frozen=True):
     names: list[str]
 
 
-def cell_numbers(lat: Metres, lon: Metres) -> Longs:
+def cell_numbers(lat: Floats, lon: Floats) -> Ints:
     """The cell of each point, given in units; any number where the grid has none."""
     rows = np.floor(lat / _ROW)
     return _numbers(rows, lon)
 
 
-def cells_around(lat: Metres, lon: Metres, reach_m: float) -> Longs:
+def cells_around(lat: Floats, lon: Floats, reach_m: float) -> Ints:
     """The cells that have points within reach of each point: shape n x 4, repeated where they are fewer.
 
     A cell is wider than twice the reach.
@@ -89,13 +90,13 @@ def cells_around(lat: Metres, lon: Metres, reach_m: float) -> Longs:
     return np.stack(found, axis=1)
 
 
-def _narrow(rows: Metres) -> Metres:
+def _narrow(rows: Floats) -> Floats:
     """The length of a degree of longitude in a row for each metre of one of latitude."""
-    narrow: Metres = np.cos(np.radians(np.clip((rows + 0.5) * _ROW / UNITS, -89.0, 89.0)))
+    narrow: Floats = np.cos(np.radians(np.clip((rows + 0.5) * _ROW / UNITS, -89.0, 89.0)))
     return narrow
 
 
-def _numbers(rows: Metres, lon: Metres) -> Longs:
+def _numbers(rows: Floats, lon: Floats) -> Ints:
     columns = np.floor(lon * _narrow(rows) / _ROW)
-    numbers: Longs = (rows.astype(np.int64) << 32) + columns.astype(np.int64)
+    numbers: Ints = (rows.astype(np.int64) << 32) + columns.astype(np.int64)
     return numbers

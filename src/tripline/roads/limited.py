@@ -23,7 +23,7 @@ def limits_of(
     index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints
 ) -> tuple[Floats, Sources]:
     """The limit of each sample, km/h (NaN: unknown), and its `LimitSource`. `offset_ms`: of each trip's local time."""
-    trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
+    trip = drives.trips
     on_road = np.flatnonzero(found.road >= 0)
     rule = index.limits[found.road[on_road]].astype(np.int64)
     lane = limits.at(found.backward[on_road].astype(np.int64), drives.column[trip[on_road]].astype(np.int64))

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tripline.roads import candidates as nearness
-from tripline.roads.candidates import MOST, Candidates, Flags, Floats, Ints
-from tripline.roads.index import REACH_M, RoadIndex
-from tripline.scoring.drives import Drives
+from tripline.roads.candidates import MOST, Candidates
+from tripline.roads.index import DEGREE_M, REACH_M, RoadIndex
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
 
 THINNED_MS: Final = 3_000
 STILL_KMH: Final = 2.0
@@ -51,7 +51,7 @@ class Matches(NamedTuple):
 
 def matched(index: RoadIndex, drives: Drives) -> Matches:
     """The roads of trips; their samples may stand in any order of time."""
-    trip = np.repeat(np.arange(len(drives)), np.diff(drives.starts))
+    trip = drives.trips
     order = np.lexsort((drives.time_ms, trip))
     found = _sorted(index, drives.time_ms[order], drives.lat[order], drives.lon[order], drives.speed_kmh[order], trip)
     road, backward = np.empty_like(found.road), np.empty_like(found.backward)
@@ -78,8 +78,8 @@ def _directions(lat: Floats, lon: Floats, broken: Flags) -> tuple[Floats, Floats
     ahead = np.append(np.where(broken, 0, 1), 0)
     behind = np.append(0, np.where(broken, 0, 1))
     at = np.arange(lat.size)
-    north = (lat[at + ahead] - lat[at - behind]) * 111_195.08
-    east = (lon[at + ahead] - lon[at - behind]) * 111_195.08 * np.cos(np.radians(lat))
+    north = (lat[at + ahead] - lat[at - behind]) * DEGREE_M
+    east = (lon[at + ahead] - lon[at - behind]) * DEGREE_M * np.cos(np.radians(lat))
     squared = north * north + east * east
     sure = np.sqrt(squared) / np.maximum(squared + HEADING_M**2, 1e-6)
     return north * sure, east * sure

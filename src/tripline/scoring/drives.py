@@ -44,6 +44,11 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
         """The number of trips."""
         return self.starts.size - 1
 
+    @property
+    def trips(self) -> Ints:
+        """Of each sample its trip."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
     def part(self, first: int, last: int) -> "Drives":
         """Trips first..last-1 as views."""
         a, b = int(self.starts[first]), int(self.starts[last])
