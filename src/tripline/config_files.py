@@ -28,7 +28,7 @@ PREFIX: Final = "TRIPLINE_"
 DEVICE_TOKEN: Final = "TRIPLINE_DEVICE_TOKEN"  # noqa: S105  the name of a variable
 LOGIN_PASSWORD: Final = "TRIPLINE_LOGIN_PASSWORD"  # noqa: S105  likewise
 _NO_SETTINGS: Final = frozenset({DEVICE_TOKEN, LOGIN_PASSWORD})
-"""A variable of `tripline replay`, not a setting of the server."""
+"""Variables of `tripline replay` and `tripline simulate`, not settings of the server."""
 
 
 _ORIGIN: Final = re.compile(

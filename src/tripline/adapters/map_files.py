@@ -63,7 +63,7 @@ class LostAreaError(NoAreaError):
 
 
 def fingerprint(file: Path) -> str:
-    """What tells this file from others."""
+    """The first digits of the file's SHA-256, which differ from those of any other file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:12]
 

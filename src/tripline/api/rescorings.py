@@ -102,7 +102,7 @@ async def read_rescoring(request: Call) -> ASGIApp:
     refuses=(Ended,),
 )
 async def cancel_rescoring(request: Call) -> ASGIApp:
-    """Go on with a rescoring no longer. What was scored until then stays."""
+    """Cancel a rescoring. Scores that have changed already stay."""
     rim = rim_of(request)
 
     def work(tx: WriteTx) -> Rescoring:

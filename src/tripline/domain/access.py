@@ -99,8 +99,8 @@ class Action(Enum):
     PERSON_LIST = "person.list"
     PERSON_MODIFY = "person.modify"
     POLICY_CHOOSE = "policy.choose"
-    """See by which scoring policy a company's trips are scored, try and choose another, have stored trips scored anew;
-    the row is the company."""
+    """See the scoring policy of a company, preview and choose another, have stored trips scored anew; the row is the
+    company."""
     PUSH_MANAGE = "push.manage"
     """See what waits for the company's own server and what was given up, send it again, read and change the secret."""
     RIGHT_GIVE_DIRECTOR = "right.give_director"

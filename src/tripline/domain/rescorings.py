@@ -25,11 +25,11 @@ class Stage(StrEnum):
     RUNNING = "RUNNING"
     DONE = "DONE"
     CANCELLED = "CANCELLED"
-    """What was scored until then stays so."""
+    """Scores that changed before stay as they are now."""
 
 
 class Cause(StrEnum):
-    """What moves a rescoring."""
+    """The reasons for which a rescoring ends."""
 
     FINISH = "finish"
     CANCEL = "cancel"
@@ -44,7 +44,7 @@ NEXT: Final[dict[tuple[Stage | None, Cause | None], Stage]] = {
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What an administrator asks for."""
+    """The request of an administrator."""
 
     from_ms: int | None = None
     """Trips that began at this instant or later."""

@@ -78,7 +78,7 @@ class Sums(NamedTuple):
 
     @property
     def badness(self) -> float:
-        """What sums are ranked by, the smallest first; the database computes the same."""
+        """Rankings go by this, the smallest first; the database computes the same."""
         return float(self.burden) / float(self.distance_m)
 
     @property
@@ -108,7 +108,7 @@ def of_trip(
     over_speed_s: float,
     driving_ms: int,
 ) -> Sums:
-    """What a scored trip adds; `lacking`: the logarithm of what its score lacks (`scoring/score.py`)."""
+    """The sums of one scored trip; `lacking`: -ln(score / 100) (`scoring/score.py`)."""
     metres = min(max(round(distance_m), 1), LONGEST_M)
     burden = min(round(metres * lacking * _MILLIONTHS), HEAVIEST)
     return Sums(1, accel, de_accel, over_speed, round(over_speed_s * 1_000), driving_ms, metres, burden)

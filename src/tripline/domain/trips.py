@@ -157,7 +157,7 @@ def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: b
 
 
 class MessageKey(NamedTuple):
-    """What two deliveries of one trip message share."""
+    """The key that all deliveries of one trip message share."""
 
     text: str
     for_ever: bool

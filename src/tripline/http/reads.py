@@ -94,7 +94,7 @@ async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
 def by_name(
     request: Call, rows: Callable[[Window], Sequence[I]], *, record: Callable[[I], Any], name: Callable[[I], str]
 ) -> Page:
-    """The page of a list ordered by a name that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`."""
+    """The page of a list ordered by a name that the query asks for. Raises `BadParameter`, `UnknownOffset`."""
     asked = pages.text_page(request)
     # One more than the page shows, to know whether more follow.
     window = Window(limit=asked.limit + 1, search=asked.search, text_offset=asked.after_text, id_offset=asked.after_id)
@@ -110,7 +110,7 @@ def by_time(
     weight: Callable[[R], int] | None = None,
     by: str | UnsetType = UNSET,
 ) -> Page:
-    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `listing.UnknownOffset`.
+    """The page of a list ordered by time that the query asks for. Raises `BadParameter`, `UnknownOffset`.
 
     With the `weight` of a row, its bytes, the page ends early when it becomes a burden. `by` is for the link.
     """

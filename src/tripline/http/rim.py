@@ -67,7 +67,7 @@ class Rim(msgspec.Struct, frozen=True):
     trials: Trials
     """Sends messages that somebody wants to see arrive."""
     roads: RoadMatcher | None = None
-    """What tells the roads of trips and their limits; None: nothing does."""
+    """The matcher of roads; None: trips are judged without roads."""
     imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)

@@ -20,7 +20,7 @@ _BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
 
 
 def shown(column: str, language: Language) -> str:
-    """What the column is called, with its unit."""
+    """The heading of the column, with its unit."""
     field = catalogue.of_fields()[column]
     return f"{field[language]} ({field['unit']})" if "unit" in field else field[language]
 

@@ -43,7 +43,7 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def page(visitor: Visitor, read: Callable[[Span], Sequence[Entry]], *, limit: int, after: str | None = None) -> Lines:
-    """Up to `limit` lines behind this entry. Raises `listing.UnknownOffset`."""
+    """Up to `limit` lines behind this entry. Raises `UnknownOffset`."""
     found = read(Span(limit=limit + 1, after=after))
     shown = found[:limit]
     return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)

@@ -1,6 +1,6 @@
 """From findings to scores: whether a trip is scored, and the accumulated score of many trips.
 
-Not here: what is counted and what it is worth (`score.py`).
+Not here: what is counted and how it is weighed (`score.py`), the weights and thresholds themselves (`rules.py`).
 """
 
 import math

@@ -3,8 +3,8 @@
 S = 100 exp(-(0.45 harsh + 0.04 T) / km). With the constants 0.443716 / 0.040858 both published rows come out to 0.001;
 two rows cannot prove a model, and the rounder defaults meet them within 0.5 (`docs/scoring.md`).
 
-Free of numpy, so the store keeps these values as they are. Not here: which trips are scored, and what their scores add
-up to (`policy.py`).
+Free of numpy, so the store keeps these values as they are. Not here: weights and
+thresholds (`rules.py`), which trips are scored, and what their scores add up to (`policy.py`).
 """
 
 import math

@@ -82,7 +82,7 @@ def of_company(
 ) -> Sequence[Relation]:
     """The company's candidates, or its delegated companies, by name; `require_reader` was asked before.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.CANDIDATE_READ)
     return rows.of_company(tx, scope, company_id, delegated=delegated, window=window)

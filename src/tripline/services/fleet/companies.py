@@ -168,7 +168,7 @@ def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None)
 
 
 def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: lists.Window) -> Sequence[Company]:
-    """The companies within the actor's reach, by name. Raises `Forbidden` and `listing.UnknownOffset`."""
+    """The companies within the actor's reach, by name. Raises `Forbidden` and `UnknownOffset`."""
     scope, within = _listing(tx, actor, service_type)
     return rows.listed(tx, scope, within, window)
 

@@ -128,7 +128,7 @@ def require_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
 
 
 def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
-    """The delegations of the vehicle, by company name, after `require_vehicle`. Raises `listing.UnknownOffset`."""
+    """The delegations of the vehicle, by company name, after `require_vehicle`. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
     return rows.of_vehicle(tx, scope, vehicle_id, window)
 
@@ -138,7 +138,7 @@ def delegated(
 ) -> Sequence[Vehicle]:
     """The vehicles that the company received, or delegated to others, and that the actor may see, by number.
 
-    `companies.require` was asked before. Raises `listing.UnknownOffset`.
+    `companies.require` was asked before. Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return vehicles.delegated(tx, scope, company_id, window, received=received)
@@ -147,7 +147,7 @@ def delegated(
 def between(tx: ReadTx, *, actor: Actor, to_company_id: CompanyId, window: lists.Window) -> Sequence[Given]:
     """The vehicles of the actor's company that it delegated to another one, and that the actor may see, by number.
 
-    Raises `Forbidden` or `listing.UnknownOffset`.
+    Raises `Forbidden` or `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return rows.between(tx, scope, access.company_of(actor), to_company_id, window)

@@ -192,7 +192,7 @@ def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, window: lists.Window) -> Sequence[User]:
-    """The company's directors or drivers, by name; `admit_to_list` was asked before. Raises `listing.UnknownOffset`."""
+    """The company's directors or drivers, by name; `admit_to_list` was asked before. Raises `UnknownOffset`."""
     return rows.of_company(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role, window)
 
 

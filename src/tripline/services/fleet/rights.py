@@ -141,7 +141,7 @@ def read(tx: ReadTx, *, actor: Actor, user_id: UserId, vehicle_id: VehicleId, ro
 def of_user(tx: ReadTx, *, actor: Actor, user_id: UserId, role: UserRole, window: lists.Window) -> Sequence[Right]:
     """The person's rights of this role, by vehicle number; `require_holder` was asked before.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.RIGHT_READ)
     return rows.of_user(tx, scope, user_id, role, window)

@@ -109,7 +109,7 @@ def owned_by(
     """The company's sensors that the actor may see, by serial number; `companies.require` was asked before.
 
     Only those on a vehicle, or on none, when `mounted` says so; only those whose device is connected, or is not, when
-    `connected` does. Raises `listing.UnknownOffset`.
+    `connected` does. Raises `UnknownOffset`.
     """
     scope, tokens = _reading(actor)
     return rows.of_company(tx, scope, company_id, window, mounted=mounted, connected=connected, tokens=tokens)

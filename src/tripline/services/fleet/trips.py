@@ -1,6 +1,8 @@
 """Reads trips and microtrips for those who may see them, and the latest of a vehicle.
 
 Pages are read straight from `store/trips/` once `admit_...` let the caller pass.
+
+Not here: who may see which trip, also after a vehicle was taken back (`domain/access.py`).
 """
 
 from tripline.domain import access

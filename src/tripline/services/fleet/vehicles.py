@@ -188,7 +188,7 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
 def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
     """The vehicles that the director manages and the actor may see, by number; the actor may see the director.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     return rows.managed_by(tx, access.scope_of(actor, Action.VEHICLE_READ), director_id, window)
 
@@ -196,7 +196,7 @@ def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.W
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
     """The company's own vehicles that the actor may see, by number; `companies.require` was asked before.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return rows.of_company(tx, scope, company_id, window)

@@ -33,7 +33,7 @@ def of_company(
 ) -> Sequence[Lined]:
     """The company's devices that have or had a line and that the actor may see; `companies.require` was asked before.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.SENSOR_READ)
     return pages.of_company(tx, scope, company_id, window, status=status)

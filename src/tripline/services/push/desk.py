@@ -50,7 +50,7 @@ def mute(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Sequence[Mute]:
 
 
 def parked(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span) -> Sequence[Parked]:
-    """A page of what was given up. Raises `NotFound`, `Forbidden` or `listing.UnknownOffset`."""
+    """A page of what was given up. Raises `NotFound`, `Forbidden` or `UnknownOffset`."""
     admit(tx, actor=actor, company_id=company_id)
     return push_parked.page(tx, company_id, span)
 

@@ -33,5 +33,5 @@ def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
 
 
 def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
-    """Calls made within the actor's reach; `admit` was asked before. Raises `listing.UnknownOffset`."""
+    """Calls made within the actor's reach; `admit` was asked before. Raises `UnknownOffset`."""
     return rpc_records.of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)

@@ -43,7 +43,7 @@ def of_company(
 ) -> Sequence[Relation]:
     """The company's candidates, or its delegated companies, by name, when it is inside the scope.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     rows = _OF_COMPANY.page(tx, window, (company_id, scope.user_id, scope.company_id), scope.reaches, delegated)
     return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]

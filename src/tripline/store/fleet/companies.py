@@ -42,7 +42,7 @@ def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
 
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:
-    """The companies inside the scope, of one service type or of all, by name. Raises `listing.UnknownOffset`."""
+    """The companies inside the scope, of one service type or of all, by name. Raises `UnknownOffset`."""
     values = (service_type, scope.user_id, scope.company_id)
     return [_company(row) for row in _LISTING.page(tx, window, values, scope.reaches, service_type is not None)]
 

@@ -133,7 +133,7 @@ def between(
 ) -> Sequence[Given]:
     """The vehicles inside the scope that the first company delegated to the second, by number.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     many = bool(tx.hot(_MANY_BETWEEN, from_company_id, to_company_id))
     values = (from_company_id, to_company_id, scope.user_id, scope.company_id)
@@ -145,7 +145,7 @@ def between(
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
     """The delegations of a vehicle that is inside the scope, by the receiving company's name.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     rows = _OF_VEHICLE.page(tx, window, (vehicle_id, scope.user_id, scope.company_id), scope.reaches)
     return [Delegation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]

@@ -61,7 +61,7 @@ def own(tx: ReadTx, user_id: UserId) -> User | None:
 def of_company(
     tx: ReadTx, scope: Scope, company_id: CompanyId, role: Authority, window: lists.Window
 ) -> Sequence[User]:
-    """The company's people with this role inside the scope, by name. Raises `listing.UnknownOffset`."""
+    """The company's people with this role inside the scope, by name. Raises `UnknownOffset`."""
     values = (company_id, role.value, scope.user_id, scope.company_id)
     return [_user(row) for row in _LISTING.page(tx, window, values, scope.reaches)]
 

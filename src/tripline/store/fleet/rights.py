@@ -65,7 +65,7 @@ def find(tx: ReadTx, scope: Scope, user_id: UserId, vehicle_id: VehicleId, role:
 def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: lists.Window) -> Sequence[Right]:
     """The rights of this role of a person who is inside the scope, by vehicle number.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     values = (user_id, role.value, scope.user_id, scope.company_id)
     return [_right(row) for row in _OF_USER.page(tx, window, values, scope.reaches)]

@@ -81,7 +81,7 @@ def of_company(
     """The company's sensors inside the scope, by serial number; only those on a vehicle, or on none, and only those
     whose device is connected, or is not, when asked.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     values = (company_id, scope.user_id, scope.company_id)
     which = (scope.reaches, reached.few(tx, scope), tokens.reaches, mounted, connected)

@@ -62,7 +62,7 @@ def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: s
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
-    """The company's own vehicles inside the scope, by number. Raises `listing.UnknownOffset`."""
+    """The company's own vehicles inside the scope, by number. Raises `UnknownOffset`."""
     values = (company_id, scope.user_id, scope.company_id)
     return [_vehicle(row) for row in _OWNED.page(tx, window, values, scope.reaches, reached.few(tx, scope))]
 
@@ -72,7 +72,7 @@ def delegated(
 ) -> Sequence[Vehicle]:
     """The vehicles inside the scope that the company received, or delegated to others, by number, each once.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     side = delegations.Side(received=received, many=delegations.are_many(tx, company_id, received=received))
     values = (company_id, scope.user_id, scope.company_id)
@@ -80,7 +80,7 @@ def delegated(
 
 
 def managed_by(tx: ReadTx, scope: Scope, director_id: UserId, window: lists.Window) -> Sequence[Vehicle]:
-    """The vehicles inside the scope that the director manages, by number. Raises `listing.UnknownOffset`."""
+    """The vehicles inside the scope that the director manages, by number. Raises `UnknownOffset`."""
     values = (director_id, scope.user_id, scope.company_id)
     return [_vehicle(row) for row in _MANAGED.page(tx, window, values, scope.reaches)]
 

@@ -39,7 +39,7 @@ def of_company(
 ) -> Sequence[Lined]:
     """The company's devices inside the scope that have or had a line, with lines in one state when asked.
 
-    Raises `listing.UnknownOffset`.
+    Raises `UnknownOffset`.
     """
     values = (company_id, None if status is None else status.value, scope.user_id, scope.company_id)
     rows = _LISTING.page(tx, window, values, scope.reaches, reached.few(tx, scope), status is not None)

@@ -3,7 +3,7 @@
 A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
 costs what the first costs. The time is that of the analysis, or that of the event: of a score the start of its trip.
 The caller has asked before whether the owner is inside the scope (`vehicles.inside`, `accounts.inside`,
-`journeys.trip_inside`).
+`trips.trip_inside`).
 
 Not here: writing them (`store/scores/scores.py`).
 """

@@ -3,8 +3,8 @@
 `Rows` collects one batch on the event loop; `write` executes it, and does nothing else in Python, so that the writer
 thread leaves the interpreter to the loop.
 
-Not here: what is read before placing (`store/ingest/tracks.py`), what REST reads (`trips.py`), the rejected-message log
-(`store/ingest/rejected.py`).
+Not here: what is read before placing (`store/ingest/tracks.py`), what REST reads (`trips.py`), records from the bus
+(`bus_records.py`), the rejected-message log (`store/ingest/rejected.py`).
 """
 
 from typing import Any, Final, NamedTuple

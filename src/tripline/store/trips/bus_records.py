@@ -1,4 +1,4 @@
-"""Microtrips and device events from the bus: which are there already, and writing them
+"""Microtrips and device events from the bus: which are there already, and writing them.
 
 Not here: their trips (`bus_trips.py`).
 """

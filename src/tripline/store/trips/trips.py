@@ -3,7 +3,7 @@
 A page of a vehicle's or person's trips is one statement, compiled once for each of its shapes. The caller has asked
 before whether the vehicle or person is inside the scope (`vehicles.inside`, `accounts.inside`).
 
-Not here: microtrips (`microtrips.py`), writing both (`batch_rows.py`).
+Not here: microtrips (`microtrips.py`), writing both (`batch_rows.py`), who may see which trip (`domain/access.py`).
 """
 
 from collections.abc import Sequence

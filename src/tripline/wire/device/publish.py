@@ -1,8 +1,8 @@
 """A device's publish, from bytes to readings: the entry of everything the platform knows about device messages.
 
 `read` never raises and drops nothing in silence: what cannot be used comes back as `Rejected` with its reason. It
-follows spec/device-messages (rule letters stand beside the code); the parts are `device_body` (bytes to one object),
-`device_kinds` (which message it is), `device_items` and `device_events` (what it says).
+follows spec/device-messages (rule letters stand beside the code); the parts are `body.py` (bytes to one object),
+`kinds.py` (which message it is), `items.py` and `events.py` (what it says).
 
 Not here: trips, redeliveries, the store (`services/ingest`); what REST returns of a payload (`stored_payloads.py`).
 """
