@@ -1,13 +1,20 @@
-"""Drives along the roads of a map, with the road of every second known; and noise to make them like a receiver's."""
+"""Drives along the roads of a map, with the road of every second known; and noise to make them like a receiver's.
+
+Here too: the cases that every matcher is judged on. Not here: judging (`roads.py`).
+"""
 
 import random
+import tempfile
 from collections import defaultdict
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from tripline.roads import limited
-from tripline.roads.index import METRES, UNITS, RoadIndex, Texts
+from tripline.adapters import map_import
+from tripline.roads.index import METRES as UNIT_M
+from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.matcher import Matches
 from tripline.scoring.drives import Drives, Floats, Ints
 from tripline.scoring.rules import Column
@@ -20,6 +27,12 @@ _SLOW_DOWN: Final = 2.2
 _CORNER_MPS: Final = 5.0
 _PAUSES: Final = 0.01
 """How often a vehicle stands at a node."""
+NOISES_M: Final = (5, 10, 15)
+INTERVALS_S: Final = (1, 2, 3, 5)
+METRES: Final = 15_000.0
+"""Of a drive."""
+_MEMORY: Final = {"white": 0.0, "drift": 0.967}
+"""How much of an error is left after a second: of errors that drift 1/e after 30 s."""
 _WEIGHTS: Final = {101: 8.0, 102: 8.0, 103: 6.0, 104: 6.0, 107: 3.0, 108: 1.5}
 
 
@@ -41,8 +54,25 @@ class Drive(NamedTuple):
     truth: Matches
 
 
+class Case(NamedTuple):
+    """Drives as a receiver told them, and what they were in truth."""
+
+    kind: str
+    """`white`: each error for itself; `drift`: errors that drift."""
+    noise_m: int
+    interval_s: int
+    drives: Drives
+    truth: Matches
+
+
 class World:
     """The roads of a map as a network to drive on."""
+
+    @classmethod
+    def of(cls, file: Path) -> Self:
+        """That of an OpenStreetMap extract."""
+        with tempfile.TemporaryDirectory() as scratch:
+            return cls(*map_import.read(file, scratch=Path(scratch), told=lambda _: None).built(otherwise=""))
 
     def __init__(self, index: RoadIndex, texts: Texts) -> None:
         self.index, self.texts = index, texts
@@ -97,7 +127,7 @@ class World:
         for edge in route:
             north = float(lat[edge.to]) - float(lat[edge.at])
             east = (float(lon[edge.to]) - float(lon[edge.at])) * np.cos(np.radians(float(lat[edge.at]) / UNITS))
-            total += float(np.hypot(north, east)) * METRES
+            total += float(np.hypot(north, east)) * UNIT_M
         return total
 
     def _driven(self, route: list[Edge], chance: random.Random) -> Drive:
@@ -140,10 +170,15 @@ class World:
         kmh = 40.0 if known is None or not known.kmh else min(known.kmh, 120.0)
         return (min(kmh, 30.0) if self.index.side[edge.road] else kmh) / 3.6
 
-    def truth_of(self, drives: Drives, truth: Matches) -> tuple[Floats, np.ndarray]:
-        """The limit of each sample of drives whose roads are known, and its source."""
-        zero = np.zeros(len(drives), np.int64)
-        return limited.limits_of(self.index, self.texts, drives, truth, offset_ms=zero)
+
+def cases(world: World, count: int) -> Iterator[Case]:
+    """So many drives along the roads of a world, the same at each call, once for each kind, noise and interval."""
+    driven = [world.drive(seed, metres=METRES) for seed in range(count)]
+    for kind, memory in _MEMORY.items():
+        for noise in NOISES_M:
+            for interval in INTERVALS_S:
+                own = sampled(driven, noise_m=noise, interval_s=interval, seed=noise, memory=memory)
+                yield Case(kind, noise, interval, *own)
 
 
 def sampled(

@@ -18,8 +18,8 @@ def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
     code, told, rows = run(monkeypatch, capsys, tmp_path)
 
     assert (code, "MISSED" in told) == (0, False)
-    assert [(row["noise"], row["drifts"], row["interval"]) for row in rows] == [
-        (noise, drifts, interval) for drifts in (False, True) for noise in (5, 10, 15) for interval in (1, 2, 3, 5)
+    assert [(row["kind"], row["noise"], row["interval"]) for row in rows] == [
+        (kind, noise, interval) for kind in ("white", "drift") for noise in (5, 10, 15) for interval in (1, 2, 3, 5)
     ]
     assert min(row["right_limit"] for row in rows) == pytest.approx(0.98, abs=0.03)
 
