@@ -29,11 +29,6 @@ def class_of(tags: Tags) -> str | None:
     return highway
 
 
-def is_ramp(tags: Tags) -> bool:
-    """Whether it leads from one road to another."""
-    return tags.get("highway", "").endswith(_LINK)
-
-
 def rank(road_class: str) -> int:
     """The number of a class in `info`."""
     return RANKS.get(road_class, OTHER)
