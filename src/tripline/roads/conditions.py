@@ -14,6 +14,7 @@ ALWAYS: Final = 0b1111111
 DAY_MIN: Final = 1_440
 MOST: Final = 16
 """Conditions of one tag that are read; no road has as many."""
+VEHICLES: Final = ("hgv", "bus")
 _DAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 _RULE: Final = re.compile(r"([^@;]+)@\s*(?:\(([^)]*)\)|([^;(]+))")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})", re.ASCII)
@@ -45,39 +46,52 @@ class Timed(NamedTuple):
 def timed(text: str) -> list[Timed]:
     """The conditions of a value that can be told; the last that holds counts."""
     found: list[Timed] = []
+    if len(text) > values.MOST_TEXT:
+        return found
     for rule in _RULE.finditer(text):
         limit = values.limit(rule[1].strip())
         if limit is not None:
-            found.extend(_conditions(limit, (rule[2] or rule[3]).strip()))
+            found.extend(_conditions(limit, (rule[2] or rule[3] or "").strip()))
     return found[:MOST]
 
 
 def _conditions(limit: values.Limit, text: str) -> Iterator[Timed]:
-    if text in ("hgv", "bus"):
-        yield Timed(limit, vehicle=text)
+    """`hgv`, `Mo-Fr 07:00-17:00; Sa`, or both: `hgv AND 22:00-06:00`."""
+    parts = [part.strip() for part in text.split(" AND ")]
+    vehicles = [part for part in parts if part in VEHICLES]
+    rest = [part for part in parts if part not in VEHICLES]
+    if len(vehicles) > 1 or len(rest) > 1:
         return
-    for part in text.split(";"):
-        yield from _hours(limit, part.strip())
+    vehicle = vehicles[0] if vehicles else ""
+    if not rest:
+        yield Timed(limit, vehicle=vehicle)
+        return
+    for part in rest[0].split(";"):
+        for days, begin, end in _hours(part.strip()):
+            yield Timed(limit, days, begin, end, vehicle)
 
 
-def _hours(limit: values.Limit, text: str) -> Iterator[Timed]:
-    """`Mo-Fr 07:00-17:00,19:00-20:00`; nothing when there is anything else in it."""
-    at, days, times = 0, 0, []
+def _hours(text: str) -> list[tuple[int, int, int]]:
+    """Days, begin and end of `Mo-Fr 07:00-17:00,19:00-20:00, Sa 10:00-12:00`; none when anything else is in it."""
+    spans: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
+    at = 0
     while at < len(text):
         found = _SPAN.match(text, at)
         if found is None:
-            return
+            return []
         at = found.end()
         if found[1]:
-            days |= _run(_DAYS.index(found[1]), _DAYS.index(found[2] or found[1]))
+            if spans[-1][1]:
+                # A day behind a time begins the next rule.
+                spans.append((0, []))
+            days, times = spans[-1]
+            spans[-1] = (days | _run(_DAYS.index(found[1]), _DAYS.index(found[2] or found[1])), times)
         elif found[3]:
             begin, end = int(found[3]) * 60 + int(found[4]), int(found[5]) * 60 + int(found[6])
             if begin >= DAY_MIN or end > 2 * DAY_MIN:
-                return
-            times.append((begin, end if end <= DAY_MIN else end - DAY_MIN))
-    if days or times:
-        for begin, end in times or [(0, DAY_MIN)]:
-            yield Timed(limit, days or ALWAYS, begin, end)
+                return []
+            spans[-1][1].append((begin, end if end <= DAY_MIN else end - DAY_MIN))
+    return [(days or ALWAYS, *time) for days, times in spans if days or times for time in times or [(0, DAY_MIN)]]
 
 
 def _run(first: int, last: int) -> int:

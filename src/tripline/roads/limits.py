@@ -1,12 +1,12 @@
 """The limits of one road by its tags: by direction, kind of vehicle and time (spec/scoring 4).
 
 What is nearer to the vehicle counts first: a condition that holds, then what is said of its kind, then of its
-direction, then of the road, then of its zone, then of its place, then of its class.
+direction, then of the road, then of its zone, then of its place, then of its class. A condition for all
+vehicles counts for a kind with a limit of its own where it is lower.
 
 Not here: one value (`values.py`), one condition (`conditions.py`), which direction was driven (`matcher.py`).
 """
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,8 +20,8 @@ from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column
 
 DIRECTIONS: Final = ("forward", "backward")
-_KINDS: Final = {Column.CAR: (), Column.BUS: ("bus",), Column.TRUCK: ("hgv",)}
-"""What tags call the vehicles of a column, the nearest first."""
+_KINDS: Final = {Column.CAR: "", Column.BUS: "bus", Column.TRUCK: "hgv"}
+"""What tags call the vehicles of a column; empty: nothing of their own."""
 _ZONES: Final = ("zone:maxspeed", "maxspeed:type", "source:maxspeed", "zone:traffic")
 
 
@@ -51,42 +51,45 @@ def of_road(tags: Tags, road_class: str, *, country: str, built_up: bool) -> Roa
 
     `country`: where it lies, ISO 3166-1 alpha-2; empty: unknown. `built_up`: it lies in a built-up area that is mapped.
     """
-    otherwise = _implied(tags) or _default(tags, road_class, country, built_up=built_up)
-    return tuple(
-        Lane(_plain(tags, direction, kinds) or otherwise, _timed(tags, direction, kinds))
-        for direction in DIRECTIONS
-        for kinds in _KINDS.values()
-    )
+    default = _default(tags, road_class, country, built_up=built_up)
+    return tuple(_lane(tags, direction, kind, default) for direction in DIRECTIONS for kind in _KINDS.values())
 
 
-def _keys(direction: str, kinds: tuple[str, ...]) -> Iterator[str]:
-    """The keys that may say it, the nearest first."""
-    for kind in (*kinds, ""):
-        base = f"maxspeed:{kind}" if kind else "maxspeed"
-        yield f"{base}:{direction}"
-        yield base
+def _lane(tags: Tags, direction: str, kind: str, default: Limit | None) -> Lane:
+    own = _plain(tags, direction, kind) if kind else None
+    limit = own or _plain(tags, direction, "") or _implied(tags, direction) or default
+    return Lane(limit, _timed(tags, direction, kind, own))
 
 
-def _plain(tags: Tags, direction: str, kinds: tuple[str, ...]) -> Limit | None:
-    for key in _keys(direction, kinds):
-        if key in tags and (known := values.limit(tags[key])) is not None:
-            return known
-    return None
+def _keys(direction: str, kind: str) -> tuple[str, str]:
+    """The keys that say it of a kind of vehicle, or of any; the nearer first."""
+    base = f"maxspeed:{kind}" if kind else "maxspeed"
+    return f"{base}:{direction}", base
 
 
-def _timed(tags: Tags, direction: str, kinds: tuple[str, ...]) -> tuple[Timed, ...]:
-    found: list[Timed] = []
-    for key in reversed([f"{each}:conditional" for each in _keys(direction, kinds)]):
-        if key in tags:
-            found += [each for each in conditions.timed(tags[key]) if each.vehicle in ("", *kinds)]
-    return tuple(found)
+def _plain(tags: Tags, direction: str, kind: str) -> Limit | None:
+    known = (values.limit(tags.get(key, "")) for key in _keys(direction, kind))
+    return next((each for each in known if each), None)
 
 
-def _implied(tags: Tags) -> Limit | None:
-    for key in _ZONES:
-        if key in tags and (known := values.zone(tags[key])) is not None:
-            return known
-    return None
+def _implied(tags: Tags, direction: str) -> Limit | None:
+    known = (values.zone(tags.get(each, "")) for key in _ZONES for each in (f"{key}:{direction}", key))
+    return next((each for each in known if each), None)
+
+
+def _timed(tags: Tags, direction: str, kind: str, own: Limit | None) -> tuple[Timed, ...]:
+    """The conditions, the nearest last. `own`: what is said of the kind; a condition for all does not raise that."""
+    keys = [key for each in dict.fromkeys(("", kind)) for key in reversed(_keys(direction, each))]
+    found = [
+        each._replace(vehicle=each.vehicle or (kind if f":{kind}" in key else ""))
+        for key in keys
+        for each in conditions.timed(tags.get(f"{key}:conditional", ""))
+        if each.vehicle in ("", kind)
+    ]
+    own = own or next((each.limit for each in found if kind and each == Timed(each.limit, vehicle=kind)), None)
+    if own is None:
+        return tuple(found)
+    return tuple(each if each.vehicle else each._replace(limit=values.lower(each.limit, own)) for each in found)
 
 
 def _default(tags: Tags, road_class: str, country: str, *, built_up: bool) -> Limit | None:

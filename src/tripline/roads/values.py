@@ -9,6 +9,8 @@ from tripline.scoring.quality import LimitSource
 LEAST_KMH: Final = 1.0
 MOST_KMH: Final = 200.0
 """Numbers beyond these are a mapper's mistake: no limit is taken from them."""
+MOST_TEXT: Final = 255
+"""Characters of a value; OpenStreetMap allows no more. A longer one says nothing."""
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) ?(km/h|kmh|kph|mph|knots)?", re.ASCII)
 _NAMED: Final = re.compile(r"([A-Z]{2})(?:-[A-Z0-9]{1,3})?:(?:zone:?)?([a-z0-9_. ]+)", re.ASCII)
 _UNITS: Final = {"km/h": 1.0, "kmh": 1.0, "kph": 1.0, "mph": countries.MPH, "knots": 1.852}
@@ -27,8 +29,19 @@ def limit(text: str) -> Limit | None:
 
     A number is of a sign; a name is of a zone or a kind of place. Of several numbers the greatest counts.
     """
+    if len(text) > MOST_TEXT:
+        return None
     known = [each for part in text.split(";") if (each := _one(part.strip())) is not None]
-    return max(known, key=lambda each: each.kmh or float("inf"), default=None)
+    return max(known, key=_height, default=None)
+
+
+def lower(one: Limit, other: Limit) -> Limit:
+    """The lower one of two limits, the first where they are equal."""
+    return min(one, other, key=_height)
+
+
+def _height(limit: Limit) -> float:
+    return limit.kmh or float("inf")
 
 
 def zone(text: str) -> Limit | None:

@@ -5,6 +5,7 @@ import pytest
 from tests.support import map_files
 
 from tripline.adapters import map_import
+from tripline.roads.countries import MPH
 from tripline.roads.limits import Limit
 from tripline.scoring.quality import LimitSource
 
@@ -65,6 +66,27 @@ def test_country_whose_boundary_is_whole_tells_its_defaults(tmp_path):
 
     assert limits_of(file) == [Limit(100, LimitSource.ROAD_CLASS), None]
     assert limits_of(file, otherwise="CH") == [Limit(100, LimitSource.ROAD_CLASS), Limit(80, LimitSource.ROAD_CLASS)]
+
+
+def test_roads_at_a_border_have_the_limits_and_units_of_their_own_countries(tmp_path):
+    """Two countries that share a boundary, one of miles; `--country` says a third, which counts for neither."""
+    east = {5: (47.0, 9.4), 6: (47.2, 9.4)}
+    places = {number: (47.1, 9.1 + number * 0.001) for number in (11, 12)} | {21: (47.1, 9.3), 22: (47.1, 9.31)}
+    road, tagged = {"highway": "secondary"}, {"highway": "secondary", "maxspeed": "60"}
+    ways = [
+        *((1, [1, 2, 3, 4, 1], {}), (2, [2, 5, 6, 3, 2], {})),
+        *((3, [11, 12], road), (4, [21, 22], road), (5, [11, 12], tagged), (6, [21, 22], tagged)),
+        *((7, [11, 12], {**road, "source:maxspeed": "IE:urban"}), (8, [21, 22], {**road, "maxspeed": "40 mph"})),
+    ]
+    of_country = {"type": "boundary", "boundary": "administrative", "admin_level": "2"}
+    relations = [(1, [1], {**of_country, "ISO3166-1": "GB"}), (2, [2], {**of_country, "ISO3166-1": "IE"})]
+    file = map_files.written(tmp_path / "a.osm.pbf", {**SQUARE, **east, **places}, ways, relations)
+
+    assert limits_of(file, otherwise="CH") == [
+        *(Limit(70 * MPH, LimitSource.ROAD_CLASS), Limit(100, LimitSource.ROAD_CLASS)),
+        *(Limit(60, LimitSource.TAGGED), Limit(60, LimitSource.TAGGED)),
+        *(Limit(50, LimitSource.IMPLIED), Limit(40 * MPH, LimitSource.TAGGED)),
+    ]
 
 
 def test_road_in_a_built_up_area_has_its_limit(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tripline.roads import conditions, limits
+from tripline.roads import conditions, limits, values
 from tripline.roads.conditions import Timed
 from tripline.roads.countries import MPH
 from tripline.roads.limits import Lane, Limit
@@ -69,7 +69,23 @@ def test_walk_is_walking_pace():
     assert plain({"maxspeed": "walk"}) == tagged(7)
 
 
-@pytest.mark.parametrize("text", ["signals", "variable", "fixme", "", "-50", "500", "0", "5e1", "fünfzig", "٥٠"])
+@pytest.mark.parametrize("text", ["signals", "variable"])
+def test_limit_that_a_gantry_shows_is_unknown(text):
+    assert plain({"maxspeed": text}) is None
+    assert plain({"maxspeed": text}, road_class="motorway", country="AT") == by_class(130)
+
+
+def test_national_limit_is_that_of_its_type():
+    assert plain({"maxspeed": "national", "maxspeed:type": "GB:nsl_single"}) == implied(60 * MPH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("fixme", "", "-50", "500", "0", "5e1", "fünfzig", "٥٠", "50|70", "50-70", "50,5", "50 mi/h", "implicit"),
+        *("default", "unknown", "none?", "sign", "50 @ wet", "30 mph mph", "mph", "1000000000000", "50" * 200),
+    ],
+)
 def test_value_that_says_no_limit_is_passed_over(text):
     assert plain({"maxspeed": text}) is None
     assert plain({"maxspeed": text, "zone:maxspeed": "30"}) == implied(30)
@@ -96,6 +112,11 @@ def test_greatest_of_several_numbers_counts():
         ("GB:nsl_dual", 70 * MPH),
         ("GB:20 mph", 20 * MPH),
         ("UK:nsl_restricted", 30 * MPH),
+        ("GB:motorway", 70 * MPH),
+        ("DE:zone30", 30),
+        ("FR:zone:20", 20),
+        ("CH:trunk", 100),
+        ("IT:motorway", 130),
         ("DE:30", 30),
         ("AT:zone30", 30),
         ("FL:zone:30", 30),
@@ -111,7 +132,10 @@ def test_name_that_nobody_knows_says_nothing(text):
 
 
 @pytest.mark.parametrize("key", ["zone:maxspeed", "maxspeed:type", "source:maxspeed", "zone:traffic"])
-@pytest.mark.parametrize(("text", "kmh"), [("30", 30), ("DE:30", 30), ("DE:zone:30", 30), ("LI:urban", 50)])
+@pytest.mark.parametrize(
+    ("text", "kmh"),
+    [("30", 30), ("DE:30", 30), ("DE:zone:30", 30), ("LI:urban", 50), ("KR:urban", 50), ("GB:nsl_dual", 70 * MPH)],
+)
 def test_zone_counts_where_the_road_says_no_number(key, text, kmh):
     assert plain({key: text}) == implied(kmh)
     assert plain({key: text, "maxspeed": "40"}) == tagged(40)
@@ -127,6 +151,19 @@ def test_direction_has_its_own_limit():
 
     assert at(tags, FORWARD).limit == tagged(60)
     assert at(tags, BACKWARD).limit == tagged(80)
+
+
+@pytest.mark.parametrize("key", ["zone:maxspeed", "maxspeed:type", "source:maxspeed", "zone:traffic"])
+def test_direction_has_its_own_zone(key):
+    tags = {f"{key}:backward": "CH:urban", key: "CH:rural"}
+
+    assert (at(tags, FORWARD).limit, at(tags, BACKWARD).limit) == (implied(80), implied(50))
+
+
+def test_zone_of_a_direction_gives_way_to_a_number_for_both():
+    tags = {"source:maxspeed:forward": "CH:urban", "maxspeed": "60"}
+
+    assert (at(tags, FORWARD).limit, at(tags, BACKWARD).limit) == (tagged(60), tagged(60))
 
 
 def test_direction_without_its_own_limit_has_that_of_the_road():
@@ -169,14 +206,29 @@ def test_condition_over_midnight_holds_on_the_next_morning():
 
 @pytest.mark.parametrize(
     "text",
-    ["80 @ wet", "80 @ (wet)", "80 @ (snow)", "30 @ (Mo-Fr 07:00-17:00 AND wet)", "30 @ (PH)", "30 @ (SH 07:00-09:00)"],
+    [
+        *("80 @ wet", "80 @ (wet)", "80 @ (snow)", "30 @ (Mo-Fr 07:00-17:00 AND wet)", "30 @ (wet AND hgv)"),
+        *("30 @ (PH)", "30 @ (SH 07:00-09:00)"),
+    ],
 )
 def test_condition_on_weather_or_holidays_is_left_out(text):
     assert plain({"maxspeed": "100", "maxspeed:conditional": text}) == tagged(100)
 
 
 @pytest.mark.parametrize(
-    "text", ["60 @ (weight>7.5)", "30 @ (sunset-sunrise)", "30 @", "@ (07:00-08:00)", "30 @ (25:00-26:00)"]
+    "text",
+    [
+        *(
+            "60 @ (weight>7.5)",
+            "30 @ (sunset-sunrise)",
+            "30 @",
+            "@",
+            "@ (07:00-08:00)",
+            "30 @ (25:00-26:00)",
+            "30 @ ()",
+        ),
+        *("30 @ (Apr-Sep 07:00-17:00)", "30 @ (hgv AND bus)", "30 @ (Mo-Fr AND 07:00-17:00)", "30 @ (goods)"),
+    ],
 )
 def test_condition_that_cannot_be_told_is_left_out(text):
     assert plain({"maxspeed": "100", "maxspeed:conditional": text}) == tagged(100)
@@ -193,6 +245,32 @@ def test_conditions_may_be_several():
     )
 
 
+def test_day_behind_a_time_begins_the_next_condition():
+    lane = at({"maxspeed:conditional": "30 @ (Mo-Th 07:00-17:00, Fr 07:00-15:00)"})
+
+    assert lane.timed == (Timed(tagged(30), 0b0001111, 420, 1_020), Timed(tagged(30), 0b0010000, 420, 900))
+
+
+@pytest.mark.parametrize(("kind", "column"), [("hgv", Column.TRUCK), ("bus", Column.BUS)])
+def test_condition_may_be_of_a_kind_of_vehicle_at_a_time(kind, column):
+    tags = {"maxspeed:conditional": f"60 @ ({kind} AND 22:00-05:00)"}
+
+    assert at(tags, column=column).timed == (Timed(tagged(60), begin_min=1_320, end_min=300, vehicle=kind),)
+    assert {at(tags, column=other).timed for other in Column if other != column} == {()}
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"maxspeed": "130", "maxspeed:hgv": "80", "maxspeed:conditional": "110 @ (22:00-05:00); 60 @ (05:00-06:00)"},
+        {"maxspeed": "130", "maxspeed:conditional": "80 @ (hgv); 110 @ (22:00-05:00); 60 @ (05:00-06:00)"},
+    ],
+)
+def test_condition_for_all_does_not_raise_the_limit_of_a_kind(tags):
+    assert [each.limit for each in at(tags, column=Column.TRUCK).timed][-2:] == [tagged(80), tagged(60)]
+    assert [each.limit for each in at(tags, column=Column.CAR).timed][-2:] == [tagged(110), tagged(60)]
+
+
 def test_condition_of_a_direction_or_a_kind_of_vehicle_is_theirs():
     tags = {
         "maxspeed": "50",
@@ -203,7 +281,7 @@ def test_condition_of_a_direction_or_a_kind_of_vehicle_is_theirs():
 
     assert at(tags, FORWARD).timed == ()
     assert at(tags, BACKWARD).timed == (Timed(tagged(30), begin_min=420, end_min=480),)
-    assert at(tags, FORWARD, Column.TRUCK).timed == (Timed(tagged(40), begin_min=1_320, end_min=360),)
+    assert at(tags, FORWARD, Column.TRUCK).timed == (Timed(tagged(40), begin_min=1_320, end_min=360, vehicle="hgv"),)
     assert at(tags, FORWARD, Column.BUS).timed == (Timed(tagged(45), vehicle="bus"),)
 
 
@@ -212,7 +290,8 @@ def test_condition_of_a_direction_or_a_kind_of_vehicle_is_theirs():
     [
         ("motorway", {}, 130),
         ("trunk", {"motorroad": "yes"}, 100),
-        ("primary", {}, 100),
+        ("trunk", {}, 100),
+        *((each, {}, 100) for each in ("primary", "secondary", "tertiary", "unclassified", "service", "track")),
         ("residential", {}, 50),
         ("living_street", {}, 7),
     ],
@@ -242,3 +321,10 @@ def test_conditions_beyond_the_bound_are_left_out(given, read):
 
     assert conditions.MOST == 16
     assert len(at({"maxspeed:conditional": f"30 @ ({hours})"}).timed) == read
+
+
+@pytest.mark.parametrize(("length", "read"), [(254, True), (255, True), (256, False)])
+def test_value_beyond_the_bound_says_nothing(length, read):
+    assert values.MOST_TEXT == 255
+    assert (plain({"maxspeed": "50".rjust(length)}) == tagged(50)) is read
+    assert bool(at({"maxspeed:conditional": "30 @ (07:00-08:00)".rjust(length)}).timed) is read

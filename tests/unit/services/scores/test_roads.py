@@ -18,6 +18,8 @@ from tripline.store.scores import scores
 from tripline.store.scores.rescore import Choice
 
 METRES = 111_195.08
+OTHER = "44444444-0000-11b2-8080-808080808080"
+"""A vehicle whose category a test chooses."""
 SLOW, FAST = 45.0, 72.0
 
 
@@ -68,6 +70,25 @@ def test_speeding_on_a_street_is_told_with_its_road(tmp_path, street):
     (stretch,) = told.stretches
     assert (stretch.road, stretch.limit_source) == (Road("7", 104, "L1 High Street"), LimitSource.TAGGED)
     assert (stretch.seconds, stretch.limit_kmh) == (OVER_S, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("category", "limit"), [("TRUCK", 40_000), ("BUS", 45_000), ("TAXI", 50_000), ("PERSONAL", 50_000), (None, 50_000)]
+)
+def test_category_of_the_vehicle_decides_the_limit(tmp_path, category, limit):
+    """The vehicle record says it; its events carry the limit of its kind."""
+    file = made.street(tmp_path / "a.osm.pbf", maxspeed="50", **{"maxspeed:hgv": "40", "maxspeed:bus": "45"})
+    maps.imported(tmp_path / "maps", file, name="town", country="", told=lambda _: None)
+
+    async def driven_by(rig):
+        await rig.add_vehicle(OTHER, category=category)
+        await rig.add_trip(DRIVE, vehicle_id=OTHER)
+        await rig.drain()
+        return await rig.rows(tables.gps_event, "event_type", "info")
+
+    events = played(tmp_path, driven_by, roads=OsmRoads(tmp_path / "maps", zone=ZONE))
+
+    assert {info for kind, info in events if kind == 5} == {f'{{"id":"7","maxSpd":{limit},"rank":104}}'}
 
 
 def test_same_drive_without_a_map_breaks_no_limit(tmp_path):
