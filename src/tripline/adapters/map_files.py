@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from tripline.roads.index import RoadIndex, Texts
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the files; an area of another one has to be imported anew."""
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 MOST_AREAS: Final = 256

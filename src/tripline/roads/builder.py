@@ -82,7 +82,7 @@ class Builder:
         facts = [_facts(dict(kind)) for kind in kinds]
         ranks, ways, sides = (np.array(column, np.int8) for column in zip(*facts, strict=True))
         cells, cell_starts, segments = _grid(lat, lon, road)
-        near_starts, near = _neighbours(node, road, self.roads)
+        near_starts, near, near_at = _neighbours(node, road, self.roads)
         index = RoadIndex(
             lat=lat,
             lon=lon,
@@ -98,6 +98,7 @@ class Builder:
             segments=segments,
             near_starts=near_starts,
             near=near,
+            near_at=near_at,
         )
         return index, Texts(rules, list(names))
 
@@ -159,17 +160,20 @@ _AROUND_M: Final = REACH_M + _STEP_M / 2
 assert 2 * _AROUND_M < CELL_M
 
 
-def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers]:
-    """Where the neighbours of each road begin, and these."""
+def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers, Numbers]:
+    """Where the neighbours of each road begin, these, and where they meet it."""
     order = np.lexsort((road, node))
     nodes, at = node[order], road[order].astype(np.int64)
-    keys = []
+    found = [np.empty((0, 2), np.int64)]
     for apart in range(1, _CROWD):
         same = np.flatnonzero((nodes[apart:] == nodes[:-apart]) & (at[apart:] != at[:-apart]))
         if not (nodes[apart:] == nodes[:-apart]).any():
             break
-        one, other = at[same], at[same + apart]
-        keys += [one * roads + other, other * roads + one]
-    pairs = np.unique(np.concatenate(keys)) if keys else np.empty(0, np.int64)
-    starts = np.searchsorted(pairs, np.arange(roads + 1) * roads)
-    return starts.astype(np.int64), (pairs % max(roads, 1)).astype(np.int32)
+        one, other = same, same + apart
+        found += [
+            np.stack([at[own] * roads + at[near], order[own]], axis=1) for own, near in ((one, other), (other, one))
+        ]
+    pairs = np.unique(np.concatenate(found), axis=0)
+    starts = np.searchsorted(pairs[:, 0], np.arange(roads + 1) * roads)
+    near, near_at = (pairs[:, 0] % max(roads, 1)).astype(np.int32), pairs[:, 1].astype(np.int32)
+    return starts.astype(np.int64), near, near_at

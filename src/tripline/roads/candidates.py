@@ -8,14 +8,15 @@ from tripline.roads import index as grid
 from tripline.roads.index import METRES, REACH_M, UNITS, RoadIndex
 from tripline.scoring.drives import Flags, Floats, Ints
 
-SIGMA_M: Final = 8.0
+SIGMA_M: Final = 10.0
 """How far from its road a point usually is. Costs are those of a normal distribution."""
-HEADING: Final = 4.0
+HEADING: Final = 6.0
 """The cost of a road across the direction of travel; one that leads against it, and may not be driven so, has twice."""
 SIDE: Final = 1.0
 """The cost of a road beside others: fewer are on it."""
 MOST: Final = 7
 """Candidates of a point, the best."""
+_REACH: Final = REACH_M / METRES
 
 
 class Nearby(NamedTuple):
@@ -25,6 +26,9 @@ class Nearby(NamedTuple):
     segment: Ints
     squared: Floats
     """Distance, square metres."""
+    off_north: Floats
+    """From the point to the nearest one of the segment, metres; `off_east` the same."""
+    off_east: Floats
     north: Floats
     """Direction of the segment, of length 1; `east` the same."""
     east: Floats
@@ -39,6 +43,9 @@ class Candidates(NamedTuple):
     """Infinite there."""
     backward: Flags
     """Whether the road would be driven against its line."""
+    off_north: Floats
+    """From the point to the road, metres; `off_east` the same."""
+    off_east: Floats
 
 
 def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
@@ -46,21 +53,37 @@ def nearby(index: RoadIndex, lat: Floats, lon: Floats) -> Nearby:
     lat, lon = lat * UNITS, lon * UNITS
     cells = grid.cell_numbers(lat, lon)
     at = np.minimum(np.searchsorted(index.cells, cells), index.cells.size - 1)
-    counts = np.where(index.cells[at] == cells, index.cell_starts[at + 1] - index.cell_starts[at], 0)
+    begins = index.cell_starts[at]
+    counts = np.where(index.cells[at] == cells, index.cell_starts[at + 1] - begins, 0)
     point = np.repeat(np.arange(lat.size), counts)
-    within = np.arange(point.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    segment = index.segments[index.cell_starts[at][point] + within].astype(np.int64)
-    east_m = (np.cos(np.radians(lat / UNITS)) * METRES)[point]
+    segment = index.segments[np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(point.size)]
+    narrow = np.cos(np.radians(lat / UNITS))
+    for column, own, reach in ((index.lat, lat, _REACH), (index.lon, lon, _REACH / narrow)):
+        # A cell is much wider than the reach: leave out what lies beyond before anything is worked out.
+        one, other = column[segment], column[segment + 1]
+        low, high = (own - reach)[point], (own + reach)[point]
+        near = np.flatnonzero(((one >= low) | (other >= low)) & ((one <= high) | (other <= high)))
+        point, segment = point[near], segment[near]
+    east_m = (narrow * METRES)[point]
     from_north = (index.lat[segment] - lat[point]) * METRES
     from_east = (index.lon[segment] - lon[point]) * east_m
     north = (index.lat[segment + 1] - lat[point]) * METRES - from_north
     east = (index.lon[segment + 1] - lon[point]) * east_m - from_east
     length = np.maximum(north * north + east * east, 1e-6)
     share = np.clip(-(from_north * north + from_east * east) / length, 0.0, 1.0)
-    squared = (from_north + share * north) ** 2 + (from_east + share * east) ** 2
+    off_north, off_east = from_north + share * north, from_east + share * east
+    squared = off_north * off_north + off_east * off_east
     near = np.flatnonzero(squared < REACH_M * REACH_M)
     length = np.sqrt(length[near])
-    return Nearby(point[near], segment[near], squared[near], north[near] / length, east[near] / length)
+    return Nearby(
+        point[near],
+        segment[near].astype(np.int64),
+        squared[near],
+        off_north[near],
+        off_east[near],
+        north[near] / length,
+        east[near] / length,
+    )
 
 
 def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: Floats) -> Candidates:
@@ -84,10 +107,13 @@ def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: 
         np.full((lat.size, MOST), -1, np.int64),
         np.full((lat.size, MOST), np.inf),
         np.zeros((lat.size, MOST), np.bool_),
+        np.zeros((lat.size, MOST)),
+        np.zeros((lat.size, MOST)),
     )
     place = point[kept], nth[kept]
-    segment = near.segment[best[kept]]
-    found.road[place] = index.road[segment]
-    found.cost[place] = cost[best[kept]]
-    found.backward[place] = along[best[kept]] < 0
+    best = best[kept]
+    found.road[place] = index.road[near.segment[best]]
+    found.cost[place] = cost[best]
+    found.backward[place] = along[best] < 0
+    found.off_north[place], found.off_east[place] = near.off_north[best], near.off_east[best]
     return found

@@ -60,7 +60,9 @@ class RoadIndex(msgspec.Struct, frozen=True):
     near_starts: Ints
     """Where the neighbours of each road begin in `near`, and their number."""
     near: Numbers
-    """Road by road, ascending: those that share a node with it."""
+    """Road by road, ascending: those that share a node with it, once for each node."""
+    near_at: Numbers
+    """Where they meet: a vertex of the road."""
 
 
 class Texts(msgspec.Struct, frozen=True):

@@ -1,43 +1,26 @@
-"""Road matching: which road each sample of a trip was driven on, by position, direction and what leads where.
+"""Road matching: which road each sample of a trip was driven on, by position, direction, speed and what leads where.
 
-Positions are thinned to one in about 3 s, without those of a standing vehicle, whose noise would lead anywhere: the
-anchors. Of each the nearest roads are candidates, beside no road at all. The cheapest chain of them is the drive (the
-algorithm of Viterbi): a change to a road that shares no node costs much. Between anchors on two roads the samples are
-split where that fits their positions best.
+Of each anchor the nearest roads are candidates, beside no road at all. The cheapest chain of them is the drive (the
+algorithm of Viterbi). Between anchors on two roads the samples are split where that fits their positions best.
 
-Not here: candidates of a point (`candidates.py`), limits (`limited.py`).
+Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), what a change of road costs (`changes.py`),
+limits (`limited.py`).
 """
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tripline.roads import anchors as thinned
 from tripline.roads import candidates as nearness
+from tripline.roads import changes, crossings
+from tripline.roads.anchors import GAP_MS, STILL_KMH, Anchors
 from tripline.roads.candidates import MOST, Candidates
-from tripline.roads.index import DEGREE_M, REACH_M, RoadIndex
+from tripline.roads.index import REACH_M, RoadIndex
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 
-THINNED_MS: Final = 3_000
-STILL_KMH: Final = 2.0
-"""Up to this speed a vehicle stands; its direction and its place are noise."""
-GAP_MS: Final = 60_000
-"""Longer than this between anchors, nothing is said of what lies between."""
-HEADING_M: Final = 12.0
-"""A direction between two anchors this far apart is half sure."""
-TO_NEXT: Final = 1.0
-"""The cost of a change to a road that shares a node."""
-ACROSS: Final = 2.0
-"""Of a change to a road that shares one with a road between."""
-JUMP: Final = 7.0
-"""Of a change to any other road."""
 OFF_ROAD: Final = 9.0
-"""The cost of a point on no road: as of one 34 m from its road."""
-ASIDE: Final = 4.0
-"""The cost of leaving the roads, and of coming back."""
-BLOCK: Final = 512
-"""Anchors at a time: their candidates are a few hundred roads, whose neighbourhood is one small table."""
+"""The cost of a point on no road: as of one 42 m from its road."""
 
 
 class Matches(NamedTuple):
@@ -49,43 +32,45 @@ class Matches(NamedTuple):
     """Whether it was driven against its line."""
 
 
+class _Samples(NamedTuple):
+    """In order of trip and time."""
+
+    time_ms: Ints
+    lat: Floats
+    lon: Floats
+    trip: Ints
+    come_m: Floats
+    """`anchors.odometer`."""
+
+
 def matched(index: RoadIndex, drives: Drives) -> Matches:
     """The roads of trips; their samples may stand in any order of time."""
-    trip = drives.trips
-    order = np.lexsort((drives.time_ms, trip))
-    found = _sorted(index, drives.time_ms[order], drives.lat[order], drives.lon[order], drives.speed_kmh[order], trip)
+    order = np.lexsort((drives.time_ms, drives.trips))
+    time_ms, speed_kmh = drives.time_ms[order], drives.speed_kmh[order]
+    come_m = thinned.odometer(time_ms, speed_kmh)
+    samples = _Samples(time_ms, drives.lat[order], drives.lon[order], drives.trips, come_m)
+    found = _sorted(index, samples, thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH))))
     road, backward = np.empty_like(found.road), np.empty_like(found.backward)
     road[order], backward[order] = found
     return Matches(road, backward)
 
 
-def _sorted(index: RoadIndex, time_ms: Ints, lat: Floats, lon: Floats, speed_kmh: Floats, trip: Ints) -> Matches:
-    moving = np.flatnonzero(~(speed_kmh <= STILL_KMH))
-    if not moving.size or not index.cells.size:
-        return Matches(np.full(time_ms.size, -1, np.int64), np.zeros(time_ms.size, np.bool_))
-    slot = time_ms[moving] // THINNED_MS
-    anchors = moving[np.append(True, (np.diff(slot) != 0) | (np.diff(trip[moving]) != 0))]
-    broken = (np.diff(trip[anchors]) != 0) | (np.diff(time_ms[anchors]) > GAP_MS)
-    found = nearness.candidates(index, lat[anchors], lon[anchors], *_directions(lat[anchors], lon[anchors], broken))
-    chosen = _chain(index, found, broken)
-    places = np.arange(anchors.size), np.minimum(chosen, MOST - 1)
+def _sorted(index: RoadIndex, samples: _Samples, anchors: Anchors) -> Matches:
+    if not anchors.sample.size or not index.cells.size:
+        return Matches(np.full(samples.trip.size, -1, np.int64), np.zeros(samples.trip.size, np.bool_))
+    found = nearness.candidates(index, anchors.lat, anchors.lon, *thinned.directions(anchors))
+    chosen = _chain(index, found, anchors)
+    places = np.arange(chosen.size), np.minimum(chosen, MOST - 1)
     of_anchors = Matches(np.where(chosen < MOST, found.road[places], -1), found.backward[places])
-    return _carried(index, of_anchors, anchors, broken, lat, lon, trip)
+    road, backward = _carried(index, of_anchors, anchors, samples)
+    together = (np.diff(samples.trip) == 0) & (np.diff(samples.time_ms) <= GAP_MS)
+    changes = np.flatnonzero((road[1:] != road[:-1]) & together & (road[1:] >= 0) & (road[:-1] >= 0)) + 1
+    moved, like = crossings.placed(index, road, samples.lat, samples.lon, samples.come_m, changes)
+    road[moved], backward[moved] = road[like], backward[like]
+    return Matches(road, backward)
 
 
-def _directions(lat: Floats, lon: Floats, broken: Flags) -> tuple[Floats, Floats]:
-    """The direction of travel at each anchor, from the one before to the one behind: north and east."""
-    ahead = np.append(np.where(broken, 0, 1), 0)
-    behind = np.append(0, np.where(broken, 0, 1))
-    at = np.arange(lat.size)
-    north = (lat[at + ahead] - lat[at - behind]) * DEGREE_M
-    east = (lon[at + ahead] - lon[at - behind]) * DEGREE_M * np.cos(np.radians(lat))
-    squared = north * north + east * east
-    sure = np.sqrt(squared) / np.maximum(squared + HEADING_M**2, 1e-6)
-    return north * sure, east * sure
-
-
-def _chain(index: RoadIndex, found: Candidates, broken: Flags) -> Ints:
+def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
     """Which candidate of each anchor is on the cheapest chain; `MOST`: no road."""
     points = len(found.road)
     own = np.concatenate([found.cost, np.full((points, 1), OFF_ROAD)], axis=1)
@@ -93,8 +78,8 @@ def _chain(index: RoadIndex, found: Candidates, broken: Flags) -> Ints:
     costs = own[0]
     lanes = np.arange(MOST + 1)
     at = 0
-    for changes in _changes(index, found, broken):
-        for change in changes:
+    for block in changes.costs(index, found, anchors):
+        for change in block:
             at += 1
             sums = costs[:, None] + change
             before[at] = sums.argmin(axis=0)
@@ -107,56 +92,21 @@ def _chain(index: RoadIndex, found: Candidates, broken: Flags) -> Ints:
     return chosen
 
 
-def _changes(index: RoadIndex, found: Candidates, broken: Flags) -> Iterator[Floats]:
-    """What a change from each candidate of an anchor to each of the next costs, a block of anchors at a time."""
-    for first in range(0, len(broken), BLOCK):
-        last = min(first + BLOCK, len(broken))
-        roads = found.road[first : last + 1]
-        known = np.unique(roads)
-        place = np.searchsorted(known, roads)
-        joined = _joined(index, known)
-        here = joined[place[:, :, None], place[:, None, :]]
-        onward = joined[place[:-1, :, None], place[1:, None, :]]
-        across = (here[:-1] @ onward + onward @ here[1:]) > 0
-        changes = np.full((last - first, MOST + 1, MOST + 1), ASIDE)
-        changes[:, MOST, MOST] = 0.0
-        costs = np.where(onward > 0, TO_NEXT, np.where(across, ACROSS, JUMP))
-        costs[roads[:-1, :, None] == roads[1:, None, :]] = 0.0
-        changes[:, :MOST, :MOST] = costs
-        changes[broken[first:last]] = 0.0
-        yield changes
-
-
-def _joined(index: RoadIndex, known: Ints) -> NDArray[np.float32]:
-    """1 where two of these roads are one or share a node; -1 among them is no road."""
-    joined = np.eye(known.size, dtype=np.float32)
-    joined[known < 0] = 0.0
-    real = np.flatnonzero(known >= 0)
-    starts, ends = index.near_starts[known[real]], index.near_starts[known[real] + 1]
-    counts = ends - starts
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    near = index.near[np.repeat(starts, counts) + within]
-    at = np.minimum(np.searchsorted(known, near), known.size - 1)
-    also = known[at] == near
-    joined[np.repeat(real, counts)[also], at[also]] = 1.0
-    return joined
-
-
-def _carried(
-    index: RoadIndex, found: Matches, anchors: Ints, broken: Flags, lat: Floats, lon: Floats, trip: Ints
-) -> Matches:
+def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: _Samples) -> Matches:
     """From anchors to every sample."""
+    lat, lon, trip = samples.lat, samples.lon, samples.trip
+    of_trip = trip[anchors.sample]
     is_anchor = np.zeros(lat.size, np.int64)
-    is_anchor[anchors] = 1
+    is_anchor[anchors.sample] = 1
     left = np.cumsum(is_anchor) - 1
-    right = np.minimum(left + 1, anchors.size - 1)
+    right = np.minimum(left + 1, anchors.sample.size - 1)
     # Before the first anchor of a trip that one counts, behind the last the last.
-    strange = (left < 0) | (trip[anchors[left]] != trip)
+    strange = (left < 0) | (of_trip[left] != trip)
     left = np.where(strange, right, left)
     road, backward = found.road[left], found.backward[left]
-    without = trip[anchors[left]] != trip
+    without = of_trip[left] != trip
     road[without] = -1
-    turns = np.flatnonzero(~broken & (found.road[:-1] != found.road[1:]))
+    turns = np.flatnonzero(~anchors.broken & (found.road[:-1] != found.road[1:]))
     between = np.flatnonzero(np.isin(left, turns) & (is_anchor == 0) & ~strange)
     if between.size:
         later = between[_is_behind(index, found, left[between], lat[between], lon[between])]
@@ -173,9 +123,13 @@ def _is_behind(index: RoadIndex, found: Matches, turn: Ints, lat: Floats, lon: F
         own = road == found.road[anchor][near.point]
         np.minimum.at(squared, near.point[own], near.squared[own])
     gain = first - second
-    behind = np.zeros(lat.size, np.bool_)
-    bounds = np.append(np.flatnonzero(np.append(True, np.diff(turn) != 0)), turn.size)
-    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        ahead = np.append(0.0, np.cumsum(gain[begin:end]))
-        behind[begin + int(ahead.argmin()) : end] = True
+    # Of each turn the sums of the gain before each sample; from where they are least on it is behind.
+    begins = np.flatnonzero(np.append(True, np.diff(turn) != 0))
+    counts = np.diff(np.append(begins, turn.size))
+    starts = begins + np.arange(begins.size)
+    sums = np.cumsum(np.insert(gain, begins, 0.0))
+    sums -= np.repeat(sums[starts], counts + 1)
+    least = np.flatnonzero(sums == np.repeat(np.minimum.reduceat(sums, starts), counts + 1))
+    split = least[np.searchsorted(least, starts)] - starts
+    behind: Flags = np.arange(turn.size) - np.repeat(begins, counts) >= np.repeat(split, counts)
     return behind

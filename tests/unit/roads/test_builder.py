@@ -50,3 +50,16 @@ def test_name_is_cut_at_its_bound(length, kept):
     index, texts = builder.built(otherwise="")
 
     assert texts.names[index.name[0]] == "a" * kept
+
+
+def test_roads_that_meet_twice_are_neighbours_once_for_each_node():
+    builder = Builder()
+    builder.road(7, {"highway": "primary"}, [(1, 0, 0), (2, 10, 0), (3, 20, 0)])
+    builder.road(8, {"highway": "service"}, [(1, 0, 0), (4, 5, 5), (3, 20, 0), (5, 30, 0)])
+    builder.road(9, {"highway": "service"}, [(6, 90, 90), (7, 95, 90)])
+    index, _ = builder.built(otherwise="")
+
+    assert index.near_starts.tolist() == [0, 2, 4, 4]
+    assert index.near.tolist() == [1, 1, 0, 0]
+    assert sorted(index.near_at[:2].tolist()) == [0, 2]
+    assert sorted(index.near_at[2:].tolist()) == [3, 5]

@@ -43,6 +43,24 @@ def test_parallel_road_that_is_not_driven_is_not_found():
     assert set(found) == {1}
 
 
+def test_parallel_road_that_is_joined_far_away_is_not_found():
+    """A road and another one 25 m beside it, which leaves it 600 m further on: they share a node, not on the way."""
+    world = {1: [(0, 0), (3_000, 0)], 2: [(0, 25), (2_900, 25), (3_000, 0)]}
+
+    found = links(world, [(0, 0), (2_400, 0)], noise_m=12.0)
+
+    assert set(found) == {1}
+
+
+def test_parallel_road_that_cross_streets_join_is_not_found():
+    crossing = {number: [(at, 0), (at, 30)] for number, at in enumerate(range(200, 2_000, 200), 10)}
+    world = {1: [(at, 0) for at in range(0, 2_001, 200)], 2: [(at, 30) for at in range(0, 2_001, 200)], **crossing}
+
+    found = links(world, [(0, 0), (2_000, 0)], noise_m=8.0)
+
+    assert set(found) == {1}
+
+
 def test_one_way_carriageways_are_told_by_direction():
     world = {1: [(0, 0), (3_000, 0)], 2: [(3_000, 12), (0, 12)]}
     tags = {1: {"oneway": "yes"}, 2: {"oneway": "yes"}}
@@ -69,6 +87,42 @@ def test_ramp_is_taken_only_by_whom_it_leads_on():
     assert set(straight) == {1, 2}
     assert off[-10:] == [3] * 10
     assert share(off[60:], 3) > 0.9
+
+
+RAMP = {
+    1: [(0, 0), (1_000, 0)],
+    2: [(1_000, 0), (3_000, 0)],
+    3: [(1_000, 0), (1_100, -8), (1_250, -22), (2_600, -22), (2_700, -8), (2_800, 0)],
+}
+"""A motorway, and a ramp of 1.8 km that leaves it, runs beside it at 22 m and joins it again."""
+RAMP_TAGS = {
+    1: {"highway": "motorway", "maxspeed": "120"},
+    2: {"highway": "motorway", "maxspeed": "120"},
+    3: {"highway": "motorway_link", "maxspeed": "60"},
+}
+
+
+@pytest.mark.parametrize("interval_s", [1, 2, 3])
+def test_ramp_that_runs_beside_a_motorway_is_told_from_it(interval_s):
+    world = (RAMP, RAMP_TAGS)
+
+    past = links(world, [(0, 0), (3_000, 0)], noise_m=NOISE_M, mps=30.0, interval_s=interval_s)
+    down = links(world, [*RAMP[1], *RAMP[3][1:]], noise_m=NOISE_M, mps=20.0, interval_s=interval_s)
+
+    assert set(past) == {1, 2}
+    assert list(dict.fromkeys(down)) == [1, 3]
+    assert down.index(3) * interval_s == pytest.approx(1_000 / 20, abs=6)
+
+
+def test_road_below_a_motorway_is_not_left_where_they_cross():
+    """The road runs along the motorway's ramps, too, which it passes without a junction."""
+    world = (
+        {**RAMP, 4: [(1_800, -1_500), (1_800, 1_500)]},
+        {**RAMP_TAGS, 4: {"highway": "secondary", "maxspeed": "80"}},
+    )
+
+    assert set(links(world, [(1_800, -1_500), (1_800, 1_500)], noise_m=NOISE_M)) == {4}
+    assert set(links(world, [(0, 0), (3_000, 0)], noise_m=NOISE_M, mps=30.0)) == {1, 2}
 
 
 def test_roundabout_is_driven_through():
@@ -119,6 +173,79 @@ def test_gap_is_not_bridged():
     found = matcher.matched(index, made_roads.some(whole, kept))
 
     assert [int(index.link[road]) for road in found.road] == [1] * 72 + [2] * (len(kept) - 72)
+
+
+def test_tunnel_without_positions_keeps_the_road_behind_it():
+    """Forty seconds without samples below a street that runs across."""
+    world = {1: [(0, 0), (3_000, 0)], 2: [(1_000, -500), (1_000, 500)], 3: [(1_600, 12), (3_000, 60)]}
+    index, _ = made_roads.built(world)
+    whole = made_roads.drives([(0, 0), (3_000, 0)], noise_m=4.0)
+    east = whole.lon * made_roads.METRES
+    kept = np.flatnonzero((east < 1_040) | (east > 1_600))
+
+    found = matcher.matched(index, made_roads.some(whole, kept))
+
+    assert {int(index.link[road]) for road in found.road} == {1}
+
+
+@pytest.mark.parametrize("stale_s", [10, 40])
+def test_position_that_stays_in_a_tunnel_leads_nowhere(stale_s):
+    """The device goes on with the last position it had, and says how fast it is."""
+    world = {1: [(0, 0), (3_000, 0)], 2: [(1_008, -500), (1_008, 500)]}
+    index, _ = made_roads.built(world)
+    own = made_roads.drives([(0, 0), (3_000, 0)], noise_m=4.0)
+    own.lat[72 : 72 + stale_s], own.lon[72 : 72 + stale_s] = own.lat[72], own.lon[72]
+
+    found = matcher.matched(index, own)
+
+    assert {int(index.link[road]) for road in found.road} == {1}
+
+
+def test_road_is_left_and_found_again_around_a_car_park():
+    """A minute on a place 80 m beside the road, without roads."""
+    world = {1: [(0, 0), (2_000, 0)]}
+    around = [(1_000, 0), (1_000, 90), (1_060, 90), (1_060, 130), (1_000, 130), (1_000, 90), (1_000, 0)]
+
+    found = links(world, [(0, 0), *around, (2_000, 0)], noise_m=4.0, mps=6.0)
+
+    assert (set(found[:160]), set(found[-150:])) == ({1}, {1})
+    assert set(found[185:210]) == {None}
+
+
+def test_turning_round_changes_the_direction_of_the_same_road():
+    index, _ = made_roads.built({1: [(0, 0), (2_000, 0)]})
+
+    found = matcher.matched(index, made_roads.drives([(0, 0), (1_000, 0), (0, 0)], noise_m=4.0))
+
+    turn = 1_000 / 14
+    assert set(found.road) == {0}
+    assert not found.backward[: int(turn) - 3].any()
+    assert found.backward[int(turn) + 4 :].all()
+
+
+@pytest.mark.parametrize("noise_m", [5.0, 15.0])
+def test_change_of_road_along_a_straight_line_is_placed_by_what_was_travelled(noise_m):
+    """The limit changes where no turn tells it: single positions would say it 15 m too early or too late."""
+    index, _ = made_roads.built({1: [(0, 0), (1_000, 0)], 2: [(1_000, 0), (2_000, 0)]})
+    own = made_roads.drives(*[[(0, 0), (2_000, 0)]] * 20, noise_m=noise_m)
+
+    found = matcher.matched(index, own)
+
+    true = np.tile(np.arange(0.0, 2_000, 14.0) >= 1_000, 20)
+    assert (found.road != true).sum() <= 10 + noise_m
+
+
+@pytest.mark.parametrize("speed", [np.nan, 3.6], ids=["unknown", "metres per second"])
+def test_speeds_that_say_nothing_cost_no_road(speed):
+    world = {1: [(0, 0), (1_000, 0)], 2: [(1_000, 0), (1_000, 1_000)], 3: [(1_000, 0), (2_000, 0)]}
+    index, _ = made_roads.built(world)
+    own = made_roads.drives([(0, 0), (1_000, 0), (1_000, 1_000)], noise_m=NOISE_M)
+    true = matcher.matched(index, own).road
+    own.speed_kmh[:] = own.speed_kmh / speed
+
+    found = matcher.matched(index, own).road
+
+    assert (found != true).sum() <= 3
 
 
 def test_standing_vehicle_keeps_its_road_whatever_its_positions_do():
