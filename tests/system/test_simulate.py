@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from tests.support import fleet, pages, reference, required, servers, stores
+from tests.support import fleet, map_files, pages, reference, required, servers, stores
 
 from tripline.simulator import recordings
 from tripline.simulator.calls import MANNERS
@@ -124,13 +124,13 @@ def test_simulate_styles_are_told_by_their_scores(server: servers.Running, compa
     assert scores["ordinary"] > scores["aggressive"] + 15
 
 
-def score(company: fleet.Company, plate: str) -> float:
-    """The accumulated score of the vehicle, when both its drives are scored."""
+def score(company: fleet.Company, plate: str, drives: int = 2) -> float:
+    """The accumulated score of the vehicle, when all its drives are scored."""
     vehicle_id = company.get("/api/tre/v1/vehicle", vehicleNo=plate)["id"]["id"]
     until = time.monotonic() + PATIENCE_S
     while True:
         answer = company.http.get(f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat").json()
-        if answer.get("count") == 2:
+        if answer.get("count") == drives:
             return float(answer["score"])
         assert time.monotonic() < until, answer
         time.sleep(0.1)
@@ -175,6 +175,39 @@ def test_simulate_tokens_along_a_route_faster_than_real_time(
         assert newest["lat"] == pytest.approx(
             recordings.read(recordings.FOLDER / "drive_04.csv").points[0].lat, abs=0.1
         )
+
+
+def test_simulate_drives_along_the_roads_of_the_imported_maps(
+    server: servers.Running, company: fleet.Company, tmp_path: Path
+) -> None:
+    street = map_files.street(tmp_path / "street.osm.pbf", maxspeed="50")
+    assert servers.run_here("map", "import", str(street), "--data", str(server.data)).returncode == 0
+    drives = ("--vehicles", "1", "--types", "GPS", "--styles", "calm", "--speed", "0", "--duration", "600")
+
+    done = simulate(server, "ROADS", *drives, "--data", str(server.data))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "driving along the roads of street (© OpenStreetMap contributors)" in done.stdout
+    assert score(company, "ROADS-00001", 1) > 90
+    vehicle_id = company.get("/api/tre/v1/vehicle", vehicleNo="ROADS-00001")["id"]["id"]
+    [trip] = company.get(f"/api/tre/v1/vehicle/{vehicle_id}/trips", limit=10)["data"]
+    told = company.get(f"/api/tre/v1_3/trip/{trip['id']['id']}/analytics/drivingScore/explanation")
+    assert told["dist"] > 3_000
+    assert told["limitKnown"] > 0.99
+
+
+def test_simulate_with_a_map_that_is_lost_says_so_and_exits_1(
+    server: servers.Running, company: fleet.Company, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    street = map_files.street(tmp_path / "street.osm.pbf")
+    assert servers.run_here("map", "import", str(street), "--data", str(data)).returncode == 0
+    next((data / "maps").glob("street.*/lat.npy")).unlink()
+
+    done = simulate(server, "LOST", "--data", str(data))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("tripline: The map of street cannot be read: ")
 
 
 @pytest.mark.usefixtures("company")

@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline import clock
-    from tripline.simulator import client, fleet
+    from tripline.adapters import map_files
+    from tripline.simulator import client, fleet, network
+    from tripline.simulator.network import Network
 else:
     uvloop = Later("uvloop")
     clock = Later("tripline.clock")
+    map_files = Later("tripline.adapters.map_files")
     client = Later("tripline.simulator.client")
     fleet = Later("tripline.simulator.fleet")
+    network = Later("tripline.simulator.network")
 
 _SHARE: Final = validators.Number(gte=0, lte=1)
 _WIDE: Final = 132
 """Columns of a table that no terminal bounds."""
+_SEOUL: Final = "37.5665,126.978"
 _FILES: Final = validators.Path(exists=True, dir_okay=False)
 
 
@@ -68,9 +73,19 @@ class What:
     reconnects: Annotated[int, Parameter(validator=validators.Number(gte=0), help="lost connections in a drive")] = 0
     route: Annotated[
         list[Path] | None,
-        Parameter(validator=_FILES, help="recorded route, CSV or GPX; again for more (default: made-up roads)"),
+        Parameter(
+            validator=_FILES,
+            help="recorded route, CSV or GPX; again for more (default: the roads of the maps imported into --data, or"
+            " made-up roads where there are none)",
+        ),
     ] = None
-    around: Annotated[str, Parameter(help="latitude,longitude near which made-up roads lie")] = "37.5665,126.978"
+    around: Annotated[
+        str | None,
+        Parameter(help="latitude,longitude near which made-up roads lie, in place of those of maps (default: Seoul)"),
+    ] = None
+    data: Annotated[
+        Path | None, Parameter(help="data folder whose maps have the roads to drive on (default ./tripline-data)")
+    ] = None
     speed: Annotated[float, Parameter(help="times real time, 1 or more; 0: as fast as it is acknowledged")] = 1.0
 
 
@@ -102,7 +117,7 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
         return base.OK if uvloop.run(fleet.run(simulation, console, clock.now_ms)) else base.FAILED
     except mix.MixError as error:
         raise config_files.WrongSettingError(str(error)) from None
-    except fleet.TROUBLES as error:
+    except (*fleet.TROUBLES, map_files.NoAreaError) as error:
         base.complain(error)
         return base.FAILED
 
@@ -137,7 +152,7 @@ def _simulation(who: Who, what: What, where: Where) -> "fleet.Simulation":
 
 
 def _journeys(what: What) -> Journeys:
-    lat, _, lon = what.around.partition(",")
+    lat, _, lon = (what.around or _SEOUL).partition(",")
     try:
         around = float(lat), float(lon)
     except ValueError:
@@ -154,7 +169,18 @@ def _journeys(what: What) -> Journeys:
         reconnects=what.reconnects,
         around=around,
         routes=fleet.routes(what.route or ()),
+        maps=() if what.route or what.around else _maps(what.data),
     )
+
+
+def _maps(data: Path | None) -> "list[Network]":
+    """The roads of the imported maps, as it says. Raises `NoAreaError`."""
+    folder = base.settings(base.Place(data=data), {}).maps
+    areas = map_files.areas(folder) if folder.is_dir() else []
+    if areas:
+        names = ", ".join(area.name for area in areas)
+        base.line(base.printable(f"driving along the roads of {names} (© OpenStreetMap contributors)"))
+    return [network.Network(*map_files.load(folder, area)) for area in areas]
 
 
 def _password(where: Where) -> str:

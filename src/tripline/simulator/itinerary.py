@@ -6,7 +6,7 @@ Not here: how a vehicle moves (`motion.py`), what messages say (`payloads.py`, `
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,6 +18,9 @@ from tripline.simulator.payloads import PARKING, TRIP_NUMBER, Instruments, Journ
 from tripline.simulator.roads import Leg, Place
 from tripline.simulator.styles import STYLES
 from tripline.wire import topics
+
+if TYPE_CHECKING:
+    from tripline.simulator.network import Network
 
 STAGGER_S: Final = 10.0
 """Vehicles begin within this time, not all at once."""
@@ -40,7 +43,9 @@ class Journeys(msgspec.Struct, frozen=True, kw_only=True):
     """Connections lost in each drive."""
     around: Place = (37.5665, 126.978)
     routes: Sequence[Sequence[Leg]] = ()
-    """Recorded routes; none: roads made from nothing."""
+    """Recorded routes."""
+    maps: Sequence["Network"] = ()
+    """Roads to drive on where there are no recorded routes; none of either: roads made from nothing."""
 
     @property
     def length_s(self) -> float:
@@ -139,8 +144,12 @@ class _Device:
             yield from self._parking(end_s, start_s + plan.duration_s + plan.pause_s, last)
 
     def _legs(self) -> Iterator[Leg]:
-        routes = self._plan.routes
-        return iter(self._rng.choice(routes)) if routes else roads.made_up(self._rng, self._plan.around)
+        plan = self._plan
+        if plan.routes:
+            return iter(self._rng.choice(plan.routes))
+        if plan.maps:
+            return self._rng.choice(plan.maps).legs(self._rng)
+        return roads.made_up(self._rng, plan.around)
 
     def _microtrip(self, at_s: float, items: list[Payload]) -> Iterator[Message]:
         content = items if self._plan.aggregate > 1 else items[0]

@@ -5,9 +5,12 @@ last stop. Position and speed carry the noise of a receiver (spec/scoring 7). No
 (`payloads.py`).
 """
 
+import math
 import random
+from collections import deque
 from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -24,6 +27,8 @@ _SHORTEST_S: Final = 1.0
 """Between samples: a clock that counts seconds tells them apart."""
 _LAST_STOP_S: Final = 15.0
 """How long before its end a drive comes to its last stop."""
+_SIGHT_M: Final = 800.0
+"""How far beyond its leg a vehicle sees what it must brake for: as far as it needs to stop from 130 km/h."""
 
 START: Final = 0x01
 LEFT: Final = 0x02
@@ -57,6 +62,19 @@ class Moment(msgspec.Struct, frozen=True):
     """Change of speed, km/h per second."""
     flags: int
     """Harsh manoeuvres since the last sample, as bits of `em` (spec/device-messages 4.6)."""
+    limit_kmh: float
+    """Of the leg there."""
+
+
+class _Ahead(msgspec.Struct, frozen=True):
+    """A leg that is still to be driven, and how fast; km/h."""
+
+    leg: Leg
+    length_m: float
+    pieces_m: list[float]
+    cruise: float
+    goal: float
+    """At its end."""
 
 
 def drive(
@@ -82,6 +100,8 @@ class _Car:
         self._rng = rng
         self._style = style
         self._legs = legs
+        self._ahead: deque[_Ahead] = deque()
+        """The leg that is driven, and those in sight behind it."""
         self._last_stop_s = seconds - _LAST_STOP_S
         self._speed = 0.0
         self._shown = 0.0
@@ -90,14 +110,11 @@ class _Car:
         self._flags = 0
         self._doing = _Doing.STANDING
         self._until_s = rng.uniform(2, 6)
-        self._cruise = self._goal = self._turn = 0.0
+        self._cruise = self._goal = 0.0
         self._accelerate = self._brake = 1.0
-        self._line: tuple[Place, ...] = ()
-        self._pieces_m: list[float] = []
         self._piece, self._piece_m = 0, 0.0
         self._length_m = self._done_m = 0.0
-        self._following: Leg | None = None
-        self._begin(next(legs))
+        self._begin()
 
     @property
     def over(self) -> bool:
@@ -113,15 +130,17 @@ class _Car:
         else:
             self._shown = 0.0
         flags, self._flags = self._flags, 0
+        leg = self._ahead[0].leg
         return Moment(
             at_s=self.at_s,
             lat=round(lat, 6),
             lon=round(lon, 6),
             speed_kmh=round(self._shown, 1),
-            heading=roads.heading(self._line[self._piece], self._line[self._piece + 1]),
+            heading=roads.heading(leg.line[self._piece], leg.line[self._piece + 1]),
             distance_m=self._distance_m,
             rate=self._rate,
             flags=flags,
+            limit_kmh=leg.limit_kmh,
         )
 
     def step(self) -> None:
@@ -187,7 +206,7 @@ class _Car:
     def _move(self, metres: float) -> None:
         self._done_m += metres
         while self._done_m >= self._length_m and self._doing is not _Doing.OVER:
-            if self._doing is _Doing.BRAKING or self._following is None:
+            if self._doing is _Doing.BRAKING or len(self._ahead) == 1:
                 self._done_m = self._length_m
                 return
             surplus = self._done_m - self._length_m
@@ -195,33 +214,45 @@ class _Car:
             self._done_m = surplus
 
     def _next_leg(self) -> None:
-        leg = self._following
-        if leg is None:
+        if len(self._ahead) == 1:
             self._doing = _Doing.OVER
             return
-        if abs(self._turn) > 45 and self._speed > 28:
-            self._flags |= RIGHT if self._turn > 0 else LEFT
-        self._begin(leg)
+        turn = self._ahead.popleft().leg.turn
+        if abs(turn) > 45 and self._speed > 28:
+            self._flags |= RIGHT if turn > 0 else LEFT
+        self._begin()
 
-    def _begin(self, leg: Leg) -> None:
-        rng, style = self._rng, self._style
-        self._line = leg.line
-        pairs = zip(leg.line, leg.line[1:], strict=False)
-        self._pieces_m = [roads.distance_m(one, other) for one, other in pairs]
+    def _begin(self) -> None:
+        """Look ahead from the beginning of a leg, and decide how to drive it."""
+        self._goal = self._look_ahead()
         self._piece, self._piece_m = 0, 0.0
-        self._length_m, self._done_m = sum(self._pieces_m), 0.0
-        self._turn = leg.turn
-        self._cruise = leg.limit_kmh * rng.uniform(*style.pace)
-        self._following = next(self._legs, None)
-        ends = leg.stop or self._following is None
-        self._goal = 0.0 if ends else rng.uniform(*style.corner_kmh) if abs(leg.turn) > 30 else self._cruise
-        harsh = rng.random() < style.harsh
-        self._brake = rng.uniform(*(style.harsh_brake if harsh else style.brake))
+        self._length_m, self._done_m = self._ahead[0].length_m, 0.0
+        self._cruise = self._ahead[0].cruise
+        harsh = self._rng.random() < self._style.harsh
+        self._brake = self._rng.uniform(*(self._style.harsh_brake if harsh else self._style.brake))
+
+    def _look_ahead(self) -> float:
+        """The speed at the end of this leg from which the vehicle can brake for whatever comes after it."""
+        ahead, rng, style = self._ahead, self._rng, self._style
+        seen_m = sum(each.length_m for each in ahead) - (ahead[0].length_m if ahead else 0.0)
+        while seen_m < _SIGHT_M and (leg := next(self._legs, None)) is not None:
+            pieces_m = [roads.distance_m(one, other) for one, other in pairwise(leg.line)]
+            cruise = (leg.driven_kmh or leg.limit_kmh) * rng.uniform(*style.pace)
+            goal = 0.0 if leg.stop else rng.uniform(*style.corner_kmh) if abs(leg.turn) > 30 else cruise
+            seen_m += sum(pieces_m) if ahead else 0.0
+            ahead.append(_Ahead(leg, sum(pieces_m), pieces_m, cruise, goal))
+        goal = fastest = 0.0
+        for each in reversed(ahead):
+            goal = min(each.goal, fastest)
+            slowed = math.sqrt((goal / 3.6) ** 2 + 2 * style.brake[0] / 3.6 * each.length_m) * 3.6
+            fastest = min(each.cruise, slowed)
+        return goal
 
     def _place(self) -> Place:
-        while self._piece < len(self._pieces_m) - 1 and self._done_m > self._piece_m + self._pieces_m[self._piece]:
-            self._piece_m += self._pieces_m[self._piece]
+        line, pieces_m = self._ahead[0].leg.line, self._ahead[0].pieces_m
+        while self._piece < len(pieces_m) - 1 and self._done_m > self._piece_m + pieces_m[self._piece]:
+            self._piece_m += pieces_m[self._piece]
             self._piece += 1
-        one, other = self._line[self._piece], self._line[self._piece + 1]
-        share = min(1.0, (self._done_m - self._piece_m) / max(self._pieces_m[self._piece], 0.01))
+        one, other = line[self._piece], line[self._piece + 1]
+        share = min(1.0, (self._done_m - self._piece_m) / max(pieces_m[self._piece], 0.01))
         return one[0] + (other[0] - one[0]) * share, one[1] + (other[1] - one[1]) * share

@@ -39,10 +39,13 @@ class Leg(msgspec.Struct, frozen=True):
     line: tuple[Place, ...]
     """Two places or more."""
     limit_kmh: float
+    """Infinite: none is known, or there is none."""
     stop: bool
     """A red light stands at its end."""
     turn: float
     """Change of direction at its end, degrees, clockwise."""
+    driven_kmh: float | None = None
+    """What vehicles go by, where that is not the limit."""
 
 
 def distance_m(one: Place, other: Place) -> float:
