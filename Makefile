@@ -38,7 +38,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/tripline demo
+	$(BIN)/tripline demo --map evaluation/maps/liechtenstein.osm.pbf
 
 serve: $(STAMP)
 	$(BIN)/tripline serve

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.once("has a store of its own")
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SCORED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d +\d+\.\d +(\d+\.\d)")
+OVER = re.compile(r"\d\d:\d\d:\d\d +(.+): up to (\d+) where (\d+) is allowed, (\d+) s +-(\d+\.\d)")
+WITHOUT = "No map was given: every limit is the default"
+MAP = Path(__file__).parents[2] / "evaluation" / "maps" / "liechtenstein.osm.pbf"
 
 
 def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: Path) -> None:
@@ -26,8 +29,38 @@ def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: 
     assert len(scores) == 9
     assert all(0 < score <= 100 for score in scores)
     assert "3 of 12 trips without a score. The trip is not scored: it is shorter" in done.stdout
-    assert "Events of " in done.stdout
+    assert f"has {min(scores)} of 100 points for its trip from " in done.stdout
+    assert WITHOUT in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_with_a_map_speeds_along_its_roads_and_names_them_in_the_explanation(tmp_path: Path) -> None:
+    done = servers.run("demo", "--map", str(MAP), cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    scores = [float(text) for text in SCORED.findall(done.stdout)]
+    assert len(scores) == 10
+    assert "imported liechtenstein: " in done.stdout
+    assert "© OpenStreetMap contributors" in done.stdout
+    assert f"Why 78RA9012 has {min(scores)} of 100 points" in done.stdout
+    stretches = OVER.findall(done.stdout)
+    assert len(stretches) > 3
+    for road, fastest, limit, seconds, cost in stretches:
+        assert int(seconds) > 0
+        assert int(fastest) > 1.1 * int(limit) - 1
+        assert re.search("[A-Za-z]{4}", road)
+        assert float(cost) > 0
+    assert WITHOUT not in done.stdout
+
+
+def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path: Path) -> None:
+    file = tmp_path / "roads.osm.pbf"
+    file.write_bytes(b"no map")
+
+    done = servers.run("demo", "--map", str(file))
+
+    assert done.returncode == 1
+    assert done.stderr == f"tripline: {file} is no OpenStreetMap file in PBF form (.osm.pbf).\n"
 
 
 def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: Path) -> None:
@@ -72,10 +105,11 @@ def test_demo_that_goes_on_prints_lines_that_work_as_printed_and_stops_when_told
         demo.send_signal(stopped_by)
         assert demo.wait(20) == 0
 
-    page, total, microtrips = (json.loads(answer) for answer in answers)
+    page, total, microtrips, explained = (json.loads(answer) for answer in answers)
     assert [set(score) >= {"id", "score", "dist"} for score in page["data"]] == [True, True]
     assert total["count"] == 3
     assert len(microtrips["data"]) == 1
+    assert explained["score"] < 75
     assert replayed[-1] == "sent 548, acknowledged 548, resent 0"
     assert "errorCode" not in json.loads(more[0])
     assert fleet == dict.fromkeys(("12GA3456", "34NA5678", "56DA7890"), True)

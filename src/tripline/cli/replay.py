@@ -69,13 +69,24 @@ def replay(
 def demo(
     *,
     data: Annotated[Path | None, Parameter(help="empty data folder (default: one that is deleted at the end)")] = None,
+    map_: Annotated[
+        Path | None,
+        Parameter(
+            name="--map",
+            validator=validators.Path(exists=True, dir_okay=False),
+            help="OpenStreetMap extract, .osm.pbf: import it, and speed along its roads (default: no such drive)",
+        ),
+    ] = None,
     keep: Annotated[
         bool | None, Parameter(help="keep the server running at the end (default: when there is a terminal)")
     ] = None,
 ) -> int:
-    """Start a server, register a company, play real drives over MQTTS on three vehicles, and show the scores."""
+    """Start a server, register a company, play real drives over MQTTS on three vehicles, show and explain the scores.
+
+    With --map a simulated vehicle drives beside them, over the limits of real roads.
+    """
     console = Console(highlight=False)
-    plan = demos.Plan(data=data, keep=sys.stdout.isatty() if keep is None else keep)
+    plan = demos.Plan(data=data, keep=sys.stdout.isatty() if keep is None else keep, map=map_)
     try:
         return base.OK if uvloop.run(demos.run(plan, console)) else base.FAILED
     except demos.TROUBLES as error:

@@ -1,11 +1,13 @@
 """`tripline demo`: a real server, a company registered over REST, real drives played over MQTTS, and what comes back.
 
-An outsider with a terminal: it uses the commands, the published REST operations and the simulator, nothing inside.
+With a map, one more vehicle speeds along its roads. An outsider with a terminal: it uses the commands, the published
+REST operations and the simulator; of the inside it reads the roads of the imported map alone.
 Not here: the server process (`server.py`), the REST calls (`company.py`), what is printed (`report.py`).
 """
 
 import asyncio
 import contextlib
+import random
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,12 +17,24 @@ from typing import Final
 import msgspec
 from rich.console import Console
 
+from tripline import clock
+from tripline.adapters import map_files
 from tripline.demo import report
 from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
 from tripline.demo.server import Server, ServerError
-from tripline.simulator import client, link, messages, recordings
+from tripline.simulator import client, link, messages, motion, network, recordings
+from tripline.simulator.outbox import Tally
+from tripline.simulator.recordings import Track
+from tripline.simulator.styles import STYLES
 
-TROUBLES: Final = (ServerError, RejectedError, client.RefusedError, client.UnreachableError, TimeoutError)
+TROUBLES: Final = (
+    ServerError,
+    RejectedError,
+    client.RefusedError,
+    client.UnreachableError,
+    map_files.NoAreaError,
+    TimeoutError,
+)
 """What can end a demo; the text of each is the one line to show."""
 SCORES_WITHIN_S: Final = 30.0
 FLEET: Final = {
@@ -29,13 +43,23 @@ FLEET: Final = {
     "56DA7890": ("drive_06", "drive_11", "drive_17", "drive_32"),
 }
 """Vehicle numbers, and the recorded drives that each vehicle makes; one of each is too short for a score."""
+SPEEDER: Final = "78RA9012"
+"""The vehicle that speeds along the roads of a map."""
+_SPEEDING_S: Final = 600.0
+_LATER_S: Final = 60.0
+"""How long ago that drive ended, at least."""
+_SEED: Final = 1
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Where the demo keeps its data (None: a folder that is deleted at the end), and whether the server stays up."""
+    """How a demo runs."""
 
     data: Path | None
+    """Where it keeps its data; None: a folder that is deleted at the end."""
     keep: bool
+    """Whether the server stays up."""
+    map: Path | None = None
+    """OpenStreetMap extract to import; None: no drive along roads."""
 
 
 async def run(plan: Plan, console: Console) -> bool:
@@ -54,22 +78,28 @@ async def run(plan: Plan, console: Console) -> bool:
 
 
 async def _play(data: Path, plan: Plan, console: Console) -> None:
-    clock = report.Steps(console, asyncio.get_running_loop().time)
+    steps = report.Steps(console, asyncio.get_running_loop().time)
     async with Server(data).running() as server:
-        clock.done(f"server started: REST on {server.api}, devices on {server.devices} (MQTTS)")
+        steps.done(f"server started: REST on {server.api}, devices on {server.devices} (MQTTS)")
         async with Company.registered(server) as company:
-            vehicles = [await company.vehicle_with_sensor(number) for number in FLEET]
-            clock.done(f"company registered over REST: {len(vehicles)} vehicles, sensors and drivers")
-            count = await _drive(server, vehicles)
-            clock.done(f"{count} messages of {sum(map(len, FLEET.values()))} real drives sent and acknowledged")
+            numbers = [*FLEET, *([SPEEDER] if plan.map else [])]
+            vehicles = [await company.vehicle_with_sensor(number) for number in numbers]
+            steps.done(f"company registered over REST: {len(vehicles)} vehicles, sensors and drivers")
+            count = await _drive(server, vehicles, plan.map, steps)
+            drives = f"{sum(map(len, FLEET.values()))} real drives{' and a simulated one' if plan.map else ''}"
+            steps.done(f"{count} messages of {drives} sent and acknowledged")
             driven = await _judged(company, vehicles)
-            clock.done("every trip is scored, or it is known why not")
+            steps.done("every trip is scored, or it is known why not")
             totals = {vehicle.number: await company.accumulated(vehicle) for vehicle in vehicles}
+            worst = report.worst(driven)
+            causes = await company.causes(worst.trip_id)
         report.scores(console, driven, totals)
-        report.events_of_one_trip(console, driven)
+        report.explanation(console, worst, causes)
+        if not plan.map:
+            report.without_a_map(console)
         if plan.keep:
             report.way_into_portal(console, await server.sign_in_link(EMAIL))
-            report.how_to_go_on(console, server, vehicles[0], report.most_eventful(driven))
+            report.how_to_go_on(console, server, vehicles[0], worst)
             await _until_stopped()
             console.print("stopping")
         else:
@@ -80,18 +110,50 @@ async def _play(data: Path, plan: Plan, console: Console) -> None:
             )
 
 
-async def _drive(server: Server, vehicles: Sequence[Vehicle]) -> int:
+async def _drive(server: Server, vehicles: Sequence[Vehicle], extract: Path | None, steps: report.Steps) -> int:
     """Play each vehicle's drives on its own connection, all at once; the number of messages acknowledged."""
     try:
         async with asyncio.TaskGroup() as roads:
-            trips = [roads.create_task(_link(server, vehicle).deliver()) for vehicle in vehicles]
+            trips = [
+                roads.create_task(
+                    _play_recorded(server, vehicle)
+                    if vehicle.number in FLEET
+                    else _speed(server, vehicle, extract, steps)
+                )
+                for vehicle in vehicles
+            ]
     except* TROUBLES as group:
         raise group.exceptions[0] from None
     return sum(trip.result().acknowledged for trip in trips)
 
 
-def _link(server: Server, vehicle: Vehicle) -> link.Link:
+async def _play_recorded(server: Server, vehicle: Vehicle) -> Tally:
     drives = [recordings.read(recordings.FOLDER / f"{name}.csv") for name in FLEET[vehicle.number]]
+    return await _link(server, vehicle, drives).deliver()
+
+
+async def _speed(server: Server, vehicle: Vehicle, extract: Path | None, steps: report.Steps) -> Tally:
+    """Import the map, then speed along its roads."""
+    assert extract is not None
+    said = await server.imported(extract)
+    steps.done(f"{said} (© OpenStreetMap contributors)")
+    return await _link(server, vehicle, [_speeding(server.maps)]).deliver()
+
+
+def _speeding(maps: Path) -> Track:
+    """A drive over the limit, along roads of the map, that has just ended."""
+    [area] = map_files.areas(maps)
+    roads = network.Network(*map_files.load(maps, area))
+    chance = random.Random(_SEED)  # noqa: S311  a drive, not a secret
+    moments = motion.drive(chance, STYLES["aggressive"], roads.legs(chance), seconds=_SPEEDING_S, period_s=1.0)
+    begin_ms = clock.now_ms() - round((_SPEEDING_S + _LATER_S) * 1_000)
+    points = [
+        recordings.Point(begin_ms + round(each.at_s * 1_000), each.lat, each.lon, each.speed_kmh) for each in moments
+    ]
+    return Track(SPEEDER, points)
+
+
+def _link(server: Server, vehicle: Vehicle, drives: Sequence[Track]) -> link.Link:
     host, _, port = server.devices.rpartition(":")
     gateway = client.Gateway(host, int(port), server.ca)
     return link.Link(gateway=gateway, token=vehicle.token, messages=messages.of_tracks(drives))
@@ -101,7 +163,11 @@ async def _judged(company: Company, vehicles: Sequence[Vehicle]) -> list[Driven]
     """Every trip with its score or the reason why it has none. Raises `TimeoutError`."""
     try:
         async with asyncio.timeout(SCORES_WITHIN_S):
-            return [trip for vehicle in vehicles for trip in await company.driven(vehicle, len(FLEET[vehicle.number]))]
+            return [
+                trip
+                for vehicle in vehicles
+                for trip in await company.driven(vehicle, len(FLEET.get(vehicle.number, (SPEEDER,))))
+            ]
     except TimeoutError:
         raise TimeoutError(f"the scores were not there after {SCORES_WITHIN_S:g} s") from None
 

@@ -8,7 +8,7 @@ import contextlib
 import json
 import secrets
 import string
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,8 @@ from tripline.demo.server import Server
 EMAIL: Final = "admin@demo.example"
 LOGIN_FILE: Final = "demo-login.json"
 """Body of the log-in request, readable by the owner of the data folder alone: nobody has to type or print it."""
+OVERSPEED: Final = 5
+"""Type of event."""
 _POLL_S: Final = 0.1
 _PAGE: Final = 1000
 
@@ -45,19 +47,23 @@ class Vehicle:
         return f"demo-token-{self.number}"
 
 
-class GpsEvent(msgspec.Struct, frozen=True):
-    """One GPS event: type 1 to 5, epoch ms, km/h, degrees."""
+class Cause(msgspec.Struct, frozen=True):
+    """What a trip lost points for: of which event type, from when on (epoch ms), and how many points."""
 
     type: int
     time_ms: int
+    cost: float
     speed_kmh: float
-    lat: float
-    lon: float
-    limit_kmh: float
+    """Of overspeed the fastest, else the speed at its beginning."""
+    end_kmh: float = 0.0
+    seconds: float = 0.0
+    limit_kmh: float = 0.0
+    road: str | None = None
+    """Of overspeed; None: no map knows it."""
 
 
 class Driven(msgspec.Struct, frozen=True):
-    """One trip: when, how far, its score or why there is none, its events in time order."""
+    """One trip: when, how far, its score or why there is none, how many GPS events of each type."""
 
     trip_id: str
     vehicle: str
@@ -66,12 +72,7 @@ class Driven(msgspec.Struct, frozen=True):
     score: float | None
     km: float | None
     why_not: str
-    events: list[GpsEvent]
-
-    @property
-    def counts(self) -> Counter[int]:
-        """Events by type."""
-        return Counter(event.type for event in self.events)
+    counts: Counter[int]
 
 
 class Company:
@@ -117,15 +118,24 @@ class Company:
             if len(trips) == expected and all(answer is not None for answer in answers):
                 break
             await asyncio.sleep(_POLL_S)
-        events: dict[str, list[GpsEvent]] = {}
+        counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for event in await self._all(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/gpsEvent"):
-            events.setdefault(event["tripId"]["id"], []).append(_event(event))
+            counts[event["tripId"]["id"]][event["eventTy"]] += 1
         found = [
-            _driven(vehicle, trip, answer, events.get(_id(trip), []))
+            _driven(vehicle, trip, answer, counts[_id(trip)])
             for trip, answer in zip(trips, answers, strict=True)
             if answer is not None
         ]
         return sorted(found, key=lambda trip: trip.start)
+
+    async def causes(self, trip_id: str) -> list[Cause]:
+        """What the trip lost points for, by time."""
+        told = await self._get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
+        found = [
+            *(_harsh(record) for record in told["harshEvents"]),
+            *(_overspeed(record) for record in told["overspeed"]),
+        ]
+        return sorted(found, key=lambda cause: cause.time_ms)
 
     async def accumulated(self, vehicle: Vehicle) -> tuple[float, float, int]:
         """Score, kilometres and number of trips over all scored trips of the vehicle."""
@@ -180,18 +190,29 @@ def _id(record: dict[str, Any]) -> str:
     return text
 
 
-def _event(record: dict[str, Any]) -> GpsEvent:
-    return GpsEvent(
+def _harsh(record: dict[str, Any]) -> Cause:
+    return Cause(
         type=record["eventTy"],
-        time_ms=record["eventTs"],
-        speed_kmh=record["speedMh"] / 1000,
-        lat=record["posLat"],
-        lon=record["posLon"],
-        limit_kmh=json.loads(record["info"])["maxSpd"] / 1000,
+        time_ms=record["beginTs"],
+        cost=record["cost"],
+        speed_kmh=record["beginSpeed"],
+        end_kmh=record["endSpeed"],
     )
 
 
-def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], events: list[GpsEvent]) -> Driven:
+def _overspeed(record: dict[str, Any]) -> Cause:
+    return Cause(
+        type=OVERSPEED,
+        time_ms=record["beginTs"],
+        cost=record["cost"],
+        speed_kmh=record["maxSpeed"],
+        seconds=record["seconds"],
+        limit_kmh=record["limit"],
+        road=record["road"],
+    )
+
+
+def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], counts: Counter[int]) -> Driven:
     scored = "errorCode" not in answer
     return Driven(
         trip_id=_id(trip),
@@ -201,5 +222,5 @@ def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], even
         score=answer["score"] if scored else None,
         km=answer["dist"] / 1000 if scored else None,
         why_not="" if scored else answer["message"],
-        events=sorted(events, key=lambda event: event.time_ms),
+        counts=counts,
     )

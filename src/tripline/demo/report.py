@@ -1,4 +1,4 @@
-"""The output of the demo: its steps, the scores, one trip's events, and how to go on.
+"""The output of the demo: its steps, the scores, why the worst trip has its score, and how to go on.
 
 Not here: where the figures come from (`company.py`).
 """
@@ -9,19 +9,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from rich import box
+from rich import box, markup
 from rich.console import Console
 from rich.table import Table
 
-from tripline.demo.company import LOGIN_FILE, Driven, GpsEvent, Vehicle
+from tripline.demo.company import LOGIN_FILE, OVERSPEED, Cause, Driven, Vehicle
 from tripline.demo.server import LOG_FILE, Server
 from tripline.simulator import recordings
 
 _SCORES: Final = "Scores, and how often driving was harsh (over: samples over the limit)"
-EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", 5: "overspeed"}
+EVENT_NAMES: Final = {1: "sudden start", 2: "acceleration", 3: "deceleration", 4: "sudden stop", OVERSPEED: "overspeed"}
 SPARE_DRIVE: Final = "drive_06"
 """A recorded drive that the first vehicle has not made yet."""
-_EVENTS_SHOWN: Final = 8
+_CAUSES_SHOWN: Final = 10
 _ZONE: Final = datetime.timezone(datetime.timedelta(hours=9), "UTC+9")
 """The service's default zone, in which REST gives startDt."""
 
@@ -50,7 +50,9 @@ def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tupl
         trips = [trip for trip in driven if trip.vehicle == number]
         for trip in trips:
             table.add_row(number if trip is trips[0] else "", trip.start[:16], *_figures(trip))
-        table.add_row("", f"{count} trips as one", f"{km:.1f}", _score(score), end_section=True)
+        if count > 1:
+            table.add_row("", f"{count} trips as one", f"{km:.1f}", _score(score))
+        table.add_section()
     console.print(table)
     unscored = [trip for trip in driven if trip.score is None]
     for reason in sorted({trip.why_not for trip in unscored}):
@@ -59,25 +61,36 @@ def scores(console: Console, driven: Sequence[Driven], totals: Mapping[str, tupl
     console.print()
 
 
-def events_of_one_trip(console: Console, driven: Sequence[Driven]) -> None:
-    """The first events of the trip that has most harsh ones."""
-    trip = most_eventful(driven)
-    title = f"Events of {trip.vehicle}, trip from {trip.start[:16]}"
+def explanation(console: Console, trip: Driven, causes: Sequence[Cause]) -> None:
+    """What cost the trip its points, the dearest first, with the names of the roads."""
+    assert trip.score is not None
+    title = f"Why {trip.vehicle} has {trip.score:.1f} of 100 points for its trip from {trip.start[:16]}"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left")
-    for heading, justify in ((f"time ({_ZONE})", "left"), ("event", "left"), ("km/h", "right"), ("position", "left")):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
-    for event in _shown(trip):
-        moment = datetime.datetime.fromtimestamp(event.time_ms / 1000, _ZONE)
-        position = f"{event.lat:.5f}, {event.lon:.5f}"
-        table.add_row(
-            f"{moment:%H:%M:%S}", EVENT_NAMES.get(event.type, f"type {event.type}"), f"{event.speed_kmh:.0f}", position
-        )
+    table.add_column(f"time ({_ZONE})", no_wrap=True)
+    table.add_column("what cost points")
+    table.add_column("points", justify="right", no_wrap=True)
+    dearest = sorted(causes, key=lambda cause: -cause.cost)
+    for cause in dearest[:_CAUSES_SHOWN]:
+        moment = datetime.datetime.fromtimestamp(cause.time_ms / 1000, _ZONE)
+        table.add_row(f"{moment:%H:%M:%S}", markup.escape(_said(cause)), f"-{cause.cost:.1f}")
+    others = dearest[_CAUSES_SHOWN:]
+    if others:
+        table.add_row("", f"{len(others)} more", f"-{sum(cause.cost for cause in others):.1f}")
     console.print(table)
 
 
-def most_eventful(driven: Sequence[Driven]) -> Driven:
-    """The trip with most harsh events (types 1 to 4)."""
-    return max(driven, key=lambda trip: len(trip.events) - trip.counts[5])
+def worst(driven: Sequence[Driven]) -> Driven:
+    """The trip with the lowest score."""
+    return min(driven, key=lambda trip: 101.0 if trip.score is None else trip.score)
+
+
+def without_a_map(console: Console) -> None:
+    """What a demo without a map leaves out."""
+    console.print(
+        "No map was given: every limit is the default, and no vehicle drove along roads with limits of their own.\n"
+        "With an OpenStreetMap extract: tripline demo --map FILE.osm.pbf\n",
+        soft_wrap=True,
+    )
 
 
 def way_into_portal(console: Console, link: str) -> None:
@@ -109,6 +122,7 @@ def how_to_go_on(console: Console, server: Server, vehicle: Vehicle, trip: Drive
         f'curl -s {header} "{analytics}/drivingScore?limit=2"',
         f'curl -s {header} "{analytics}/drivingScore/stat"',
         f'curl -s {header} "$API/api/tre/v1/trip/{trip.trip_id}/microtrips?limit=1"',
+        f'curl -s {header} "$API/api/tre/v1_3/trip/{trip.trip_id}/analytics/drivingScore/explanation"',
         f"TRIPLINE_DEVICE_TOKEN=$(cat {token_file}) {shlex.quote(sys.executable)} -m tripline replay {drive}"
         f" --speed 0 --port {server.devices.rpartition(':')[2]} --ca {ca}",
     ):
@@ -130,5 +144,8 @@ def _score(score: float) -> str:
     return f"[{colour}]{score:.1f}[/]"
 
 
-def _shown(trip: Driven) -> list[GpsEvent]:
-    return trip.events[:_EVENTS_SHOWN]
+def _said(cause: Cause) -> str:
+    if cause.type != OVERSPEED:
+        return f"{EVENT_NAMES[cause.type]}, from {cause.speed_kmh:.0f} to {cause.end_kmh:.0f} km/h"
+    where = "a road that no map knows" if cause.road is None else cause.road or "a road without a name"
+    return f"{where}: up to {cause.speed_kmh:.0f} where {cause.limit_kmh:.0f} is allowed, {cause.seconds:.0f} s"

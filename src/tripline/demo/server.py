@@ -52,6 +52,15 @@ class Server:
         """Make a granted service account with the command that an operator uses."""
         await self._asked("admin", "grant", "--email", email, "--password-stdin", said=f"{password}\n")
 
+    @property
+    def maps(self) -> Path:
+        """Where imported maps lie."""
+        return Config(data=self.data).maps
+
+    async def imported(self, file: Path) -> str:
+        """Import a map with the command that an operator uses; what the command says."""
+        return (await self._asked("map", "import", str(file))).strip()
+
     async def sign_in_link(self, email: str) -> str:
         """The address that signs this account in to the portal, once, made with the command that an operator uses."""
         return (await self._asked("admin", "sign-in-link", "--email", email, "--url", self.api)).strip()
@@ -68,7 +77,7 @@ class Server:
         )
         output, complaint = await process.communicate(said.encode())
         if process.returncode:
-            raise ServerError(complaint.decode(errors="replace").strip())
+            raise ServerError(complaint.decode(errors="replace").strip().removeprefix("tripline: "))
         return output.decode()
 
     async def _start(self) -> asyncio.subprocess.Process:
