@@ -2,17 +2,26 @@
 
 import asyncio
 import json
+import random
 import ssl
 import time
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from tests.support import drives, map_files, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
+from tripline.adapters import map_files as maps
+from tripline.simulator import client, link, messages, motion, network
+from tripline.simulator.recordings import Point, Track
+from tripline.simulator.styles import STYLES
+
 START_MS = 1_780_000_000_000
 PATIENCE_S = 30
 SAMPLES, STEP_S = 80, 2
+MAP = Path(__file__).parents[2] / "evaluation" / "maps" / "liechtenstein.osm.pbf"
 
 
 def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(tmp_path):
@@ -44,6 +53,50 @@ def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(t
     assert len(stretch["ids"]) == len(page["data"])
     assert (told["limitKnown"], trip["limitKnown"]) == (1.0, 1.0)
     assert told["quality"]["maps"] == trip["quality"]["maps"] == [f"daejeon:{imported.stdout.split()[-1]}"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_drive_along_real_roads_is_explained_with_the_seconds_over_the_limit_that_it_had(tmp_path, seed):
+    """The limits change along the way; the drive's own record of them is the truth."""
+    data = tmp_path / "data"
+    with servers.serving(data) as server, Company(server.api, server.data) as company:
+        assert servers.run_here("map", "import", str(MAP), "--data", str(data)).returncode == 0
+        vehicle = company.vehicle_with_sensor(1)
+        moments = driven(data / "maps", seed)
+        track = Track("", [Point(at_ms(each), each.lat, each.lon, each.speed_kmh) for each in moments])
+        gateway = client.Gateway(server.device_host, server.device_port, server.ca)
+        asyncio.run(link.Link(gateway=gateway, token=vehicle.token, messages=messages.of_tracks([track])).deliver())
+        trip_id = scored(company, vehicle)
+        page = company.get(f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics/gpsEvent", limit=1_000)
+        told = company.get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
+        index, _ = maps.load(data / "maps", maps.areas(data / "maps")[0])
+        links = {str(each) for each in index.link}
+
+    over = [(one, other.at_s - one.at_s) for one, other in pairwise(moments) if one.speed_kmh > 1.1 * one.limit_kmh]
+    seconds = sum(stretch["seconds"] for stretch in told["overspeed"])
+    assert seconds == pytest.approx(sum(each for _, each in over), rel=0.03)
+    assert seconds > 100
+    assert not page["hasNext"]
+    infos = {event["eventTs"]: json.loads(event["info"]) for event in page["data"] if event["eventTy"] == 5}
+    truth = {at_ms(each): each.limit_kmh * 1_000 for each, _ in over}
+    right = sum(infos.get(at, {}).get("maxSpd") == limit for at, limit in truth.items())
+    assert right / len(truth) > 0.97
+    assert all(info["id"] in links and info["rank"] in (101, 102, 103, 104, 107, 108) for info in infos.values())
+    assert {stretch["limitSource"] for stretch in told["overspeed"]} <= {"tagged", "implied", "roadClass"}
+    assert all(stretch["link"] in links for stretch in told["overspeed"])
+    assert any(stretch["road"] for stretch in told["overspeed"])
+
+
+def driven(folder, seed):
+    """A quarter of an hour over the limits of the imported map."""
+    [area] = maps.areas(folder)
+    chance = random.Random(seed)
+    legs = network.Network(*maps.load(folder, area)).legs(chance)
+    return list(motion.drive(chance, STYLES["aggressive"], legs, seconds=900, period_s=1))
+
+
+def at_ms(moment):
+    return START_MS + round(moment.at_s * 1_000)
 
 
 def scored(company, vehicle):
