@@ -114,6 +114,19 @@ def test_what_an_address_cannot_ask_is_refused(tmp_path: Path, query: str) -> No
     assert seen(tmp_path, lambda _, browser: browser.get(f"/fleet/vehicles?{query}")).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("who", "address", "is_offered"),
+    [("granted", "/fleet/vehicles", False), ("granted", "/fleet/vehicles?q=zz", True), ("P", "/fleet/vehicles", True)],
+)
+def test_list_without_anything_offers_no_search_no_columns_and_no_file(
+    tmp_path: Path, who: str, address: str, is_offered: bool
+) -> None:
+    page = Page(seen(tmp_path, lambda _, browser: browser.get(address), who).text)
+    actions = [each.get("action") for each in page.all("form")]
+
+    assert [each in actions for each in ("/fleet/vehicles", "/exports")] == [is_offered, is_offered]
+
+
 def test_place_that_names_none_is_the_beginning(tmp_path: Path) -> None:
     answer = seen(tmp_path, lambda _, browser: browser.get("/fleet/vehicles?after=%00zz"))
 
