@@ -242,7 +242,7 @@ FAILING = readiness.Report(
                 "3일 뒤 만료",
                 "대기 중인 메일 0통, 보류된 메일 1통; 마지막 오류: 550 no such user",
                 "원인을 해결하고 다시 시작하면 한 번 더 보냅니다",
-                "지도 town을(를) 읽을 수 없음(no such folder).",
+                "지도 town: 읽을 수 없음(no such folder).",
                 "tripline map remove town",
                 "비밀번호 설정 링크와 서비스 신청 결과를 메일로 보냅니다.",
                 "조치 필요",

@@ -146,8 +146,8 @@ def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
     assert [each.status_code for each in (form, empty, done, after, used)] == [200, 400, 303, 200, 400]
     for answer in (form, empty, used):
         assert answer.headers["content-language"] == "ko"
-    assert "새 비밀번호 확인" in form.text
-    assert "8자 이상 입력해 주십시오." in form.text
+    assert "새 비밀번호 다시 입력" in form.text
+    assert "8자 이상이어야 합니다." in form.text
     assert "새 비밀번호: 값을 입력해야 합니다." in empty.text
     assert done.headers["location"] == "/sign-in"
     assert "비밀번호가 설정되었습니다" in after.text

@@ -290,7 +290,7 @@ def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"currentPassword": "wrong"}, "Present password is not the account"),
+        ({"currentPassword": "wrong"}, "Current password is not the account"),
         ({"newPassword": "1234567", "again_password": "1234567"}, "New password must have at least 8 characters."),
         ({"again_password": "different"}, "The two passwords are not the same"),
     ],
