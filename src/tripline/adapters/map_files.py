@@ -27,6 +27,8 @@ FORMAT: Final = 2
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 MOST_AREAS: Final = 256
 """That are looked at."""
+TILES: Final = "tiles.pmtiles"
+"""The file with the base map of an area."""
 _TEXTS: Final = "texts.json"
 _LOCK: Final = ".lock"
 

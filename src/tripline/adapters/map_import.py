@@ -65,11 +65,17 @@ def _look(file: Path) -> None:
         raise MapFileError(f"{file} is no OpenStreetMap file in PBF form (.osm.pbf).")
 
 
+def storage(file: Path, scratch: Path) -> str:
+    """Where the places of the file's nodes wait; `scratch`: a folder of their own."""
+    return "flex_mem" if file.stat().st_size <= IN_MEMORY_BYTES else f"sparse_file_array,{scratch / 'nodes'}"
+
+
 def _things(file: Path, scratch: Path) -> Iterator[Any]:
     """Roads, and the areas that count."""
-    storage = "flex_mem" if file.stat().st_size <= IN_MEMORY_BYTES else f"sparse_file_array,{scratch / 'nodes'}"
     areas = osmium.filter.KeyFilter("landuse", "boundary")
-    things = osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage).with_areas(areas)
+    things = (
+        osmium.FileProcessor(osmium.io.File(str(file), "pbf")).with_locations(storage(file, scratch)).with_areas(areas)
+    )
     # Before areas are made nothing but ways and relations gets as far as Python.
     return iter(
         things.with_filter(osmium.filter.EntityFilter(osm.WAY | osm.AREA)).with_filter(

@@ -54,7 +54,7 @@ def import_map(
         raise config_files.WrongSettingError("--country must be two capital letters, such as KR.")
     folder = base.settings(place, {}).maps
     try:
-        with progress.counting("roads", every=_TOLD_EVERY) as tell:
+        with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
             area = chores.imported(folder, file, name=called, country=country, told=tell)
     except (map_import.MapFileError, map_files.NoAreaError) as error:
         base.complain(base.printable(str(error)))

@@ -1,0 +1,148 @@
+"""Cuts what the base map shows into vector tiles and writes them as one PMTiles file, tile by tile.
+
+In memory there are the tiles' numbers of one zoom and the shapes of one tile.
+"""
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import mapbox_vector_tile
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from pmtiles.tile import Compression, TileType, zxy_to_tileid
+from pmtiles.writer import Writer
+
+from tripline.adapters.map_features import Kept
+from tripline.basemap.layers import LARGEST_ZOOM, Layer
+
+ATTRIBUTION: Final = "© OpenStreetMap contributors"
+EXTENT: Final = 4_096
+"""Units across a tile."""
+BUFFER: Final = 64
+"""Units around a tile that go with it, so that lines and outlines do not end at its edge."""
+_SMALLEST: Final = 8
+"""Units: smaller areas are left out of a tile, except at the largest zoom."""
+_COARSE: Final = 4.0
+"""How far shapes of a tile may be off, units; at the largest zoom one."""
+_POLYGONS: Final = (3, 6)
+_ENCODED: Final = (0, 1, 3, 4, 5, 6)
+"""Kinds of shape of which a tile can hold one."""
+Numbers = NDArray[np.int64]
+
+
+def write(kept: Kept, file: Path, *, bounds: tuple[float, float, float, float], told: Callable[[int], None]) -> int:
+    """Write the tiles of all zooms; how many. `bounds`: of the area, as `Area.bounds`; `told`: how many so far.
+
+    A file without tiles is empty.
+    """
+    count = 0
+    with file.open("wb") as opened:
+        writer = Writer(opened)
+        for zoom in range(LARGEST_ZOOM + 1):
+            for tile_id, body in _tiles(kept, zoom):
+                writer.write_tile(tile_id, body)
+                count += 1
+                told(count)
+        if count:
+            writer.finalize(_header(bounds), _METADATA)
+        opened.flush()
+        os.fsync(opened.fileno())
+    return count
+
+
+def _header(bounds: tuple[float, float, float, float]) -> dict[str, Any]:
+    south, north, west, east = (round(each * 10_000_000) for each in bounds)
+    return {
+        "tile_type": TileType.MVT,
+        "tile_compression": Compression.GZIP,
+        "min_lat_e7": south,
+        "max_lat_e7": north,
+        "min_lon_e7": west,
+        "max_lon_e7": east,
+        "center_zoom": 10,
+        "center_lat_e7": (south + north) // 2,
+        "center_lon_e7": (west + east) // 2,
+    }
+
+
+_METADATA: Final = {
+    "name": "Tripline base map",
+    "attribution": ATTRIBUTION,
+    "vector_layers": [{"id": layer.label, "fields": {}, "minzoom": 0, "maxzoom": LARGEST_ZOOM} for layer in Layer],
+}
+
+
+def _tiles(kept: Kept, zoom: int) -> Iterator[tuple[int, bytes]]:
+    """Number and body of each tile of a zoom, ascending; none that shows nothing."""
+    tiles, things = _touched(kept, zoom)
+    edges = np.flatnonzero(np.diff(tiles)) + 1
+    groups = np.split(things, edges)
+    firsts = tiles[np.concatenate(([0], edges))].tolist() if tiles.size else []
+    places = [(each >> 32, each & 0xFFFFFFFF) for each in firsts]
+    numbered = [(zxy_to_tileid(zoom, x, y), x, y, group) for (x, y), group in zip(places, groups, strict=False)]
+    for tile_id, x, y, group in sorted(numbered, key=lambda each: each[0]):
+        body = _tile(kept, zoom, x, y, group)
+        if body:
+            yield tile_id, gzip.compress(body, mtime=0)
+
+
+def _touched(kept: Kept, zoom: int) -> tuple[Numbers, Numbers]:
+    """Which things touch which tiles, by their bounds, tile by tile; a tile is `x << 32 | y`."""
+    across = 1 << zoom
+    west, north, east, south = kept.bounds.T
+    shown = kept.zoom <= zoom
+    if zoom < LARGEST_ZOOM:
+        is_area = np.isin(kept.layer, (Layer.LANDUSE, Layer.WATER))
+        size = np.maximum(east - west, south - north) * across * EXTENT
+        shown &= ~is_area | (size >= _SMALLEST)
+    things = np.flatnonzero(shown)
+    reach = BUFFER / EXTENT
+
+    def columns(least: Any, most: Any) -> tuple[Numbers, Numbers]:
+        edges = (np.floor(least[things] * across - reach), np.floor(most[things] * across + reach))
+        first, last = (np.clip(each, 0, across - 1).astype(np.int64) for each in edges)
+        return first, last - first + 1
+
+    (x, wide), (y, high) = columns(west, east), columns(north, south)
+    counts = wide * high
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    high_of = np.repeat(high, counts)
+    tiles = ((np.repeat(x, counts) + nth // high_of) << 32) | (np.repeat(y, counts) + nth % high_of)
+    order = np.argsort(tiles, kind="stable")
+    return tiles[order], np.repeat(things, counts)[order]
+
+
+def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
+    """The tile with these things; empty when nothing of them is in it."""
+    across, edge = 1 << zoom, BUFFER / EXTENT
+    shapes = shapely.from_wkb([kept.shape(number) for number in things.tolist()])
+    shapes = shapely.clip_by_rect(
+        shapes, (x - edge) / across, (y - edge) / across, (x + 1 + edge) / across, (y + 1 + edge) / across
+    )
+    here = ~shapely.is_empty(shapes)
+    shapes, things = shapes[here], things[here]
+    shapes = shapely.transform(shapes, lambda places: (places * across - (x, y)) * EXTENT)
+    shapes = shapely.simplify(shapes, 1.0 if zoom == LARGEST_ZOOM else _COARSE)
+    # Clipping and simplifying make outlines that cross themselves, on which whole units cannot be found.
+    crossed = ~shapely.is_valid(shapes)
+    shapes[crossed] = shapely.make_valid(shapes[crossed])
+    shapes = shapely.set_precision(shapes, 1.0)
+    kinds = shapely.get_type_id(shapes)
+    polygons = np.isin(kinds, _POLYGONS)
+    # In units that grow to the south this is what the format calls clockwise.
+    shapes[polygons] = shapely.orient_polygons(shapes[polygons], exterior_cw=False)
+    shown = np.isin(kinds, _ENCODED) & ~shapely.is_empty(shapes)
+    layers: dict[int, list[dict[str, Any]]] = {}
+    for shape, number in zip(shapes[shown], things[shown].tolist(), strict=True):
+        layers.setdefault(int(kept.layer[number]), []).append({"geometry": shape, "properties": kept.told(number)})
+    if not layers:
+        return b""
+    body: bytes = mapbox_vector_tile.encode(
+        [{"name": Layer(layer).label, "features": found} for layer, found in sorted(layers.items())],
+        default_options={"y_coord_down": True, "extents": EXTENT, "check_winding_order": False},
+    )
+    return body

@@ -1,0 +1,1 @@
+"""The base map: what of the world it shows, and at which zooms."""

@@ -1,0 +1,123 @@
+"""Choice of what the base map shows of OpenStreetMap: its layer, what is told of it, and from which zoom on.
+
+Not here: reading it (`adapters/map_features.py`), cutting it into tiles (`adapters/map_tiles.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tripline.basemap.layers import LARGEST_ZOOM, Feature, Layer, Told
+
+Tags = Mapping[str, str]
+MOST_NAME: Final = 200
+"""Characters of a name that are kept."""
+_ROADS: Final = {
+    "motorway": ("motorway", 5),
+    "trunk": ("trunk", 6),
+    "primary": ("primary", 8),
+    "secondary": ("secondary", 9),
+    "tertiary": ("tertiary", 11),
+    "unclassified": ("minor", 12),
+    "residential": ("minor", 12),
+    "living_street": ("minor", 13),
+    "road": ("minor", 13),
+    "pedestrian": ("path", 13),
+    "service": ("service", 13),
+    "track": ("track", 13),
+    "cycleway": ("path", 14),
+    "footway": ("path", 14),
+    "path": ("path", 14),
+    "steps": ("path", 14),
+}
+_RAILS: Final = {"rail": 9, "narrow_gauge": 11, "light_rail": 12, "subway": 12, "tram": 13, "funicular": 13}
+_WATER_LINES: Final = {"river": 8, "canal": 10, "stream": 13}
+_PLACES: Final = {"city": 5, "town": 8, "village": 10, "suburb": 11, "hamlet": 12, "neighbourhood": 13, "locality": 14}
+_BOUNDARIES: Final = {"2": 3, "3": 6, "4": 6, "6": 9, "8": 11}
+_LARGE_PLACES: Final = ((1_000_000, 4), (200_000, 6), (50_000, 7), (10_000, 8))
+"""People, and from which zoom on a place of so many is shown at least."""
+_LAND: Final = {
+    ("landuse", "forest"): ("wood", 8),
+    ("natural", "wood"): ("wood", 8),
+    ("natural", "scrub"): ("scrub", 11),
+    ("natural", "glacier"): ("ice", 7),
+    ("natural", "bare_rock"): ("rock", 10),
+    ("natural", "scree"): ("rock", 10),
+    ("natural", "grassland"): ("grass", 11),
+    ("natural", "wetland"): ("wetland", 10),
+    ("landuse", "residential"): ("built", 9),
+    ("landuse", "retail"): ("built", 11),
+    ("landuse", "commercial"): ("built", 11),
+    ("landuse", "industrial"): ("industry", 10),
+    ("landuse", "farmland"): ("farm", 10),
+    ("landuse", "vineyard"): ("farm", 11),
+    ("landuse", "orchard"): ("farm", 11),
+    ("landuse", "meadow"): ("grass", 11),
+    ("landuse", "grass"): ("grass", 12),
+    ("landuse", "cemetery"): ("park", 12),
+    ("leisure", "park"): ("park", 11),
+    ("leisure", "golf_course"): ("park", 11),
+    ("leisure", "pitch"): ("pitch", 13),
+}
+_WATERS: Final = {("natural", "water"), ("waterway", "riverbank"), ("landuse", "reservoir"), ("landuse", "basin")}
+KEYS: Final = ("highway", "railway", "waterway", "natural", "landuse", "leisure", "building", "boundary", "place")
+"""A thing without any of them is not shown."""
+
+
+def of_point(tags: Tags) -> Feature | None:
+    """What a node shows."""
+    zoom, name = _PLACES.get(tags.get("place", "")), _text(tags, "name")
+    if zoom is None or not name:
+        return None
+    digits = tags.get("population", "").replace(" ", "")[:12]
+    people = int(digits) if digits.isascii() and digits.isdigit() else 0
+    large = next((least for least_people, least in _LARGE_PLACES if people >= least_people), zoom)
+    return Feature(Layer.PLACE, min(zoom, large), {"kind": tags["place"], "name": name, "population": people})
+
+
+def of_line(tags: Tags) -> Feature | None:
+    """What a way shows as a line."""
+    highway = tags.get("highway", "")
+    if (road := _ROADS.get(highway.removesuffix("_link"))) is not None:
+        if tags.get("area") == "yes":
+            return None
+        kind, zoom = road
+        ramp = highway.endswith("_link")
+        told: Told = {"kind": kind, **_named(tags), **_levels(tags)}
+        return Feature(Layer.ROAD, max(zoom, 11) if ramp else zoom, {**told, "ramp": 1} if ramp else told)
+    if (zoom_of_rail := _RAILS.get(tags.get("railway", ""))) is not None:
+        return Feature(Layer.RAIL, zoom_of_rail, {"kind": tags["railway"], **_levels(tags)})
+    if (zoom_of_water := _WATER_LINES.get(tags.get("waterway", ""))) is not None:
+        return Feature(Layer.WATER, zoom_of_water, {"kind": tags["waterway"], **_named(tags), **_levels(tags)})
+    level = tags.get("admin_level", "") if tags.get("boundary") == "administrative" else ""
+    if level in _BOUNDARIES:
+        return Feature(Layer.BOUNDARY, _BOUNDARIES[level], {"level": int(level)})
+    return None
+
+
+def of_area(tags: Tags) -> Feature | None:
+    """What an area shows."""
+    if tags.get("building", "no") != "no":
+        return Feature(Layer.BUILDING, LARGEST_ZOOM, {})
+    if any(tags.get(key) == text for key, text in _WATERS):
+        return Feature(Layer.WATER, 6, {"kind": "water", **_named(tags)})
+    for key in ("natural", "landuse", "leisure"):
+        if (land := _LAND.get((key, tags.get(key, "")))) is not None:
+            return Feature(Layer.LANDUSE, land[1], {"kind": land[0]})
+    return None
+
+
+def of_limit(kmh: float, source: str) -> Feature:
+    """What the limit of a road shows; `source`: how it is known."""
+    return Feature(Layer.LIMIT, 12, {"kmh": round(kmh), "source": source})
+
+
+def _text(tags: Tags, key: str) -> str:
+    return tags.get(key, "").strip()[:MOST_NAME]
+
+
+def _named(tags: Tags) -> Told:
+    return {key: text for key in ("name", "ref") if (text := _text(tags, key))}
+
+
+def _levels(tags: Tags) -> Told:
+    return {key: 1 for key in ("bridge", "tunnel") if tags.get(key, "no") != "no"}
