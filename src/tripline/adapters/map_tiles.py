@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import mapbox_vector_tile
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 from pmtiles.tile import Compression, TileType, zxy_to_tileid
 from pmtiles.writer import Writer
 
+from tripline.adapters import map_encoder
 from tripline.adapters.map_features import Kept
 from tripline.basemap.layers import LARGEST_ZOOM, Layer
 
@@ -29,8 +29,6 @@ _SMALLEST: Final = 8
 _COARSE: Final = 4.0
 """How far shapes of a tile may be off, units; at the largest zoom one."""
 _POLYGONS: Final = (3, 6)
-_ENCODED: Final = (0, 1, 3, 4, 5, 6)
-"""Kinds of shape of which a tile can hold one."""
 Numbers = NDArray[np.int64]
 
 
@@ -135,14 +133,15 @@ def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
     polygons = np.isin(kinds, _POLYGONS)
     # In units that grow to the south this is what the format calls clockwise.
     shapes[polygons] = shapely.orient_polygons(shapes[polygons], exterior_cw=False)
-    shown = np.isin(kinds, _ENCODED) & ~shapely.is_empty(shapes)
-    layers: dict[int, list[dict[str, Any]]] = {}
-    for shape, number in zip(shapes[shown], things[shown].tolist(), strict=True):
-        layers.setdefault(int(kept.layer[number]), []).append({"geometry": shape, "properties": kept.told(number)})
-    if not layers:
+    shown = np.isin(kinds, map_encoder.KINDS) & ~shapely.is_empty(shapes)
+    shapes, things = shapes[shown], things[shown]
+    if not things.size:
         return b""
-    body: bytes = mapbox_vector_tile.encode(
-        [{"name": Layer(layer).label, "features": found} for layer, found in sorted(layers.items())],
-        default_options={"y_coord_down": True, "extents": EXTENT, "check_winding_order": False},
+    layer = kept.layer[things]
+    return map_encoder.encoded(
+        [
+            (Layer(each).label, shapes[layer == each], [kept.told(number) for number in things[layer == each].tolist()])
+            for each in np.unique(layer).tolist()
+        ],
+        extent=EXTENT,
     )
-    return body
