@@ -124,7 +124,7 @@ def _tile(kept: Kept, zoom: int, x: int, y: int, things: Numbers) -> bytes:
     here = ~shapely.is_empty(shapes)
     shapes, things = shapes[here], things[here]
     shapes = shapely.transform(shapes, lambda places: (places * across - (x, y)) * EXTENT)
-    shapes = shapely.simplify(shapes, 1.0 if zoom == LARGEST_ZOOM else _COARSE)
+    shapes = shapely.simplify(shapes, 1.0 if zoom == LARGEST_ZOOM else _COARSE, preserve_topology=False)
     # Clipping and simplifying make outlines that cross themselves, on which whole units cannot be found.
     crossed = ~shapely.is_valid(shapes)
     shapes[crossed] = shapely.make_valid(shapes[crossed])
