@@ -24,13 +24,13 @@ from tripline.basemap import features
 from tripline.basemap.layers import Feature, Told
 from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.limits import at
+from tripline.scoring.drives import Floats
 from tripline.scoring.rules import Column
 
 AT_ONCE: Final = 10_000
 """Things whose shapes are in memory while they are read."""
 _EDGE_DEG: Final = 85.0511
 """Beyond this latitude there are no tiles."""
-Floats: TypeAlias = NDArray[np.float64]
 Shapes: TypeAlias = NDArray[np.object_]
 
 
