@@ -313,6 +313,7 @@ class Map(Section, frozen=True):
         Literal["osm", "none"],
         Meta(description="what tells limits of roads: `osm`: imported maps, `none`: nothing, the default counts"),
     ] = "osm"
+    tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: what the imported maps show")] = ""
 
 
 class Log(Section, frozen=True):

@@ -358,3 +358,43 @@ class RoadMatcher(Protocol):
 
     def lost(self) -> Sequence[LostMap]:
         """The maps that it cannot read, by name. Takes milliseconds; called on any thread."""
+
+
+class MapTile(NamedTuple):
+    """A vector tile (MVT)."""
+
+    version: str
+    """Of the whole map: another one may have another tile there."""
+    body: bytes
+    packed: bool
+    """Whether the body is packed with gzip."""
+
+
+class ShownMap(NamedTuple):
+    """The base map as a whole."""
+
+    version: str
+    """Changes when any tile may have changed."""
+    bounds: tuple[float, float, float, float] | None
+    """West, south, east, north, degrees; None: there is no map."""
+    least_zoom: int
+    most_zoom: int
+    attribution: str
+    """Whom to name beside it, plain text."""
+
+
+NO_MAP: Final = ShownMap("0", None, 0, 0, "")
+"""What is to see without a map."""
+
+
+class BaseMap(Protocol):
+    """The tiles of a map that pages show. Called on the event loop, and quick."""
+
+    def shown(self) -> ShownMap:
+        """What there is to see now."""
+
+    async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
+        """A tile; None: nothing is there. `column` and `row` lie between 0 and 2^zoom - 1."""
+
+    def unpacked(self, tile: MapTile) -> bytes:
+        """The body of a tile without packing. Raises `Outage` when it is damaged."""

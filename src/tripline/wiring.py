@@ -277,8 +277,9 @@ def _rim(
     readiness: Readiness,
     settings: Callable[[], Sequence[InForce]],
 ) -> Rim:
+    store, ids, clock = ground["store"], ground["ids"], ground["clock"]
     roster = ingress.listener.roster if ingress is not None else None
-    settling = Barrier(store=ground["store"], node=node, signals=ground["signals"])
+    settling = Barrier(store=store, node=node, signals=ground["signals"])
     calls = Calls(devices=EveryDevice(here=roster, node=node, **ground), settings=config.rpc, **ground)
     return Rim(
         **ground,
@@ -287,25 +288,24 @@ def _rim(
         limits=Limits(accounts=config.accounts, rest=config.rest),
         carrier_actions=Batches(settling=settling, **ground),
         unpauser=Unpauser(
-            store=ground["store"],
+            store=store,
             carrier=others.carrier,
-            ids=ground["ids"],
-            clock=ground["clock"],
+            ids=ids,
+            clock=clock,
             timeout_s=config.carrier.timeout_s,
         ),
         settling=settling,
-        policies=PolicyDesk(
-            store=ground["store"], rules=config.rules, ids=ground["ids"], clock=ground["clock"], roads=others.roads
-        ),
-        disputes=DisputeDesk(store=ground["store"], ids=ground["ids"], clock=ground["clock"], roads=others.roads),
+        policies=PolicyDesk(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
+        disputes=DisputeDesk(store=store, ids=ids, clock=clock, roads=others.roads),
         roads=others.roads,
+        base_map=others.base_map,
         node=node,
         calls=calls,
         mounter=Mounter(calls=calls, settings=config.rpc, **ground),
         time_zone=zoneinfo.ZoneInfo(config.time_zone),
         ready=readiness.report,
         heard_of=_heard_nothing if roster is None else roster.heard_of,
-        trials=Trials(store=ground["store"], sender=others.webhooks, ids=ground["ids"], clock=ground["clock"]),
+        trials=Trials(store=store, sender=others.webhooks, ids=ids, clock=clock),
         imports=ImportDesk(config.rest),
         browsers=Prolonger(config.sessions),
         public_url=config.accounts.public_url,

@@ -19,17 +19,20 @@ from tripline.adapters import (
     data_folder,
     listeners,
     mail_folder,
+    map_shown,
     roads_osm,
     signals_local,
     tls_local,
     webhook_addresses,
     webhook_http,
 )
+from tripline.adapters.pmtiles_file import TileFileError
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.domain.refusals import Refusal
 from tripline.later import Later
 from tripline.ports import (
+    BaseMap,
     BusLog,
     BusReader,
     BusWriter,
@@ -73,6 +76,7 @@ TROUBLES: Final = (
     data_folder.DataFolderError,
     listeners.ListenerError,
     tls_local.TlsError,
+    TileFileError,
     migrate.DatabaseError,
     Outage,
     Refusal,
@@ -221,10 +225,12 @@ class Adapters(msgspec.Struct, frozen=True):
     """What writes frames; None: they are stored here, or devices do not come to this process."""
     roads: RoadMatcher | None = None
     """What tells limits of roads; None: nothing does."""
+    base_map: BaseMap | None = None
+    """The map that pages show; None: this process serves no pages."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
-    """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`."""
+    """Whom these settings name; closed with `opened`. Raises `tls_local.TlsError`, `TileFileError`."""
     return Adapters(
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
@@ -234,6 +240,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _frames(config, opened),
         _buffer(config, opened),
         roads(config),
+        _base_map(config),
     )
 
 
@@ -242,6 +249,25 @@ def roads(config: Config) -> RoadMatcher | None:
     if config.map.roads == "none":
         return None
     return roads_osm.OsmRoads(config.maps, zone=zoneinfo.ZoneInfo(config.time_zone))
+
+
+def unreadable_tiles(config: Config) -> str | None:
+    """Why the file cannot be shown that the settings name in place of imported maps; None: it can, or there is none."""
+    try:
+        if config.map.tiles:
+            map_shown.check(Path(config.map.tiles))
+    except TileFileError as error:
+        return str(error)
+    return None
+
+
+def _base_map(config: Config) -> BaseMap | None:
+    if not config_files.does(config, "api"):
+        return None
+    try:
+        return map_shown.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
+    except TileFileError as error:
+        raise TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
 
 
 def lost_maps(matcher: RoadMatcher | None) -> Sequence[LostMap]:

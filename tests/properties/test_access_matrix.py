@@ -19,9 +19,9 @@ from tripline.domain import access
 from tripline.domain.access import Action, Authority, Reach
 
 TABLE = {route: cells.replace(" ", "") for route, cells in access_table.TABLE.items()}
-LETTERS = {200: ".", 400: "B", 401: "U", 403: "F", 404: "N", 409: "B"}
+LETTERS = {200: ".", 204: ".", 400: "B", 401: "U", 403: "F", 404: "N", 409: "B"}
 BASE = "/api/tre/v1"
-BEGINNINGS = ("/api/", "/health/", "/metrics", "/account/")
+BEGINNINGS = ("/api/", "/health/", "/metrics", "/account/", "/map/")
 
 
 def shape(route: str) -> str:

@@ -25,6 +25,9 @@ ANYBODY = {
     "POST /api/noauth/resetPasswordByEmail": "BBBB BBBBBB BBBB BBB",
     "POST /api/noauth/setPassword": "BBBB BBBBBB BBBB BBB",
     "POST /api/noauth/application": "BBBB BBBBBB BBBB BBB",
+    # It holds nothing of anybody.
+    "GET /map/style.json": "U... ...... .... ...",
+    "GET /map/{z}/{x}/{y}": "U... ...... .... ...",
     # About itself alone.
     "GET /api/auth/user": "U... ...... .... ...",
     "POST /api/auth/changePassword": "UBBB BBBBBB BBBB BBB",

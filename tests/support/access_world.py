@@ -45,6 +45,7 @@ class World:
         self.app = app
         self.logins: dict[str, Login | None] = dict.fromkeys(ACTORS)
         self.ids: dict[str, str] = {"unknown": delegating.UNKNOWN, "mdn": lines.MDN, "file": "page.js"}
+        self.ids |= {"z": "14", "x": "8624", "y": "5743.mvt"}
 
     async def settle(self) -> "World":
         """Register everybody and everything."""

@@ -23,6 +23,7 @@ from tripline.http import middleware
 from tripline.http.application import create_app, routed_app
 from tripline.http.rim import Rim
 from tripline.ports import (
+    BaseMap,
     CarrierLines,
     Delivery,
     Devices,
@@ -142,6 +143,7 @@ class Rest:
         devices: Devices | None = None,
         rpc: config.Rpc | None = None,
         webhooks: WebhookSender | None = None,
+        base_map: BaseMap | None = None,
     ) -> None:
         self.now_ms = NOW_MS
         self._database = database
@@ -179,6 +181,7 @@ class Rest:
                 timeout_s=carrier_timeout_s,
             ),
             **self._callers(self.store),
+            base_map=base_map,
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: Report("ready", ()),
             trials=Trials(
@@ -193,6 +196,11 @@ class Rest:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         hooks: Any = {"response": [answers.hold_async]}
         self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", event_hooks=hooks)
+
+    def change(self, **parts: Any) -> None:
+        """Put other parts in place of those of the application."""
+        self.rim = replace(self.rim, **parts)
+        application(self.rim)
 
     def over(self, store: Store) -> Rim:
         """The parts, with another store in place of theirs."""
@@ -255,9 +263,9 @@ class Rest:
         return Login(user_id, authority, company_id, token)
 
     async def call(self, login: Login | None, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
-        """One request; `path` is relative to /api/tre/v1 unless it begins with /api; bytes are sent as they are."""
+        """One request; `path` is relative to /api/tre/v1 unless it begins with /api or /map; bytes go as they are."""
         headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
-        address = path if path.startswith("/api") else f"/api/tre/v1{path}"
+        address = path if path.startswith(("/api", "/map/")) else f"/api/tre/v1{path}"
         sent = {"content": body} if isinstance(body, bytes) else {"json": body}
         return await self.http.request(method, address, headers=headers, params=query or None, **sent)
 

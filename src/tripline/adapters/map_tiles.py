@@ -17,9 +17,8 @@ from pmtiles.writer import Writer
 
 from tripline.adapters import map_encoder
 from tripline.adapters.map_features import Kept
-from tripline.basemap.layers import LARGEST_ZOOM, Layer
+from tripline.basemap.layers import ATTRIBUTION, LARGEST_ZOOM, Layer
 
-ATTRIBUTION: Final = "© OpenStreetMap contributors"
 EXTENT: Final = 4_096
 """Units across a tile."""
 BUFFER: Final = 64

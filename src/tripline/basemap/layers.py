@@ -11,6 +11,10 @@ Told = dict[str, str | int]
 
 LARGEST_ZOOM: Final = 14
 """Closer looks are drawn from tiles of this zoom."""
+MOST_ZOOM: Final = 22
+"""Of tiles from elsewhere."""
+ATTRIBUTION: Final = "© OpenStreetMap contributors"
+"""Whom to name beside what is made of their data."""
 
 
 class Layer(IntEnum):

@@ -38,7 +38,8 @@ async def examined(config: Config) -> doctor.Report:
     """What `tripline doctor` finds; changes nothing."""
     report = await (_examined_shared(config) if config.store.url else _examined_own(config))
     lost = wiring_adapters.lost_maps(wiring_adapters.roads(config))
-    return replace(report, findings=[*report.findings, *doctor.maps(lost)])
+    unreadable = wiring_adapters.unreadable_tiles(config)
+    return replace(report, findings=[*report.findings, *doctor.maps(lost), *doctor.base_map(unreadable)])
 
 
 async def _examined_own(config: Config) -> doctor.Report:

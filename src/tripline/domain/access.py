@@ -273,6 +273,7 @@ class Gate(Enum):
 
     ANYONE = "anyone; no token needed"
     ACCOUNT = "every account, about itself alone"
+    SIGNED_IN = "every account; it holds nothing of anybody"
     MACHINE = "whoever asks from the server's own machine on the API port"
 
 

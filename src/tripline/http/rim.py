@@ -13,7 +13,7 @@ from litestar import Request
 from tripline import config
 from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
-from tripline.ports import Clock, RoadMatcher, Signals
+from tripline.ports import BaseMap, Clock, RoadMatcher, Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -68,6 +68,8 @@ class Rim(msgspec.Struct, frozen=True):
     """Sends messages that somebody wants to see arrive."""
     roads: RoadMatcher | None = None
     """The matcher of roads; None: trips are judged without roads."""
+    base_map: BaseMap | None = None
+    """The map that pages show; None: none."""
     imports: ImportDesk = msgspec.field(default_factory=lambda: ImportDesk(config.Rest()))
     """Whose turn it is to import a file."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)

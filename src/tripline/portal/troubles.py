@@ -25,7 +25,7 @@ _PASSING: Final = (408, 429, 500, 503)
 """Statuses of what may be over when it is tried again."""
 _BEFORE_ANY_PAGE: Final = (404, 405)
 """Statuses of what no page was asked about."""
-_FOR_PROGRAMS: Final = ("/api/", "/health/", "/metrics")
+_FOR_PROGRAMS: Final = ("/api/", "/health/", "/map/", "/metrics")
 _IN_PLACE: Final = {"hx-retarget": f"#{views.CONTENT}", "hx-reswap": "innerHTML"}
 """Tells htmx to show the page about a trouble in place of the content, whatever it asked for."""
 

@@ -44,6 +44,7 @@ HEADINGS: Final = {
     "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
     "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
     "Positions": ("Where vehicles are now.", ("positions",)),
+    "Maps": ("The base map: its tiles, and the style that draws them.", ("base_map",)),
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": (
         "Driving scores and why they are so, their trends, GPS events, scoring policies, scoring anew, disputes.",

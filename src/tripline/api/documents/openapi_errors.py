@@ -80,7 +80,7 @@ def responses(each: Operation, body: Schema) -> dict[str, Schema]:
 def _usual(each: Operation) -> Iterator[type[Refusal]]:
     if each.access is Gate.MACHINE:
         yield NotFound
-    if isinstance(each.access, Action) or each.access is Gate.ACCOUNT:
+    if isinstance(each.access, Action) or each.access in (Gate.ACCOUNT, Gate.SIGNED_IN):
         yield from (TokenUnreadable, TokenExpired, TooManyRequests)
         if each.method != "GET":
             yield ForeignForm

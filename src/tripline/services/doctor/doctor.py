@@ -202,6 +202,14 @@ def maps(lost: Sequence[LostMap]) -> list[Finding]:
     ]
 
 
+def base_map(why: str | None) -> list[Finding]:
+    """Whether the file with the base map can be shown; nothing when it can (`why` is None)."""
+    if why is None:
+        return []
+    said = phrase("doctor.base_map.unreadable", why=why)
+    return [Finding("base map", False, (said,), phrase("doctor.base_map.mend"))]
+
+
 def _jobs(tx: ReadTx, now_ms: int) -> Finding:
     jobs = scores.backlog(tx, due_before_ms=now_ms - LATE_MS)
     waiting = phrase("doctor.scoring.wait", waiting=jobs.waiting)
