@@ -341,7 +341,7 @@ def _workers(
     scorer = Scorer(rules=config.rules, zone=zoneinfo.ZoneInfo(config.time_zone), roads=others.roads, **ground)
     return (
         scorer.run,
-        Rescorer(store=store, scorer=scorer, rules=config.rules, signals=signals, clock=clock, roads=others.roads).run,
+        Rescorer(store=store, scorer=scorer, signals=signals, clock=clock, roads=others.roads, areas=others.areas).run,
         Eraser(store=store, signals=signals, let_go=let_go, stopwatch=time.perf_counter).run,
         Overdue(settings=config.rpc, **ground).run,
         Keeper(store=store, settings=config.push, clock=clock).run,

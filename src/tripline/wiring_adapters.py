@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import socket
 import zoneinfo
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ from tripline.adapters.pmtiles_file import TileFileError
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
 from tripline.domain.refusals import Refusal
+from tripline.domain.rescorings import Touched
 from tripline.later import Later
 from tripline.ports import (
     BaseMap,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         bus_kafka_writer,
         carrier_http,
         mail_smtp,
+        map_files,
         signals_postgres,
     )
     from tripline.store.database import postgres
@@ -68,6 +71,7 @@ else:
     bus_kafka_writer = Later("tripline.adapters.bus_kafka_writer")
     carrier_http = Later("tripline.adapters.carrier_http")
     mail_smtp = Later("tripline.adapters.mail_smtp")
+    map_files = Later("tripline.adapters.map_files")
     signals_postgres = Later("tripline.adapters.signals_postgres")
     postgres = Later("tripline.store.database.postgres")
 
@@ -227,6 +231,8 @@ class Adapters(msgspec.Struct, frozen=True):
     """What tells limits of roads; None: nothing does."""
     base_map: BaseMap | None = None
     """The map that pages show; None: this process serves no pages."""
+    areas: Callable[[str], Touched] = Touched
+    """What the map of an area touches now."""
 
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
@@ -241,6 +247,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _buffer(config, opened),
         roads(config),
         _base_map(config),
+        partial(touched, config),
     )
 
 
@@ -268,6 +275,13 @@ def _base_map(config: Config) -> BaseMap | None:
         return map_shown.ShownMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
     except TileFileError as error:
         raise TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
+
+
+def touched(config: Config, area: str) -> Touched:
+    """What the map of an area touches, as it is there now."""
+    known = [] if config.map.roads == "none" else map_files.areas(config.maps)
+    found = next((each for each in known if each.name == area), None)
+    return Touched(area) if found is None else Touched(area, found.map, found.bounds)
 
 
 def lost_maps(matcher: RoadMatcher | None) -> Sequence[LostMap]:

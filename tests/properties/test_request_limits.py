@@ -22,7 +22,9 @@ from tripline.domain import fields
 from tripline.domain.access import RULES, Action, Authority, Gate
 from tripline.http import application, operations
 from tripline.http.operations import Operation, PageOf
+from tripline.scoring.rules import Rules
 from tripline.services.accounts.limits import Limits
+from tripline.store.scores import policies
 
 LONG = {"answer", "description", "text", "additionalInfo", "cooperationTask", "introduction", "reason"}
 HOSTILE = {
@@ -123,6 +125,7 @@ class World:
         driven = {"company_id": admin.company_id, "vehicle_id": None, "sensor_id": None, "user_id": driver.user_id}
         _, contested_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=1, **driven))
         second = await app.post(admin, f"/company/{admin.company_id}/admin", person("second@x.example"))
+        await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
         self.ids = {
             "companyId": str(admin.company_id),
             "toCompanyId": str(partner.company_id),

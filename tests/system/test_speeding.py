@@ -52,7 +52,9 @@ def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(t
     assert stretch["seconds"] == pytest.approx((SAMPLES - 1) * STEP_S, rel=0.03)
     assert len(stretch["ids"]) == len(page["data"])
     assert (told["limitKnown"], trip["limitKnown"]) == (1.0, 1.0)
-    assert told["quality"]["maps"] == trip["quality"]["maps"] == [f"daejeon:{imported.stdout.split()[-1]}"]
+    assert (
+        told["quality"]["maps"] == trip["quality"]["maps"] == [f"daejeon:{imported.stdout.splitlines()[0].split()[-1]}"]
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -5,6 +5,7 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline.api.policies import admitted
+from tripline.domain import fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Asked, Ended, UnderWay
@@ -44,6 +45,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
         everything=bool(sent.all),
         dry_run=sent.dry_run,
         policy=sent.policy,
+        area=None if sent.map is None else fields.required("map", sent.map),
     )
 
     def work(tx: WriteTx) -> Rescoring:

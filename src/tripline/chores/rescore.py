@@ -4,15 +4,66 @@ Not here: what is printed (`cli/rescore.py`), the work itself (`services/scores/
 """
 
 import zoneinfo
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from tripline import clock, observe, wiring_adapters
-from tripline.adapters import signals_local
+from tripline.adapters import data_folder, signals_local
 from tripline.chores import policies, stores
 from tripline.config import Config
+from tripline.domain.rescorings import Touched
+from tripline.ports import Outage
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome, Progress
 from tripline.services.scores.scorer import Scorer
+from tripline.store import migrate
+from tripline.store.database import sqlite_files
+from tripline.store.scores import rescore as rows
 from tripline.store.scores.rescore import Choice
+
+LOOKED_AT: Final = 100_000
+"""Trips that an offer looks at; some seconds."""
+
+
+class Offer(NamedTuple):
+    """How many scored trips a map touches."""
+
+    trips: int
+    whole: bool
+    """Whether every trip was looked at; else there may be more."""
+
+
+def touched(config: Config, area: str) -> Touched:
+    """What the map of an area touches: by the one that is there now, or when none is, by those before it."""
+    return wiring_adapters.touched(config, area)
+
+
+async def offered(config: Config, area: str, *, progress: Progress) -> Offer | None:
+    """How many scored trips the map of an area touches, looking at the oldest `LOOKED_AT`.
+
+    None: there is no store to ask, or none at the present schema. Changes nothing.
+    """
+    choice, trips, looked_at, after = Choice(touched=touched(config, area)), 0, 0, 0
+    try:
+        if not config.store.url and not _is_there(config.data / data_folder.DATABASE):
+            return None
+        async with stores.store_of(config) as store:
+            while looked_at < LOOKED_AT:
+                page = await store.read(
+                    partial(rows.page, choice=choice, own_policy=0, after=after, limit=rescore.BITE)
+                )
+                if page.last is None:
+                    return Offer(trips, whole=True)
+                after, trips, looked_at = page.last, trips + len(page.trip_nos), looked_at + page.looked_at
+                progress(looked_at)
+    except (migrate.DatabaseError, data_folder.DataFolderError, Outage):
+        return None
+    return Offer(trips, whole=False)
+
+
+def _is_there(database: Path) -> bool:
+    return not sqlite_files.is_empty(database) and migrate.version_of(database) == migrate.newest()
 
 
 async def rescored(config: Config, choice: Choice, *, progress: Progress) -> Outcome:

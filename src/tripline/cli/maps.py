@@ -1,6 +1,7 @@
 """`tripline map`: maps that tell the roads of trips and their limits."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -11,9 +12,14 @@ from tripline.cli import base, progress
 from tripline.later import Later
 
 if TYPE_CHECKING:
+    import uvloop
+
     from tripline.adapters import map_files, map_import
     from tripline.chores import maps as chores
+    from tripline.chores import rescore as rescoring
 else:
+    uvloop = Later("uvloop")
+    rescoring = Later("tripline.chores.rescore")
     map_files = Later("tripline.adapters.map_files")
     map_import = Later("tripline.adapters.map_import")
     chores = Later("tripline.chores.maps")
@@ -52,15 +58,29 @@ def import_map(
         )
     if re.fullmatch(r"([A-Z]{2})?", country, re.ASCII) is None:
         raise config_files.WrongSettingError("--country must be two capital letters, such as KR.")
-    folder = base.settings(place, {}).maps
+    config = base.settings(place, {})
     try:
         with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
-            area = chores.imported(folder, file, name=called, country=country, told=tell)
+            area = chores.imported(config.maps, file, name=called, country=country, told=tell)
     except (map_import.MapFileError, map_files.NoAreaError) as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
     base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")
+    with progress.counting("trips", every=_TOLD_EVERY) as tell:
+        offer = uvloop.run(rescoring.offered(config, area.name, progress=tell))
+    if offer is not None:
+        base.line(f"scored trips that it may touch: {'' if offer.whole else 'at least '}{offer.trips}")
+    if offer is None or offer.trips or not offer.whole:
+        base.line(f"stored scores stay until you run: {_command(area.name, place)}")
     return base.OK
+
+
+def _command(area: str, place: base.Place | None) -> str:
+    """The command that scores anew what a map touches. Without the store's address, which may hold a password."""
+    where = place or base.Place()
+    named = {"--config": where.config, "--data": where.data}
+    words = [word for flag, value in named.items() if value is not None for word in (flag, str(value))]
+    return base.printable(shlex.join(["tripline", "rescore", "--map", area, *words]))
 
 
 @maps.command(name="list", help_epilogue="Example: tripline map list --data /srv/tripline")

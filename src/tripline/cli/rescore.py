@@ -7,6 +7,7 @@ from cyclopts import Parameter, validators
 
 from tripline import config_files
 from tripline.cli import base, progress
+from tripline.config import Config
 from tripline.domain import ids
 from tripline.later import Later
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline.chores import rescore as chores
+    from tripline.domain import rescorings
     from tripline.services.scores.rescore import Outcome
     from tripline.store.scores import rescore as store
 else:
@@ -41,12 +43,20 @@ def rescore(
         int | None,
         Parameter(validator=validators.Number(gte=1), help="with --dry-run: try this policy in place of that in force"),
     ] = None,
+    map_: Annotated[
+        str | None,
+        Parameter(
+            name="--map",
+            help="only scored trips that the map of this area touches: judged by another map of it, by none that could"
+            " be read, or without it and driven within its bounds; with --all also those that it has judged",
+        ),
+    ] = None,
     place: base.Place | None = None,
 ) -> int:
     """Score stored trips anew, beside running servers or without one. Exits 1 when any cannot be judged.
 
-    Without --all it takes trips whose score is by another policy than that in force, and those without a score. A run
-    that was broken off is simply started again. A score that stays the same keeps its times and events.
+    Without --all or --map it takes trips whose score is by another policy than that in force, and those without a
+    score. A run that was broken off is simply started again. A score that stays the same keeps its times and events.
     """
     if policy is not None and not dry_run:
         raise config_files.WrongSettingError(
@@ -58,6 +68,7 @@ def rescore(
         to_ms=base.instant_ms(config, to),
         company_id=_company_id(company),
         everything=everything,
+        touched=None if map_ is None else _touched(config, map_),
     )
     with progress.counting("trips", every=_TOLD_EVERY) as tell:
         if dry_run:
@@ -67,6 +78,13 @@ def rescore(
     for text in _told(outcome, dry_run=dry_run):
         base.line(text)
     return base.FAILED if outcome.failed else base.OK
+
+
+def _touched(config: Config, area: str) -> "rescorings.Touched":
+    found = chores.touched(config, area)
+    if found.map is None:
+        base.complain(f"There is no map called {base.printable(area)} now; taking trips that one judged before.")
+    return found
 
 
 def _company_id(text: str | None) -> ids.CompanyId | None:

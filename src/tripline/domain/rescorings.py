@@ -56,6 +56,19 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Only say what would change."""
     policy: int | None = None
     """The policy to try in place of those in force; for a dry run alone."""
+    area: str | None = None
+    """Trips that the map of this area touches, whichever policy their scores are by (`Touched`)."""
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """The scored trips that the map of an area touches: those whose roads another map of it told, or one that was lost,
+    and those that were judged without it and driven within its bounds."""
+
+    area: str
+    map: str | None = None
+    """The one that is there now; None: none is, so that trips are touched which it judged before."""
+    bounds: tuple[float, float, float, float] | None = None
+    """Least and greatest latitude, least and greatest longitude, degrees."""
 
 
 class Bite(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ def test_rescoring_is_begun_read_cancelled_and_listed(run):
         app.now_ms += 1_000
         cancelled = (await app.call(admin, "PUT", f"{one(begun)}/cancellation")).json()
         app.now_ms += 1_000
-        second = await app.post(admin, f"{path}/rescoring", {"dryRun": True, "policy": 2})
+        second = await app.post(admin, f"{path}/rescoring", {"dryRun": True, "policy": 2, "map": "seoul"})
         newest = await app.get(admin, f"{path}/rescoring", limit=1)
         older = await app.get(admin, f"{path}/rescoring", limit=5, idOffset=second["id"]["id"])
         return admin, begun, told, read, cancelled, second, newest, older
@@ -60,6 +60,7 @@ def test_rescoring_is_begun_read_cancelled_and_listed(run):
         "toTime": LATEST_MS,
         "all": True,
         "policy": None,
+        "map": None,
         "state": "RUNNING",
         "progress": 0.0,
         **dict.fromkeys(("lookedAt", "trips", "same", "moved", "gained", "lost", "failed"), 0),
@@ -69,7 +70,7 @@ def test_rescoring_is_begun_read_cancelled_and_listed(run):
         "endedTime": None,
     }
     assert cancelled == {**begun, "state": "CANCELLED", "endedTime": rest.NOW_MS + 1_000}
-    assert (second["dryRun"], second["policy"], second["all"]) == (True, 2, False)
+    assert (second["dryRun"], second["policy"], second["all"], second["map"]) == (True, 2, False, "seoul")
     assert newest["data"] == [second]
     assert older["data"] == [cancelled]
 
@@ -101,6 +102,9 @@ def test_second_rescoring_and_second_end_are_refused(run):
         ({"dryRun": True, "policy": 9}, "policy"),
         ({"dryRun": True, "policy": 10**30}, "policy"),
         ({"dryRun": False, "policy": 2}, "policy"),
+        ({"dryRun": True, "map": " "}, "map"),
+        ({"dryRun": True, "map": "x" * 256}, "map"),
+        ({"dryRun": True, "map": 7}, "map"),
     ],
 )
 def test_wrong_value_names_the_field_and_begins_nothing(run, body, field):

@@ -11,15 +11,15 @@ Not here: beginning and cancelling (`rescorings.py`), what is chosen (`store/sco
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring
+from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring, Touched
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
 from tripline.ports import Clock, RoadMatcher, Signals
-from tripline.scoring.rules import Rules
 from tripline.services import hints
 from tripline.services.rounds import Rounds
 from tripline.services.scores import rescore, rescorings
@@ -37,6 +37,8 @@ LOOKS: Final = 100
 GIVE_WAY_MS: Final = 1_000
 LOOKED_THROUGH: Final = 10_000
 """Trips in one step at most, where few or none are to be scored."""
+LOOKED_INTO: Final = 1_000
+"""The same where their samples may have to be looked at to tell."""
 REST_S: Final = 1.0
 """How often to look for rescorings unasked."""
 
@@ -51,16 +53,16 @@ class Rescorer:
         *,
         store: Store,
         scorer: Scorer,
-        rules: Rules,
         signals: Signals,
         clock: Clock,
         roads: RoadMatcher | None = None,
+        areas: Callable[[str], Touched] = Touched,
     ) -> None:
-        """`roads`: what tells limits; None: nothing does."""
+        """`roads`: what tells limits; None: nothing does. `areas`: what the map of an area touches now."""
         self._roads = roads
+        self._areas = areas
         self._store = store
         self._scorer = scorer
-        self._rules = rules
         self._signals = signals
         self._clock = clock
         self._rounds = Rounds(signals, SIGNAL_RESCORING_DUE, look_s=REST_S)
@@ -89,8 +91,9 @@ class Rescorer:
 
     async def _tried(self, taken: Rescoring) -> Rescoring:
         """The rescoring with what a few more trips would become."""
-        known = await rescore.every_policy(self._store, self._rules)
-        page = await self._page(taken, known[None].no)
+        own = await self._scorer.own_policy()
+        known = await rescore.every_policy(self._store, own.rules)
+        page = await self._page(taken, own.no)
         outcome = rescorings.counted(taken)
         policy = None if taken.asked.policy is None else known[taken.asked.policy]
         await rescore.try_on(self._store, page.trip_nos, known, policy, outcome, self._roads)
@@ -126,15 +129,21 @@ class Rescorer:
         """The next trips of the rescoring; none of the trips that were registered after it."""
         asked = taken.asked
         choice = Choice(
-            from_ms=asked.from_ms, to_ms=asked.to_ms, company_id=taken.company_id, everything=asked.everything
+            from_ms=asked.from_ms,
+            to_ms=asked.to_ms,
+            company_id=taken.company_id,
+            everything=asked.everything,
+            touched=None if asked.area is None else self._areas(asked.area),
         )
+
+        most = LOOKED_THROUGH if asked.area is None else LOOKED_INTO
 
         def look(tx: ReadTx) -> Page:
             after, looked_at = taken.after_no, 0
             while True:
                 found = trips.page(tx, choice, own_policy=own_policy, after=after, before=taken.no, limit=BITE)
                 looked_at += found.looked_at
-                if found.last is None or found.trip_nos or looked_at >= LOOKED_THROUGH:
+                if found.last is None or found.trip_nos or looked_at >= most:
                     return found._replace(looked_at=looked_at)
                 after = found.last
 

@@ -10,10 +10,11 @@ import msgspec
 from sqlalchemy import func, select
 
 from tripline.domain.ids import CompanyId
+from tripline.domain.rescorings import Touched
 from tripline.domain.trips import State
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
-from tripline.store.scores import policies
+from tripline.store.scores import policies, touched
 from tripline.store.tables import driving_score, scoring_job, trip, vehicle
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -31,7 +32,10 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     company_id: CompanyId | None = None
     """Of this company's sensors."""
     everything: bool = False
-    """Also those whose score is by the policy that is in force for them already."""
+    """Also those whose score is by the policy that is in force for them already; of those that a map touches also those
+    that it has judged already."""
+    touched: Touched | None = None
+    """Those alone that this map touches, whichever policy their scores are by."""
 
 
 class Page(NamedTuple):
@@ -52,8 +56,11 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int
     policy is kept with it.
     """
     in_force = func.coalesce(policies.chosen(), own_policy)
+    current = (driving_score.c.policy == in_force).label("current")
     statement = (
-        select(trip.c.no, trip.c.start_ms, trip.c.company_id, (driving_score.c.policy == in_force).label("current"))
+        select(
+            trip.c.no, trip.c.start_ms, trip.c.company_id, *([current] if choice.touched is None else touched.COLUMNS)
+        )
         .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
         .where(
             trip.c.no > after, trip.c.no < before, trip.c.state != State.OPEN.value, erasures.kept(trip.c.vehicle_id)
@@ -64,14 +71,17 @@ def page(tx: ReadTx, choice: Choice, *, own_policy: int, after: int, before: int
     rows = tx.all(statement)
     # Chosen here, not in SQL: so a page ends after `limit` trips, however few of them are of the choice.
     chosen = [
-        row.no
+        row
         for row in rows
-        if (choice.everything or not row.current)
-        and choice.company_id in (None, row.company_id)
+        if choice.company_id in (None, row.company_id)
         and (choice.from_ms is None or (row.start_ms is not None and row.start_ms >= choice.from_ms))
         and (choice.to_ms is None or (row.start_ms is not None and row.start_ms < choice.to_ms))
     ]
-    return Page(rows[-1].no if rows else None, len(rows), chosen)
+    if choice.touched is not None:
+        trip_nos = touched.among(tx, chosen, choice.touched, everything=choice.everything)
+    else:
+        trip_nos = [row.no for row in chosen if choice.everything or not row.current]
+    return Page(rows[-1].no if rows else None, len(rows), trip_nos)
 
 
 def newest(tx: ReadTx, company_id: CompanyId, *, vehicles: int, trips: int) -> list[int]:

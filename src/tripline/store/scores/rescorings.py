@@ -22,6 +22,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 _RUNNING: Final[ColumnElement[bool]] = literal_column(f"rescoring.state = '{Stage.RUNNING}'")
 """As text, for the index is over these rows alone."""
+_AREA: Final = "area"
 
 
 def keep(
@@ -37,10 +38,11 @@ def keep(
 ) -> None:
     """Write a new rescoring. Raises `UnderWay` while the company has one that is not at its end."""
     row = {"no": ids.no_of(rescoring_id), "id": rescoring_id, "company_id": company_id, "requested_by": requested_by}
-    row |= {"state": state.value, "due_ms": now_ms, "outcome": outcome}
+    row |= {"state": state.value, "due_ms": now_ms, "outcome": _with_area(outcome, asked)}
     row |= dict.fromkeys(("first_no", "after_no", "looked_at"), 0)
+    row |= {name: value for name, value in msgspec.structs.asdict(asked).items() if name != _AREA}
     with uniqueness.refusing(((rescoring.c.company_id,), UnderWay())):
-        tx.run(insert(rescoring).values(row | msgspec.structs.asdict(asked)))
+        tx.run(insert(rescoring).values(row))
 
 
 def forget_old(tx: WriteTx, company_id: CompanyId, *, kept: int) -> None:
@@ -101,7 +103,10 @@ def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
         "after_no": now.after_no,
         "looked_at": now.looked_at,
     }
-    values |= {"outcome": now.outcome, "bite": None if now.bite is None else msgspec.json.encode(now.bite)}
+    values |= {
+        "outcome": _with_area(now.outcome, now.asked),
+        "bite": None if now.bite is None else msgspec.json.encode(now.bite),
+    }
     values |= {"state": now.state.value, "ended_ms": now.ended_ms}
     mine = update(rescoring).where(rescoring.c.no == taken.no, _RUNNING, rescoring.c.due_ms == taken.due_ms)
     return bool(tx.run(mine.values(values)))
@@ -117,6 +122,13 @@ def jobs_due(tx: ReadTx, *, now_ms: int, most: int) -> int:
     due = select(scoring_job.c.trip_no).where(scoring_job.c.due_ms <= now_ms).limit(most)
     counted: int = tx.all(select(func.count()).select_from(due.subquery()))[0][0]
     return counted
+
+
+def _with_area(outcome: bytes, asked: Asked) -> bytes:
+    """The JSON of the counts with the area of the request beside them, which has no column of its own."""
+    if asked.area is None:
+        return outcome
+    return msgspec.json.encode(msgspec.json.decode(outcome, type=dict[str, Any]) | {_AREA: asked.area})
 
 
 def _rescorings() -> Select[Any]:
@@ -142,6 +154,7 @@ def _rescoring(row: Row[Any]) -> Rescoring:
             everything=bool(row.everything),
             dry_run=bool(row.dry_run),
             policy=row.policy,
+            area=msgspec.json.decode(row.outcome, type=dict[str, Any]).get(_AREA),
         ),
         state=Stage(row.state),
         due_ms=row.due_ms,

@@ -37,6 +37,14 @@ class BeginRescoring(msgspec.Struct, rename="camel", kw_only=True):
             examples=[2],
         ),
     ] = None
+    map: Annotated[
+        str | None,
+        Meta(
+            description="only trips that the map of this area touches, whichever policy their scores are by; with `all`"
+            " also those that it has judged already",
+            examples=["liechtenstein"],
+        ),
+    ] = None
 
 
 class Rescoring(msgspec.Struct, frozen=True, rename="camel"):
@@ -54,6 +62,9 @@ class Rescoring(msgspec.Struct, frozen=True, rename="camel"):
     to_time: Annotated[int | None, Meta(description="trips that began before then, epoch ms", examples=[None])]
     all: Annotated[bool, Meta(description="also trips whose score is by the policy in force", examples=[False])]
     policy: Annotated[int | None, Meta(description="the policy that a dry run tries", examples=[None])]
+    map: Annotated[
+        str | None, Meta(description="the area whose map touches the trips; null: not asked for", examples=[None])
+    ]
     state: Annotated[Stage, Meta(description="where it is", examples=["RUNNING"])]
     progress: Annotated[
         float, Meta(description="how much of the stored time has been looked through, 0 to 1", examples=[0.42])
@@ -106,6 +117,7 @@ def rescoring(found: rescorings.Rescoring) -> Rescoring:
         to_time=asked.to_ms,
         all=asked.everything,
         policy=asked.policy,
+        map=asked.area,
         state=found.state,
         progress=found.progress,
         looked_at=found.looked_at,

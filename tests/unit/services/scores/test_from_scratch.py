@@ -188,7 +188,7 @@ def new_policy(yard):
     yard.rig.now_ms += 1
     begun = yard.write(choose)
     parts = {name: yard.parts[name] for name in ("store", "signals", "clock")}
-    worker = Rescorer(scorer=yard.scorer, rules=Rules(), **parts)
+    worker = Rescorer(scorer=yard.scorer, **parts)
     yard.rig.now_ms += 25 * HOUR
     while yard.rig.rows(tables.rescoring, "state") == [Stage.RUNNING]:
         yard.rig.run(worker.go_on())

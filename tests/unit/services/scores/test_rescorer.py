@@ -32,7 +32,7 @@ STRICT = Rules(scoring=Scoring(harsh_weight=0.9))
 def worker(rig):
     """A rescorer, as a process has it."""
     clock = {"store": rig.store, "signals": rig.hints, "clock": lambda: rig.now_ms}
-    return Rescorer(scorer=rig.scorer, rules=Rules(), **clock)
+    return Rescorer(scorer=rig.scorer, **clock)
 
 
 async def fleet(rig, trips=3):

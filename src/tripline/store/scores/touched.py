@@ -1,0 +1,107 @@
+"""Scored trips that the map of an area touches: by the maps that told their roads, else by where they were driven.
+
+No trip has a place in its row. Of those that were judged without the map the first microtrip says where they began:
+what began farther away than it can have come is passed over, and of the rest every sample is looked at.
+
+Not here: which maps there are (`adapters/map_files.py`), what else is chosen of trips (`rescore.py`).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Row, bindparam, select
+
+from tripline.domain import samples
+from tripline.domain.rescorings import Touched
+from tripline.store.tables import driving_score, microtrip, trip
+from tripline.store.transactions import Hot, ReadTx
+
+COLUMNS: Final = (trip.c.quality, driving_score.c.distance_m)
+"""What `among` needs of a trip beside its row number; the distance is null of one without a score."""
+DEGREE_M: Final = 111_195.0
+AWAY: Final = 2.0
+"""How many times its distance a trip may have come away at most: gaps and repairs shorten a distance."""
+AWAY_M: Final = 10_000.0
+"""And so far beside that."""
+
+Bounds = tuple[float, float, float, float]
+
+
+class _Told(msgspec.Struct):
+    """What of a trip's quality (`scoring/quality.py`) is asked for here."""
+
+    maps: tuple[str, ...] = ()
+
+
+def among(tx: ReadTx, rows: Sequence[Row[Any]], touched: Touched, *, everything: bool) -> list[int]:
+    """The trips among these that the map touches, in their order. `everything`: also those that it has judged."""
+    now = f"{touched.area}:{touched.map}"
+    found: set[int] = set()
+    without: dict[int, float] = {}
+    for row in rows:
+        if row.distance_m is None:
+            continue
+        own = [each for each in _maps(row.quality) if each.partition(":")[0] == touched.area]
+        if own and (everything or own != [now]):
+            found.add(row.no)
+        elif not own:
+            without[row.no] = row.distance_m
+    if touched.bounds is not None:
+        found.update(no for no in _near(tx, without, touched.bounds) if _is_inside(tx, no, touched.bounds))
+    return [row.no for row in rows if row.no in found]
+
+
+def _maps(quality: bytes | None) -> tuple[str, ...]:
+    """Those that told roads of a trip; the quality is null of one that was scored before there were any."""
+    return () if quality is None else _READ.decode(quality).maps
+
+
+def _near(tx: ReadTx, distances: dict[int, float], bounds: Bounds) -> Iterator[int]:
+    """The trips that began no farther from the area than they can have come; `distances`: of each, metres."""
+    if not distances:
+        return
+    for row in tx.all(_BEGINNINGS, {"nos": list(distances)}):
+        places = list(_places(row.samples or b""))
+        around = _widened(bounds, AWAY * distances[row.no] + AWAY_M)
+        if not places or any(_within(place, around) for place in places):
+            yield row.no
+
+
+def _is_inside(tx: ReadTx, trip_no: int, bounds: Bounds) -> bool:
+    return any(_within(place, bounds) for (packed,) in tx.hot(_SAMPLES, trip_no) for place in _places(packed))
+
+
+def _places(packed: bytes) -> Iterator[tuple[float, float]]:
+    """Latitude and longitude of the samples that have a position; none of samples that are cut."""
+    if len(packed) % samples.RECORD.size:
+        return
+    for _, lat, lon, *_ in samples.RECORD.iter_unpack(packed):
+        if not (math.isnan(lat) or math.isnan(lon)):
+            yield lat, lon
+
+
+def _within(place: tuple[float, float], bounds: Bounds) -> bool:
+    return bounds[0] <= place[0] <= bounds[1] and bounds[2] <= place[1] <= bounds[3]
+
+
+def _widened(bounds: Bounds, metres: float) -> Bounds:
+    """Bounds with a margin of so many metres at least; beyond a pole or the date line they hold every longitude."""
+    south, north = bounds[0] - metres / DEGREE_M, bounds[1] + metres / DEGREE_M
+    farthest = max(abs(south), abs(north))
+    margin = metres / DEGREE_M / math.cos(math.radians(farthest)) if farthest < 90.0 else 360.0
+    west, east = bounds[2] - margin, bounds[3] + margin
+    return (south, north, west, east) if west >= -180.0 and east <= 180.0 else (south, north, -180.0, 180.0)
+
+
+_READ: Final = msgspec.json.Decoder(_Told)
+_FIRST: Final = (
+    select(microtrip.c.samples)
+    .where(microtrip.c.trip_no == trip.c.no)
+    .order_by(microtrip.c.no)
+    .limit(1)
+    .scalar_subquery()
+)
+_BEGINNINGS: Final = select(trip.c.no, _FIRST.label("samples")).where(trip.c.no.in_(bindparam("nos", expanding=True)))
+_SAMPLES: Final = Hot(select(microtrip.c.samples).where(microtrip.c.trip_no == bindparam("of_trip")), "of_trip")
