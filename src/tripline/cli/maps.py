@@ -61,6 +61,7 @@ def import_map(
     config = base.settings(place, {})
     try:
         with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
+        with progress.counting("roads", every=_TOLD_EVERY) as tell:
             area = chores.imported(config.maps, file, name=called, country=country, told=tell)
     except (map_import.MapFileError, map_files.NoAreaError) as error:
         base.complain(base.printable(str(error)))
