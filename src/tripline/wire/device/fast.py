@@ -91,11 +91,7 @@ _manoeuvres = functools.lru_cache(maxsize=1024)(device_values.manoeuvres)
 def microtrip(body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Microtrip | None:
     """The microtrip in the body of a publish on `.../tre`; None: read it the tolerant way."""
     try:
-        parts = _parts(body)
-        if parts is None:
-            return None
-        header, payload = parts
-        return _of_payload(payload, header, sensor_type, received_ms, max_items)
+        return _of_body(body, sensor_type, received_ms, max_items)
     except (ValueError, RecursionError):
         return None
 
@@ -111,6 +107,21 @@ def of_payload(
         return None
 
 
+def _of_body(body: bytes, sensor_type: str, received_ms: int, max_items: int) -> Microtrip | None:
+    """Cuts the payload out; raises ValueError when there is more in the header than that."""
+    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
+    if start < len(_PAYLOAD_KEY):
+        return None
+    if body.endswith(_PAYLOAD_LAST):
+        # With a 0 in place of the payload the header is JSON by itself.
+        header = _HEAD.decode(body[:start] + b"0}")
+        return _of_payload(body[start:-1].strip(_SPACE), header, sensor_type, received_ms, max_items)
+    if b"\\" in body or body.find(_PAYLOAD_KEY, start) >= 0:
+        return None  # a payload that is overruled by a second one would not be looked at
+    message = _MESSAGE.decode(body)
+    return _of_payload(bytes(message.pld), message, sensor_type, received_ms, max_items)
+
+
 def _of_payload(
     payload: bytes, header: _Header, sensor_type: str, received_ms: int, max_items: int
 ) -> Microtrip | None:
@@ -121,20 +132,6 @@ def _of_payload(
         return _one(form.item.decode(payload), payload, header, form.device, received_ms)
     items = form.items.decode(payload)
     return _many(items, payload, header, form.device, received_ms) if 0 < len(items) <= max_items else None
-
-
-def _parts(body: bytes) -> tuple[_Header, bytes] | None:
-    """The header and the JSON of the payload; raises ValueError when there is more in it than that."""
-    start = body.find(_PAYLOAD_KEY) + len(_PAYLOAD_KEY)
-    if start < len(_PAYLOAD_KEY):
-        return None
-    if body.endswith(_PAYLOAD_LAST):
-        # With a 0 in place of the payload the header is JSON by itself.
-        return _HEAD.decode(body[:start] + b"0}"), body[start:-1].strip(_SPACE)
-    if b"\\" in body or body.find(_PAYLOAD_KEY, start) >= 0:
-        return None  # a payload that is overruled by a second one would not be looked at
-    message = _MESSAGE.decode(body)
-    return message, bytes(message.pld)
 
 
 def _one(item: _Item, payload: bytes, header: _Header, device: str, received_ms: int) -> Microtrip | None:
