@@ -10,6 +10,7 @@ from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.items import Header
 from tripline.wire.device.kinds import Item
+from tripline.wire.device.values import Place
 from tripline.wire.readings import DeviceEvent
 
 _TIME_KEY: Final = {105: "unpt", 109: "tim", 111: "tm", 112: "tim"}
@@ -32,8 +33,8 @@ def event(number: int, sent_ty: int | None, item: Item, payload: bytes, header: 
         ts=header.ts,
         tid=device_items.trip_number(item) if known else None,
         event_ms=_time(number, item, header, device) if known else _shared_time(header),
-        lat=place[0] if place else None,
-        lon=place[1] if place else None,
+        lat=place.lat if place else None,
+        lon=place.lon if place else None,
         payload=payload,
         is_attribute=number in device_tables.ATTRIBUTE_EVENTS,
     )
@@ -57,7 +58,7 @@ def time_keys(number: int, device: str) -> tuple[str, ...]:
     return ("clt",) if key == "clt" else ("clt", key)
 
 
-def _place(number: int, item: Item) -> tuple[float, float] | None:
+def _place(number: int, item: Item) -> Place | None:
     names = POSITION_KEYS.get(number)
     if names is None:
         return device_values.position(item.get("lat"), item.get("lon"))

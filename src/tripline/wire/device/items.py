@@ -58,14 +58,14 @@ def is_parking(item: Item, header: Header) -> bool:
 
 def sample(item: Item, header: Header, device: str) -> Sample:
     """The item as numbers; manoeuvre flags are read from OBD items only."""
-    lat, lon = device_values.position(item.get("lat"), item.get("lon")) or (math.nan, math.nan)
+    place = device_values.position(item.get("lat"), item.get("lon")) or device_values.NOWHERE
     speed = device_values.real(item.get("sp"))
     return Sample(
         tid=trip_number(item),
         parking=is_parking(item, header),
         own_ms=device_values.instant(item.get("clt"), header.received_ms),
-        lat=lat,
-        lon=lon,
+        lat=place.lat,
+        lon=place.lon,
         speed_kmh=math.nan if speed is None else speed,
         em=device_values.manoeuvres(item.get("em")) if device == device_tables.OBD else samples.NO_FLAGS,
     )

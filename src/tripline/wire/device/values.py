@@ -9,6 +9,8 @@ import math
 import re
 from typing import Final
 
+import msgspec
+
 NUMERAL: Final = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*", re.ASCII)
 _LONGEST_NUMERAL: Final = 64
 """No measured value needs more digits; reading longer ones would cost time without bound."""
@@ -100,12 +102,22 @@ def _calendar_ms(digits: int) -> int | None:
     return int(moment.timestamp()) * 1000
 
 
-def position(lat: object, lon: object) -> tuple[float, float] | None:
-    """Latitude and longitude in degrees WGS84, or None when out of range, incomplete, or exactly 0, 0 (P1)."""
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Degrees WGS84."""
+
+    lat: float
+    lon: float
+
+
+NOWHERE: Final = Place(math.nan, math.nan)
+
+
+def position(lat: object, lon: object) -> Place | None:
+    """The place; None when out of range, incomplete, or exactly 0, 0 (P1)."""
     north, east = real(lat), real(lon)
     if north is None or east is None:
         return None
-    return (north, east) if -90 <= north <= 90 and -180 <= east <= 180 and (north or east) else None
+    return Place(north, east) if -90 <= north <= 90 and -180 <= east <= 180 and (north or east) else None
 
 
 def manoeuvres(value: object) -> int:
