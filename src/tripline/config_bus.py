@@ -25,11 +25,11 @@ class BusSettingError(Exception):
     """Settings of the bus that cannot be; the text is one line that names the setting and the way out."""
 
 
-class Read(msgspec.Struct, frozen=True):
+class Carried(msgspec.Struct, frozen=True):
     """What a topic carries: a kind of message, and whose, when only one company can write to it."""
 
     kind: BusKind
-    company_id: CompanyId | None
+    company_id: CompanyId | None = None
 
 
 def brokers(settings: Bus) -> list[str]:
@@ -42,7 +42,7 @@ def brokers(settings: Bus) -> list[str]:
     return found
 
 
-def topics(settings: Bus) -> dict[str, Read]:
+def topics(settings: Bus) -> dict[str, Carried]:
     """Topics of customers that are read, and what each carries. Raises `BusSettingError`."""
     kinds: list[tuple[str, BusKind]] = [
         (settings.microtrips, "microtrip"),
@@ -50,11 +50,11 @@ def topics(settings: Bus) -> dict[str, Read]:
         (settings.events, "event"),
     ]
     whose: Mapping[str, CompanyId | None] = companies(settings) or {"": None}
-    found: dict[str, Read] = {}
+    found: dict[str, Carried] = {}
     for prefix, company_id in whose.items():
         for name, kind in kinds:
             _topic("bus.companies" if prefix else "bus.microtrips, bus.trips or bus.events", prefix + name)
-            before = found.setdefault(prefix + name, Read(kind, company_id))
+            before = found.setdefault(prefix + name, Carried(kind, company_id))
             if before.company_id != company_id:
                 raise BusSettingError(f"bus.companies: the topic {prefix + name} would be that of two companies.")
     return found

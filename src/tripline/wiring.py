@@ -374,7 +374,7 @@ def _bus_consumer(
             log=pipeline.rejected,
             positions=positions,
         ),
-        topics={name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()},
+        topics=config_bus.topics(config.bus),
         dead_letters=config.bus.dead_letters,
         clock=clock,
         most=config.bus.batch,

@@ -3,7 +3,7 @@
 import pytest
 
 from tripline import config, config_bus, config_files
-from tripline.config_bus import BusSettingError, Read
+from tripline.config_bus import BusSettingError, Carried
 
 COMPANY = "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"
 OTHER = "d6022b90-c801-11ef-9d5c-6b1f6f2a4c11"
@@ -46,9 +46,9 @@ def test_url_that_is_none_is_refused_without_its_secrets(url):
 
 def test_topics_without_companies_are_the_three_of_anybody():
     assert config_bus.topics(config.Bus()) == {
-        "sf-microtrip": Read("microtrip", None),
-        "sf-trip": Read("trip", None),
-        "sf-event": Read("event", None),
+        "sf-microtrip": Carried("microtrip", None),
+        "sf-trip": Carried("trip", None),
+        "sf-event": Carried("event", None),
     }
 
 
@@ -56,19 +56,19 @@ def test_topics_of_companies_have_their_prefix_and_no_other_is_read():
     settings = config.Bus(companies=(f"acme.={COMPANY}", f" b-={OTHER.upper()} ", ""))
 
     assert config_bus.topics(settings) == {
-        "acme.sf-microtrip": Read("microtrip", COMPANY),
-        "acme.sf-trip": Read("trip", COMPANY),
-        "acme.sf-event": Read("event", COMPANY),
-        "b-sf-microtrip": Read("microtrip", OTHER),
-        "b-sf-trip": Read("trip", OTHER),
-        "b-sf-event": Read("event", OTHER),
+        "acme.sf-microtrip": Carried("microtrip", COMPANY),
+        "acme.sf-trip": Carried("trip", COMPANY),
+        "acme.sf-event": Carried("event", COMPANY),
+        "b-sf-microtrip": Carried("microtrip", OTHER),
+        "b-sf-trip": Carried("trip", OTHER),
+        "b-sf-event": Carried("event", OTHER),
     }
 
 
 def test_one_topic_may_carry_all_three_kinds():
     settings = config.Bus(microtrips="all", trips="all", events="all")
 
-    assert config_bus.topics(settings) == {"all": Read("microtrip", None)}
+    assert config_bus.topics(settings) == {"all": Carried("microtrip", None)}
 
 
 def test_companies_come_from_a_variable_with_commas():

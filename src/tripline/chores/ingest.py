@@ -17,7 +17,7 @@ from tripline import clock, config_bus, observe
 from tripline.adapters import signals_local
 from tripline.chores import stores
 from tripline.config import Config
-from tripline.domain.ids import CompanyId
+from tripline.config_bus import Carried
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome, Refused
 from tripline.services.ingest.intake import Intake
@@ -25,7 +25,6 @@ from tripline.services.live.position_keeper import PositionKeeper
 from tripline.wire.bus import envelopes as bus_envelopes
 from tripline.wire.bus import files as bus_files
 from tripline.wire.bus import reader as bus_reader
-from tripline.wire.bus.reader import Kind
 
 BATCH_BYTES: Final = 4 * 2**20
 """Messages of a batch, together."""
@@ -95,19 +94,25 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
 
 def _messages(config: Config, file: IO[bytes], topic: str | None) -> Iterator[Message]:
     """The messages of the file; their offsets are line numbers."""
-    carried: dict[str, tuple[Kind | None, CompanyId | None]] = {
-        bus_envelopes.MICROTRIPS: ("microtrip", None),
-        bus_envelopes.TRIPS: ("trip", None),
-        bus_envelopes.EVENTS: ("event", None),
+    topics = {
+        bus_envelopes.MICROTRIPS: Carried("microtrip"),
+        bus_envelopes.TRIPS: Carried("trip"),
+        bus_envelopes.EVENTS: Carried("event"),
+        **config_bus.topics(config.bus),
     }
-    carried |= {name: (read.kind, read.company_id) for name, read in config_bus.topics(config.bus).items()}
     for number, line in enumerate(bus_files.lines(file, longest=bus_reader.LARGEST), 1):
         if not line.strip():
             continue
-        named, body = bus_files.message(line)
-        read_from = "".join(filter(str.isprintable, named or topic or ""))
-        kind, company_id = carried.get(read_from, (None, None))
-        yield Message(read_from, body, kind, company_id, None, number)
+        message = bus_files.message(line)
+        read_from = "".join(filter(str.isprintable, message.topic or topic or ""))
+        carried = topics.get(read_from)
+        yield Message(
+            topic=read_from,
+            body=message.body,
+            kind=None if carried is None else carried.kind,
+            company_id=None if carried is None else carried.company_id,
+            offset=number,
+        )
 
 
 def _in_batches(messages: Iterator[Message], most: int) -> Iterator[list[Message]]:

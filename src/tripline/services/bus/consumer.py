@@ -11,22 +11,17 @@ Not here: what happens to a batch (`batches.py`), the client of the bus (`adapte
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from tripline import observe
-from tripline.domain.ids import CompanyId
+from tripline.config_bus import Carried
 from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter, Clock, Outage
 from tripline.services import batch_tries
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Refused
 from tripline.services.ingest.pace import Pace
 from tripline.wire.bus import envelopes as bus_envelopes
-from tripline.wire.bus.reader import Kind
-
-Topics: TypeAlias = Mapping[str, tuple[Kind, CompanyId | None]]
-"""Topic -> what it carries, and whose, when only one company can write to it."""
 
 _log = observe.logger("bus")
 
@@ -40,7 +35,7 @@ class BusConsumer:
         reader: BusReader,
         writer: BusWriter,
         batches: BusBatches,
-        topics: Topics,
+        topics: Mapping[str, Carried],
         dead_letters: str,
         clock: Clock,
         most: int,
@@ -132,8 +127,15 @@ class BusConsumer:
         return self._waits_for or self._batches.steps.doing
 
     def _message(self, read: BusMessage) -> Message:
-        kind, company_id = self._topics.get(read.topic, (None, None))
-        return Message(read.topic, read.value, kind, company_id, read.partition, read.offset)
+        carried = self._topics.get(read.topic)
+        return Message(
+            topic=read.topic,
+            body=read.value,
+            kind=None if carried is None else carried.kind,
+            company_id=None if carried is None else carried.company_id,
+            partition=read.partition,
+            offset=read.offset,
+        )
 
     def _note(self, refused: Refused, *, cut: bool = False) -> BusNote:
         message = refused.message

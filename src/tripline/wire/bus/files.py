@@ -5,11 +5,18 @@ Not here: what a message says (`reader.py`).
 """
 
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, NamedTuple
 
 import msgspec
 
 from tripline.wire.device import body as device_body
+
+
+class Unwrapped(NamedTuple):
+    """A message, and its topic when the line names one."""
+
+    topic: str | None
+    body: bytes
 
 
 def lines(file: IO[bytes], *, longest: int) -> Iterator[bytes]:
@@ -23,16 +30,16 @@ def lines(file: IO[bytes], *, longest: int) -> Iterator[bytes]:
             yield line.rstrip(b"\r\n")
 
 
-def message(line: bytes) -> tuple[str | None, bytes]:
-    """The topic, when the line names one, and the message."""
+def message(line: bytes) -> Unwrapped:
+    """The message in a line."""
     if b'"value"' not in line:
-        return None, line
+        return Unwrapped(None, line)
     read = device_body.json_value(line, strict=False)
-    if isinstance(read, str) or not isinstance(read[0], dict) or read[0].get("value") is None:
-        return None, line
-    around = read[0]
+    if isinstance(read, str) or not isinstance(read.value, dict) or read.value.get("value") is None:
+        return Unwrapped(None, line)
+    around = read.value
     if not around.keys().isdisjoint({"data", "payload", "pld", "msgType"}):
-        return None, line
+        return Unwrapped(None, line)
     topic, value = around.get("topic"), around["value"]
     body = value.encode() if isinstance(value, str) else msgspec.json.encode(value)
-    return topic if isinstance(topic, str) else None, body
+    return Unwrapped(topic if isinstance(topic, str) else None, body)

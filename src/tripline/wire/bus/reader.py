@@ -20,6 +20,7 @@ from tripline.wire.bus.fields import Values
 from tripline.wire.bus.reasons import rejected
 from tripline.wire.device import body as device_body
 from tripline.wire.device import publish as device_publish
+from tripline.wire.device.body import Json
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
 Kind: TypeAlias = Literal["microtrip", "trip", "event", "header"]
@@ -63,10 +64,9 @@ def opened(body: bytes, *, topic_kind: Kind | None) -> Opened | Rejected:
     read = device_body.json_value(body.removeprefix(_BOM), strict=False)
     if isinstance(read, str):
         return rejected(read, body)
-    value, text = read
-    if not isinstance(value, dict):
+    if not isinstance(read.value, dict):
         return rejected(bus_reasons.NOT_OBJECT, body)
-    return _opened(value, text, body, topic_kind)
+    return _opened(read.value, read.text, body, topic_kind)
 
 
 def readings(
@@ -101,7 +101,7 @@ def _opened(envelope: dict[str, Any], text: bytes, body: bytes, topic_kind: Kind
     trip_id = values.id_of("tripId")
     if trip_id is None and kind in ("microtrip", "trip"):  # 4.20; an event goes without
         return rejected(bus_reasons.NO_TRIP, body)
-    payload = (envelope, text) if is_header else _payload(values.get("payload"), data, envelope, text)
+    payload = Json(envelope, text) if is_header else _payload(values.get("payload"), data, envelope, text)
     if isinstance(payload, str):
         return rejected(payload, body)
     return Opened(
@@ -113,8 +113,8 @@ def _opened(envelope: dict[str, Any], text: bytes, body: bytes, topic_kind: Kind
         trip_id=trip_id,
         record=values.key("eventId" if kind == "event" else "microTripId"),
         values=values,
-        payload=payload[0],
-        payload_text=payload[1],
+        payload=payload.value,
+        payload_text=payload.text,
         envelope=_around(envelope, data),
         body=body,
         of_device=_of_device(text) if is_header and values.get("tripId") is None else None,
@@ -126,7 +126,7 @@ def _data(envelope: dict[str, Any]) -> dict[str, Any] | str:
     data = envelope.get("data")
     if isinstance(data, str):
         read = device_body.json_value(data.encode(), strict=False)
-        data = None if isinstance(read, str) else read[0]
+        data = None if isinstance(read, str) else read.value
         return data if isinstance(data, dict) else bus_reasons.DATA_FORM
     if data is None and (envelope.get("payload") is not None or envelope.get("pld") is not None):
         return envelope
@@ -139,7 +139,7 @@ def _kind(values: Values, topic_kind: Kind | None) -> Kind | None:
     return (_KINDS.get(said.strip().lower()) if isinstance(said, str) else None) or topic_kind
 
 
-def _payload(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text: bytes) -> tuple[Any, bytes] | str:
+def _payload(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text: bytes) -> Json | str:
     """The payload with its JSON, from an object or array, or from JSON text (4.3); or what is wrong with it."""
     if payload is None:
         return bus_reasons.NO_PAYLOAD
@@ -148,7 +148,7 @@ def _payload(payload: Any, data: dict[str, Any], envelope: dict[str, Any], text:
         return bus_reasons.PAYLOAD_TEXT if read == bus_reasons.NOT_JSON else read
     if not isinstance(payload, dict | list):
         return bus_reasons.PAYLOAD_FORM
-    return payload, _raw(payload, data, envelope, text)
+    return Json(payload, _raw(payload, data, envelope, text))
 
 
 _BY_KEY = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -28,6 +28,13 @@ class Body(msgspec.Struct, gc=False):
     text: bytes
 
 
+class Json(msgspec.Struct, gc=False):
+    """Any decoded value, and its JSON."""
+
+    value: Any
+    text: bytes
+
+
 class _Envelope(msgspec.Struct, gc=False):
     pld: msgspec.Raw
 
@@ -70,12 +77,11 @@ def _from_json(body: bytes) -> Body | str:
     read = json_value(body, strict=True)
     if isinstance(read, str):
         return read
-    value, text = read
-    return Body(value, text) if isinstance(value, dict) else device_reasons.NOT_OBJECT
+    return Body(read.value, read.text) if isinstance(read.value, dict) else device_reasons.NOT_OBJECT
 
 
-def json_value(body: bytes, *, strict: bool) -> tuple[Any, bytes] | str:
-    """The value and its JSON, byte for byte as it stands in the body unless something was mended; or the reason why
+def json_value(body: bytes, *, strict: bool) -> Json | str:
+    """The value, and its JSON byte for byte as it stands in the body unless something was mended; or the reason why
     there is none. Texts may hold raw control characters when not `strict`."""
     text = body
     try:
@@ -93,7 +99,7 @@ def json_value(body: bytes, *, strict: bool) -> tuple[Any, bytes] | str:
         text = msgspec.json.encode(value)
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deep(value):
         return device_reasons.TOO_DEEP
-    return value, text
+    return Json(value, text)
 
 
 def _is_deep(value: Any) -> bool:

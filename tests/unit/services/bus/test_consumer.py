@@ -13,6 +13,7 @@ from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR
 from tests.support.ingest_rig import microtrip as of_device
 
+from tripline.config_bus import Carried
 from tripline.domain.ids import CompanyId
 from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, Outage
 from tripline.services import batch_tries
@@ -20,7 +21,7 @@ from tripline.services.bus.consumer import BusConsumer
 from tripline.services.ingest import steps
 from tripline.store import tables
 
-TOPICS: Any = {"sf-microtrip": ("microtrip", None), "acme.sf-trip": ("trip", CompanyId(COMPANY))}
+TOPICS = {"sf-microtrip": Carried("microtrip"), "acme.sf-trip": Carried("trip", CompanyId(COMPANY))}
 OTHER = "99999999-0000-11ef-8000-000000000009"
 
 
