@@ -64,6 +64,20 @@ class _Portion(NamedTuple):
     now_ms: int
 
 
+class _OpenMessage(NamedTuple):
+    """A message, and what its envelope says or why it is unusable."""
+
+    message: Message
+    opened: Opened | Rejected
+
+
+class _Known(NamedTuple):
+    """Records that may be there already: number -> payloads."""
+
+    microtrips: dict[int, list[bytes]]
+    events: dict[int, list[bytes]]
+
+
 class _Kept(msgspec.Struct, frozen=True):
     """What a transaction did."""
 
@@ -181,16 +195,16 @@ class BusBatches:
                     told.subject.sensor_id, told.subject.vehicle_id, told.reading.samples, told.reading.last_ms
                 )
 
-    async def _sensors(self, opened: Sequence[tuple[Message, Opened | Rejected]]) -> dict[str, Sensor]:
+    async def _sensors(self, messages: Sequence[_OpenMessage]) -> dict[str, Sensor]:
         """The registered ones among those that the messages name."""
-        named = {each.sensor_id for _, each in opened if isinstance(each, Opened)}
+        named = {each.opened.sensor_id for each in messages if isinstance(each.opened, Opened)}
         return await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
 
     def _read(
-        self, opened: Sequence[tuple[Message, Opened | Rejected]], sensors: dict[str, Sensor], now_ms: int
+        self, messages: Sequence[_OpenMessage], sensors: dict[str, Sensor], now_ms: int
     ) -> list[Read | Headed | Refused]:
         found: list[Read | Headed | Refused] = []
-        for message, each in opened:
+        for message, each in messages:
             if isinstance(each, Rejected):
                 found.append(Refused(message, each))
             elif each.sensor_id not in sensors:
@@ -280,8 +294,8 @@ class BusBatches:
         if not bus_facts.hold(tx, SCOPE, facts):
             raise Stale
         self.steps.at(steps.REDELIVERY)
-        microtrips, events = _stored(tx, messages, trips)
-        return Ground(facts, trips, jobs, microtrips, events, lambda no: bus_trips.bounds(tx, SCOPE, no))
+        known = _known(tx, messages, trips)
+        return Ground(facts, trips, jobs, known.microtrips, known.events, lambda no: bus_trips.bounds(tx, SCOPE, no))
 
     def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int) -> Plan:
         """Into the rejected-message log, where it came from with it."""
@@ -319,14 +333,11 @@ class BusBatches:
             )
 
 
-def _opened(batch: Sequence[Message]) -> list[tuple[Message, Opened | Rejected]]:
-    return [(message, bus_reader.opened(message.body, topic_kind=message.kind)) for message in batch]
+def _opened(batch: Sequence[Message]) -> list[_OpenMessage]:
+    return [_OpenMessage(message, bus_reader.opened(message.body, topic_kind=message.kind)) for message in batch]
 
 
-def _stored(
-    tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip]
-) -> tuple[dict[int, list[bytes]], dict[int, list[bytes]]]:
-    """Which of the microtrips and events may be there already: number -> payloads."""
+def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip]) -> _Known:
     of_microtrips: set[int] = set()
     of_events: set[int] = set()
     since_no = min((trip.no for trip in trips.values()), default=ids.first_no(0))
@@ -338,9 +349,9 @@ def _stored(
             elif isinstance(record.reading, DeviceEvent):
                 of_events |= keys
     earliest = ids.first_no(ids.ms_of_no(since_no) - _DAY_MS)
-    return (
-        bus_records.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
-        bus_records.events(tx, SCOPE, of_events) if of_events else {},
+    return _Known(
+        microtrips=bus_records.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
+        events=bus_records.events(tx, SCOPE, of_events) if of_events else {},
     )
 
 
