@@ -231,7 +231,7 @@ def added_up(tx):
 
 def totals(tx):
     """The accumulated score of every vehicle, as kept and as all its trips give it."""
-    kept = {each: known[0] for each in VEHICLES if (known := scores.total(tx, each)) is not None}
+    kept = {each: known for each in VEHICLES if (known := scores.total(tx, each)) is not None}
     made = {each: policy.sums(scores.trip_scores(tx, each)) for each in VEHICLES}
     return (
         {each: (total.trips, total.distance_m, total.score) for each, total in kept.items()},

@@ -139,10 +139,10 @@ def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
     Exact sums are added to and taken from, so that it is, bit for bit, what all its trips give.
     """
     before = scores.total(tx, vehicle_id)
-    if before is None or before[1] is None:
+    if before is None or before.sums is None:
         of_trips = policy.sums(scores.trip_scores(tx, vehicle_id))
     else:
-        of_trips = policy.read(before[1]).plus(change.more)
+        of_trips = policy.read(before.sums).plus(change.more)
     total = scores.Total(
         vehicle_id,
         created_ms=change.at_ms + 1,
@@ -150,10 +150,11 @@ def _accumulate(tx: WriteTx, vehicle_id: str, change: _Change) -> None:
         trips=of_trips.trips,
         score=policy.accumulated(of_trips, change.how) if of_trips.trips else 0.0,
         distance_m=of_trips.distance_m,
+        sums=of_trips.written(),
     )
-    if change.more == policy.NOTHING and before is not None and _says(before[0]) == _says(total):
+    if change.more == policy.NOTHING and before is not None and _says(before) == _says(total):
         return  # Another policy, and the same by it.
-    scores.keep_total(tx, total, of_trips.written())
+    scores.keep_total(tx, total)
 
 
 def _says(total: scores.Total) -> tuple[int, float, float]:

@@ -105,6 +105,8 @@ class Total(NamedTuple):
     """Number of scored trips."""
     score: float
     distance_m: float
+    sums: bytes | None = None
+    """What it is made of, where that is read; None too of before it was kept."""
 
 
 def due(tx: ReadTx, *, now_ms: int, limit: int) -> list[Job]:
@@ -235,15 +237,15 @@ def newest_driver(tx: ReadTx, vehicle_id: str) -> str | None:
     return next((row[0] for row in tx.hot(_NEWEST, vehicle_id)), None)
 
 
-def total(tx: ReadTx, vehicle_id: str) -> tuple[Total, bytes | None] | None:
-    """A vehicle's accumulated score and the sums that it was made of; None for these: from before they were kept."""
-    return next(((Total(*row[:-1]), row[-1]) for row in tx.hot(_TOTAL, vehicle_id)), None)
+def total(tx: ReadTx, vehicle_id: str) -> Total | None:
+    """A vehicle's accumulated score and what it is made of."""
+    return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
 
 
-def keep_total(tx: WriteTx, total: Total, sums: bytes) -> None:
+def keep_total(tx: WriteTx, total: Total) -> None:
     """Write a vehicle's accumulated score and what it is made of; without trips it has none."""
     if total.trips:
-        _TOTALS.insert(tx, [*total, sums])
+        _TOTALS.insert(tx, [*total])
     else:
         tx.run(_FORGET_TOTAL, {"of_vehicle": total.vehicle_id})
 
