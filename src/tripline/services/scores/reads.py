@@ -70,8 +70,8 @@ def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
     access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
     found = score_reads.score_of_trip(tx, of)
     if found is None:
-        state, reason = score_reads.why_no_score(tx, of)
-        raise _not_scored(state, reason)
+        standing = score_reads.why_no_score(tx, of)
+        raise _not_scored(standing.state, standing.not_scored)
     return found
 
 

@@ -67,6 +67,14 @@ class KeptEvent(NamedTuple):
     event_type: int
 
 
+class Standing(NamedTuple):
+    """How far a trip without a score is."""
+
+    state: str
+    not_scored: str | None
+    """The reason kept with it when it is not scored."""
+
+
 class Explainable(NamedTuple):
     """What is kept of a trip's score."""
 
@@ -143,10 +151,9 @@ def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
     return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)
 
 
-def why_no_score(tx: ReadTx, trip_id: str) -> tuple[str, str | None]:
-    """The state of a trip that exists, and the reason kept with it when it is not scored."""
-    state, reason = tx.hot(_TRIP_STATE, trip_id)[0]
-    return state, reason
+def why_no_score(tx: ReadTx, trip_id: str) -> Standing:
+    """How far a trip that exists is."""
+    return Standing(*tx.hot(_TRIP_STATE, trip_id)[0])
 
 
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
