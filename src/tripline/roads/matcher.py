@@ -100,8 +100,10 @@ def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: _Sampl
     is_anchor[anchors.sample] = 1
     left = np.cumsum(is_anchor) - 1
     right = np.minimum(left + 1, anchors.sample.size - 1)
-    # Before the first anchor of a trip that one counts, behind the last the last.
-    strange = (left < 0) | (of_trip[left] != trip)
+    # Before the first anchor of a trip that one counts, behind the last the last; in a gap the nearer one.
+    at_ms = samples.time_ms[anchors.sample]
+    in_gap = (at_ms[right] - at_ms[left] > GAP_MS) & (of_trip[right] == trip)
+    strange = (left < 0) | (of_trip[left] != trip) | in_gap & (samples.time_ms * 2 > at_ms[left] + at_ms[right])
     left = np.where(strange, right, left)
     road, backward = found.road[left], found.backward[left]
     without = of_trip[left] != trip

@@ -175,6 +175,18 @@ def test_gap_is_not_bridged():
     assert [int(index.link[road]) for road in found.road] == [1] * 72 + [2] * (len(kept) - 72)
 
 
+@pytest.mark.parametrize("first_s", range(3))
+def test_first_sample_behind_a_gap_is_on_the_road_behind_it(first_s):
+    world = {1: [(0, 0), (1_000, 0)], 2: [(1_000, 0), (3_000, 0)]}
+    index, _ = made_roads.built(world)
+    whole = made_roads.drives([(0, 0), (3_000, 0)])
+    kept = np.append(np.arange(60), np.arange(130 + first_s, whole.lat.size))
+
+    found = matcher.matched(index, made_roads.some(whole, kept))
+
+    assert [int(index.link[road]) for road in found.road] == [1] * 60 + [2] * (kept.size - 60)
+
+
 def test_tunnel_without_positions_keeps_the_road_behind_it():
     """Forty seconds without samples below a street that runs across."""
     world = {1: [(0, 0), (3_000, 0)], 2: [(1_000, -500), (1_000, 500)], 3: [(1_600, 12), (3_000, 60)]}
