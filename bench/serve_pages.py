@@ -18,6 +18,7 @@ from bench import make_scores
 from tripline import config
 from tripline.adapters.carrier_simulated import SimulatedCarrier
 from tripline.adapters.http_uvicorn import HttpListeners
+from tripline.adapters.map_desk import MapDesk
 from tripline.adapters.signals_local import LocalSignals
 from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_http import HttpWebhooks
@@ -72,6 +73,7 @@ async def _serve(database: Path, user_id: str) -> None:
         disputes=DisputeDesk(store=store, ids=maker, clock=_now_ms),
         mounter=Mounter(store=store, calls=calls, ids=maker, signals=signals, clock=_now_ms, settings=config.Rpc()),
         trials=Trials(store=store, sender=webhooks, ids=maker, clock=_now_ms),
+        maps=MapDesk(database.with_name("maps"), most_bytes=2**20, clock=_now_ms),
         node=node,
         time_zone=ZoneInfo("Asia/Seoul"),
         ready=lambda: True,

@@ -314,6 +314,7 @@ class Map(Section, frozen=True):
         Meta(description="what tells limits of roads: `osm`: imported maps, `none`: nothing, the default counts"),
     ] = "osm"
     tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: what the imported maps show")] = ""
+    upload_mib: Annotated[int, Meta(ge=1, description="largest map file that is taken over REST, MiB")] = 1_024
 
 
 class Log(Section, frozen=True):

@@ -123,10 +123,9 @@ def wired(
     """Every part that the roles need; nothing of it runs yet."""
     store, signals, clock = ground["store"], ground["signals"], ground["clock"]
     does = partial(config_files.does, config)
-    presence = None
+    presence = ingress = check = None
     if does("gateway") or does("worker"):
         presence = PresenceKeeper(absent_s=config.push.absent_s, node=node, tells_away=does("worker"), **ground)
-    ingress = check = None
     workers: list[Worker] = [node.run, readiness.run]
     if config.log.held_ms:
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
@@ -146,7 +145,7 @@ def wired(
     rim = None
     if does("api"):
         rim = _rim(config, ground, others, ingress, node, token_key, api_port, readiness, settings)
-        workers.append(partial(rim.browsers.run, store))
+        workers += [partial(rim.browsers.run, store), others.maps.run]
         lists = exports.books(rim.time_zone)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)
     pusher = None
@@ -297,6 +296,7 @@ def _rim(
         settling=settling,
         policies=PolicyDesk(store=store, rules=config.rules, ids=ids, clock=clock, roads=others.roads),
         disputes=DisputeDesk(store=store, ids=ids, clock=clock, roads=others.roads),
+        maps=others.maps,
         roads=others.roads,
         base_map=others.base_map,
         node=node,

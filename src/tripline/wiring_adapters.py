@@ -20,6 +20,7 @@ from tripline.adapters import (
     data_folder,
     listeners,
     mail_folder,
+    map_desk,
     map_shown,
     roads_osm,
     signals_local,
@@ -30,6 +31,7 @@ from tripline.adapters import (
 from tripline.adapters.pmtiles_file import TileFileError
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
+from tripline.domain.maps import MapKeeper
 from tripline.domain.refusals import Refusal
 from tripline.domain.rescorings import Touched
 from tripline.later import Later
@@ -219,6 +221,7 @@ class Adapters(msgspec.Struct, frozen=True):
     carrier: CarrierLines
     webhooks: WebhookSender
     mailer: Mailer
+    maps: MapKeeper
     letters: BusWriter | None = None
     """What writes dead letters; None: there is no bus, or this process does not read customers' topics."""
     customers: BusReader | None = None
@@ -241,6 +244,7 @@ def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.Asy
         _carrier(config, store, clock, opened),
         _webhooks(config, opened),
         _mailer(config, clock),
+        map_desk.MapDesk(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
         _letters(config, opened),
         _customers(config, opened),
         _frames(config, opened),

@@ -208,6 +208,7 @@ UNSEEN = {
     (Action.APPLICATION_REVIEW, Authority.SYS_ADMIN, Reach.ANY),
     (Action.CARRIER_ACT, Authority.CARRIER, Reach.ANY),
     (Action.COMPANY_CREATE, Authority.SYS_ADMIN, Reach.ANY),
+    (Action.MAP_MANAGE, Authority.SYS_ADMIN, Reach.ANY),
     (Action.COMPANY_CREATE, Authority.COMPANY_ADMIN, Reach.OWN_COMPANY),
     (Action.PERSON_CREATE, Authority.COMPANY_ADMIN, Reach.OWN_COMPANY),
     (Action.SENSOR_CREATE, Authority.COMPANY_ADMIN, Reach.OWN_COMPANY),

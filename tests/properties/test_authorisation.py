@@ -73,6 +73,9 @@ SPECIAL = {
     "delegations.list_delegating": (SEEN,),
     "delegations.list_received": (SEEN,),
     "delegations.take_back": (BORROWER, VEHICLE),
+    "maps.continue_import": (),
+    "maps.import_map": (),
+    "maps.remove_map": (),
     "history.of_user": (Subject("userId", "driver"),),
     "positions.read": (SEEN,),
     "rights.give_director": (Subject("directorId", "director", Action.RIGHT_RECEIVE_DIRECTOR),),
@@ -86,7 +89,15 @@ SPECIAL = {
 }
 """Operations whose things are not simply held against the operation's own row."""
 
-STANDING = {"file": "none", "sessionId": UNKNOWN, "vehicleId": UNKNOWN, "z": "14", "x": "8624", "y": "5743.mvt"}
+STANDING = {
+    "file": "none",
+    "area": "none",
+    "sessionId": UNKNOWN,
+    "vehicleId": UNKNOWN,
+    "z": "14",
+    "x": "8624",
+    "y": "5743.mvt",
+}
 """Values of paths that no subject is found by."""
 WITHOUT_COMPANY = {
     "companies.change_named",

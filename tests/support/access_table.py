@@ -118,6 +118,11 @@ COMPANIES = {
     "GET /api/tre/v1_3/rescoring/{unknown}": "UNFN NNNNNN FFFF FFF",
     "PUT /api/tre/v1_3/rescoring/{rescoring of P}/cancellation": "U.FF ..FFFF FFFF FFF",
     "PUT /api/tre/v1_3/rescoring/{unknown}/cancellation": "UNFN NNNNNN FFFF FFF",
+    # Maps that tell roads: the platform.
+    "GET /api/tre/v1_3/maps": "U.FF FFFFFF FFFF FFF",
+    "POST /api/tre/v1_3/map/{unknown}": "UBFF FFFFFF FFFF FFF",
+    "POST /api/tre/v1_3/map/{unknown}/continuation": "UBFF FFFFFF FFFF FFF",
+    "DELETE /api/tre/v1_3/map/{unknown}": "UNFF FFFFFF FFFF FFF",
     "GET /company/{P}/admins?limit=5": "U.FF ..FFFF FFFF FFF",
     "GET /company/{other}/admins?limit=5": "U.FF FFFFF. FFFF FFF",
     "GET /company/{unknown}/admins?limit=5": "UNFN NNNNNN FFFF FFF",

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.support import answers, stores
 from tripline import config
 from tripline.adapters.carrier_simulated import SimulatedCarrier
+from tripline.adapters.map_desk import MapDesk
 from tripline.api import families
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
@@ -58,6 +59,9 @@ NOW_MS = 1_760_000_000_000
 """The instant of every request, unless a test moves the clock."""
 CHEAP = config.Passwords(memory_kib=8, passes=1)
 """Less than a settings file may say, so that a hash takes 0.04 ms instead of 8."""
+
+NO_MAPS = Path("no-maps")
+"""A folder that is never made: what a test imports goes to one of its own."""
 
 NOBODY = Client(agent=None, address=None)
 """A client that does not say what it is."""
@@ -144,6 +148,8 @@ class Rest:
         rpc: config.Rpc | None = None,
         webhooks: WebhookSender | None = None,
         base_map: BaseMap | None = None,
+        maps: Path = NO_MAPS,
+        most_map_bytes: int = 2**20,
     ) -> None:
         self.now_ms = NOW_MS
         self._database = database
@@ -184,6 +190,7 @@ class Rest:
             base_map=base_map,
             time_zone=ZoneInfo("Asia/Seoul"),
             ready=lambda: Report("ready", ()),
+            maps=MapDesk(maps, most_bytes=most_map_bytes, clock=lambda: self.now_ms),
             trials=Trials(
                 store=self.store,
                 sender=webhooks or NoServers(),

@@ -5,54 +5,27 @@ description in place of the former one, in one step: whoever reads finds the for
 A folder is never changed; arrays that are open stay readable when it goes.
 """
 
-import fcntl
 import hashlib
-import os
-import re
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 
+from tripline.adapters import map_imports, map_locks
+from tripline.adapters.map_locks import NoAreaError
+from tripline.domain.maps import NAME, Area
 from tripline.roads.index import RoadIndex, Texts
 
 FORMAT: Final = 2
 """Of the files; an area of another one has to be imported anew."""
-NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 MOST_AREAS: Final = 256
 """That are looked at."""
 TILES: Final = "tiles.pmtiles"
 """The file with the base map of an area."""
 _TEXTS: Final = "texts.json"
-_LOCK: Final = ".lock"
-
-
-class Area(msgspec.Struct, frozen=True, kw_only=True):
-    """An imported area."""
-
-    name: str
-    format: Annotated[int, Meta(ge=1)]
-    folder: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z")]
-    map: str
-    """Which map it is: the beginning of the SHA-256 of the file."""
-    source: str
-    """Name of the file."""
-    imported_ms: int
-    roads: int
-    size: int = 0
-    """Of its files together, bytes; told by `keep`."""
-    bounds: tuple[float, float, float, float]
-    """Least and greatest latitude, least and greatest longitude of its roads, degrees."""
-
-
-class NoAreaError(Exception):
-    """An area is not there, or cannot be read or changed; the text is the one line to show."""
 
 
 class LostAreaError(NoAreaError):
@@ -114,72 +87,59 @@ def look(folder: Path, area: Area) -> None:
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
     """Its index; the arrays stay on disk until something of them is needed. Raises `LostAreaError`."""
     look(folder, area)
-    place = folder / area.folder
     try:
-        texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
-        arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
+        return opened(folder / area.folder)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise LostAreaError(area.name, str(error)) from error
-    return RoadIndex(**arrays), texts
 
 
-@contextmanager
-def changing(folder: Path) -> Iterator[None]:
-    """Keep other commands from changing the folder of maps. Raises `NoAreaError` when somebody does already.
-
-    The lock is the kernel's, so it ends with the process that held it.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise NoAreaError(f"Another command changes the maps in {folder} right now.") from error
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def new_folder(folder: Path, name: str) -> Iterator[Path]:
-    """A folder for a map that is being made; it goes unless the map is kept."""
-    made = folder / f"{name}.{secrets.token_hex(6)}"
-    made.mkdir()
-    try:
-        yield made
-    finally:
-        if made.name not in {area.folder for area in areas(folder)}:
-            shutil.rmtree(made, ignore_errors=True)
-
-
-def keep(folder: Path, area: Area, index: RoadIndex, texts: Texts) -> Area:
-    """Write an index into the area's folder, which is new, and put it in place of the former one; the area."""
-    place = folder / area.folder
+def write(place: Path, index: RoadIndex, texts: Texts) -> None:
+    """Write an index into a folder."""
     for name in RoadIndex.__struct_fields__:
-        with (place / f"{name}.npy").open("wb") as opened:
-            np.save(opened, getattr(index, name))
-            os.fsync(opened.fileno())
-    _write(place / _TEXTS, msgspec.json.encode(texts))
-    _sync_folder(place)
-    kept = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
-    _write(place / "area.json", msgspec.json.encode(kept))
-    (place / "area.json").replace(folder / f"{area.name}.json")
-    _sync_folder(folder)
+        np.save(place / f"{name}.npy", getattr(index, name))
+    (place / _TEXTS).write_bytes(msgspec.json.encode(texts))
+
+
+def opened(place: Path) -> tuple[RoadIndex, Texts]:
+    """What `write` wrote; the arrays stay on disk. Raises `OSError`, `ValueError`, `msgspec.MsgspecError`."""
+    texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
+    return RoadIndex(
+        **{name: np.load(place / f"{name}.npy", mmap_mode="r") for name in RoadIndex.__struct_fields__}
+    ), texts
+
+
+def put(folder: Path, area: Area) -> Area:
+    """Put an area, whose files lie in its own new folder and on disk, in place of the former one; the area."""
+    place = folder / area.folder
+    put = msgspec.structs.replace(area, size=sum(file.stat().st_size for file in place.iterdir()))
+    described = place / "area.json"
+    described.write_bytes(msgspec.json.encode(put))
+    map_locks.sync(described)
+    described.replace(folder / f"{area.name}.json")
+    map_locks.sync(folder)
     _clear(folder, area.name)
-    return kept
+    return put
+
+
+def is_known(folder: Path, name: str) -> bool:
+    """Whether there is a map of this area, whatever its state, or an import of it that has not come to a good end."""
+    return _is_there(folder, name) or map_imports.is_of(folder, name)
 
 
 def remove(folder: Path, name: str) -> None:
-    """Forget an area. Raises `NoAreaError`."""
-    if NAME.fullmatch(name) is None:
+    """Forget an area, and an import of it that ended. Raises `NoAreaError`."""
+    if not is_known(folder, name):
         raise NoAreaError(f"There is no map called {name}.")
-    try:
+    if map_imports.is_of(folder, name):
+        map_imports.forget(folder)
+    if _is_there(folder, name):
         (folder / f"{name}.json").unlink()
-    except FileNotFoundError as error:
-        raise NoAreaError(f"There is no map called {name}.") from error
-    _sync_folder(folder)
+        map_locks.sync(folder)
     _clear(folder, name)
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return NAME.fullmatch(name) is not None and (folder / f"{name}.json").exists()
 
 
 def _clear(folder: Path, name: str) -> None:
@@ -188,18 +148,3 @@ def _clear(folder: Path, name: str) -> None:
     for each in folder.glob(f"{name}.*"):
         if each.is_dir() and each.name not in in_use:
             shutil.rmtree(each, ignore_errors=True)
-
-
-def _write(file: Path, body: bytes) -> None:
-    with file.open("wb") as opened:
-        opened.write(body)
-        opened.flush()
-        os.fsync(opened.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -35,7 +35,7 @@ def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
 
     Raises `MapFileError`.
     """
-    _look(file)
+    look(file)
     builder = Builder()
     try:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
@@ -52,8 +52,8 @@ def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
     return builder
 
 
-def _look(file: Path) -> None:
-    """Tell what is no map file before anything is read of it."""
+def look(file: Path) -> None:
+    """See whether it may be a map file, before anything is read of it. Raises `MapFileError`."""
     try:
         with file.open("rb") as opened:
             head = opened.read(64)

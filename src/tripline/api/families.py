@@ -22,6 +22,7 @@ from tripline.api import (
     health,
     history,
     imports,
+    maps,
     mounting,
     passwords,
     policies,
@@ -75,6 +76,7 @@ FAMILIES: Final = (
     carrier,
     pushes,
     imports,
+    maps,
 )
 
 STATE: Final[dict[str, Any]] = {"document": Document(FAMILIES)}

@@ -1,49 +1,45 @@
 """Imported maps: making one from a file, listing and removing them, beside running servers or without one.
 
-Not here: reading the file (`adapters/map_import.py`), where maps lie (`adapters/map_files.py`).
+Not here: reading the file (`adapters/map_import.py`), where maps lie (`adapters/map_files.py`), what is left of an
+import that was killed (`adapters/map_work.py`).
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tripline import clock
-from tripline.adapters import map_features, map_files, map_import, map_tiles
-from tripline.adapters.map_files import Area, LostAreaError
+from tripline.adapters import map_features, map_files, map_import, map_imports, map_locks, map_tiles, map_work
+from tripline.adapters.map_files import LostAreaError
+from tripline.adapters.map_import import MapFileError
+from tripline.adapters.map_imports import Telling
+from tripline.adapters.map_locks import NoAreaError
+from tripline.adapters.map_work import Source, Work
+from tripline.domain.maps import Area, ImportStep, MapImport, Standing
 from tripline.roads.index import UNITS, RoadIndex, Texts
 
 
 def imported(
-    folder: Path,
-    file: Path,
-    *,
-    name: str,
-    country: str,
-    told: Callable[[int], None],
+    folder: Path, file: Path, *, name: str, country: str, told: Callable[[int], None], held: int | None = None
 ) -> Area:
     """Make a map of the file and put it in place of the former one of this name, if there is one.
 
-    `told`: how many roads and tiles were made so far. `country`: that of roads which lie in none that the file has
-    whole. Raises `MapFileError`, `NoAreaError`; what was there stays then.
+    An import of the same file that was killed goes on where it was. `told`: how many roads, then tiles, were made so
+    far. `country`: that of roads which lie in none that the
+    file has whole. `held`: the lock of the folder, where it was taken for this import. Raises `MapFileError`,
+    `NoAreaError`; what was there stays then.
     """
-    with map_files.changing(folder), map_files.new_folder(folder, name) as made:
-        others = [area for area in map_files.areas(folder) if area.name != name]
-        if len(others) >= map_files.MOST_AREAS:
-            raise map_files.NoAreaError(f"There are {len(others)} maps already; remove one first.")
-        index, texts = map_import.read(file, scratch=made, told=told).built(otherwise=country)
-        bounds = _bounds(index)
-        _draw(file, made, index, texts, bounds=bounds, told=told)
-        area = Area(
-            name=name,
-            format=map_files.FORMAT,
-            folder=made.name,
-            map=map_files.fingerprint(file),
-            source=file.name,
-            imported_ms=clock.now_ms(),
-            roads=index.link.size,
-            bounds=bounds,
+    with map_locks.changing(folder, held):
+        source = Source(file.absolute())
+        now_ms = clock.now_ms()
+        about = MapImport(
+            name=name, country=country, file=str(source.file), begun_ms=now_ms, told_ms=now_ms, step=ImportStep.ROADS
         )
-        return map_files.keep(folder, area, index, texts)
+        with _told_of(folder, about) as telling:
+            area = _made(folder, source, telling, told)
+        map_imports.forget(folder)
+        return area
 
 
 def listed(folder: Path) -> list[Area]:
@@ -56,15 +52,77 @@ def lost(folder: Path) -> list[LostAreaError]:
     return list(map_files.lost(folder))
 
 
+def under_way(folder: Path) -> Standing | None:
+    """The import that has not come to a good end."""
+    return map_imports.standing(folder)
+
+
 def removed(folder: Path, name: str) -> None:
     """Forget a map. Raises `NoAreaError`."""
-    with map_files.changing(folder):
+    with map_locks.changing(folder):
         map_files.remove(folder, name)
+
+
+@contextmanager
+def _told_of(folder: Path, about: MapImport) -> Iterator[Telling]:
+    """Tells of an import, and why it fails."""
+    try:
+        telling = Telling(folder, about, clock.now_ms)
+        try:
+            yield telling
+        except OSError as error:
+            telling.failed(str(_unwritten(error)))
+            raise
+        except (MapFileError, NoAreaError) as error:
+            telling.failed(str(error))
+            if isinstance(error, MapFileError):
+                map_imports.clear(folder)
+            raise
+    except OSError as error:
+        raise _unwritten(error) from error
+
+
+def _unwritten(error: OSError) -> NoAreaError:
+    return NoAreaError(f"The maps cannot be written: {error.strerror}.")
+
+
+def _made(folder: Path, source: Source, telling: Telling, told: Callable[[int], None]) -> Area:
+    about = telling.told
+
+    def count(done: int) -> None:
+        told(done)
+        telling.count(done)
+
+    def read() -> None:
+        builder = map_import.read(source.file, scratch=work.scratch, told=count)
+        map_files.write(work.place, *builder.built(otherwise=about.country))
+
+    others = [area for area in map_files.areas(folder) if area.name != about.name]
+    if len(others) >= map_files.MOST_AREAS:
+        raise NoAreaError(f"There are {len(others)} maps already; remove one first.")
+    with map_work.begun(folder, source, country=about.country) as work:
+        work.step("roads", read)
+        index, texts = map_files.opened(work.place)
+        bounds = _bounds(index)
+        telling.step(ImportStep.TILES)
+        work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, told=count))
+        telling.step(ImportStep.PLACE)
+        area = Area(
+            name=about.name,
+            format=map_files.FORMAT,
+            folder=work.moved(folder, about.name),
+            map=source.map,
+            source=source.file.name,
+            imported_ms=clock.now_ms(),
+            roads=index.link.size,
+            bounds=bounds,
+        )
+        return map_files.put(folder, area)
 
 
 def _draw(
     file: Path,
-    made: Path,
+    work: Work,
     index: RoadIndex,
     texts: Texts,
     *,
@@ -72,13 +130,11 @@ def _draw(
     told: Callable[[int], None],
 ) -> None:
     """Make the tiles of the base map."""
-    with tempfile.TemporaryFile(dir=made) as opened:
+    with tempfile.TemporaryFile(dir=work.scratch) as opened:
         features = map_features.Features(opened)
-        map_features.read(file, features, scratch=made)
+        map_features.read(file, features, scratch=work.scratch)
         map_features.limits(index, texts, features)
-        map_tiles.write(
-            features.told(), made / map_files.TILES, bounds=bounds, told=lambda count: told(index.link.size + count)
-        )
+        map_tiles.write(features.told(), work.place / map_files.TILES, bounds=bounds, told=told)
 
 
 def _bounds(index: RoadIndex) -> tuple[float, float, float, float]:

@@ -21,7 +21,14 @@ else:
     uvloop = Later("uvloop")
     rescoring = Later("tripline.chores.rescore")
     map_files = Later("tripline.adapters.map_files")
+    from tripline.adapters import map_import, map_locks, map_process
+    from tripline.chores import maps as chores
+    from tripline.domain import maps as known
+else:
     map_import = Later("tripline.adapters.map_import")
+    map_locks = Later("tripline.adapters.map_locks")
+    map_process = Later("tripline.adapters.map_process")
+    known = Later("tripline.domain.maps")
     chores = Later("tripline.chores.maps")
 
 _TOLD_EVERY: Final = 10_000
@@ -48,15 +55,18 @@ def import_map(
             " country's boundary in part or not at all (default: unknown, so that only limits that are tagged count)"
         ),
     ] = "",
+    held: Annotated[int | None, Parameter(show=False)] = None,
     place: base.Place | None = None,
 ) -> int:
-    """Import an area, beside running servers or without one."""
+    """Import an area, beside running servers or without one. One that was killed goes on where it was."""
+    if held is not None:
+        map_process.humble()
     called = name or file.name.partition(".")[0].lower()
-    if re.fullmatch(map_files.NAME, called) is None:
+    if known.NAME.fullmatch(called) is None:
         raise config_files.WrongSettingError(
             f"{base.printable(called)} is no name for a map: small letters, digits, - and _, 63 at most (--name)."
         )
-    if re.fullmatch(r"([A-Z]{2})?", country, re.ASCII) is None:
+    if known.COUNTRY.fullmatch(country) is None:
         raise config_files.WrongSettingError("--country must be two capital letters, such as KR.")
     config = base.settings(place, {})
     try:
@@ -64,6 +74,8 @@ def import_map(
         with progress.counting("roads", every=_TOLD_EVERY) as tell:
             area = chores.imported(config.maps, file, name=called, country=country, told=tell)
     except (map_import.MapFileError, map_files.NoAreaError) as error:
+            area = chores.imported(folder, file, name=called, country=country, told=tell, held=held)
+    except (map_import.MapFileError, map_locks.NoAreaError) as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
     base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")
@@ -88,7 +100,7 @@ def _command(area: str, place: base.Place | None) -> str:
 def list_maps(*, place: base.Place | None = None) -> int:
     """Show the imported areas. Exits 1 when one of them cannot be read."""
     config = base.settings(place, {})
-    areas, lost = chores.listed(config.maps), chores.lost(config.maps)
+    areas, lost, standing = chores.listed(config.maps), chores.lost(config.maps), chores.under_way(config.maps)
     for area in areas:
         south, north, west, east = area.bounds
         base.line(
@@ -100,6 +112,8 @@ def list_maps(*, place: base.Place | None = None) -> int:
     base.line(f"{len(areas)} maps")
     for each in lost:
         base.complain(base.printable(str(each)))
+    if standing is not None:
+        base.line(base.printable(_said(standing)))
     return base.FAILED if lost else base.OK
 
 
@@ -112,8 +126,22 @@ def remove(
     """Remove an area, beside running servers or without one."""
     try:
         chores.removed(base.settings(place, {}).maps, name)
-    except map_files.NoAreaError as error:
+    except map_locks.NoAreaError as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
     base.line(f"removed {name}")
     return base.OK
+
+
+def _said(standing: "known.Standing") -> str:
+    """How an import stands that has not come to a good end."""
+    told = standing.told
+    match standing.stage:
+        case known.ImportState.FAILED:
+            return f"import of {told.name} failed: {told.reason}"
+        case known.ImportState.INTERRUPTED:
+            country = f" --country {told.country}" if told.country else ""
+            again = f"; to go on: tripline map import {told.file} --name {told.name}{country}"
+            return f"import of {told.name} was interrupted{again if standing.can_continue else ''}"
+        case known.ImportState.RUNNING:
+            return f"import of {told.name} is under way: {told.step.value.lower()}, {told.done:,} so far"

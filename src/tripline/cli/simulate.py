@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline import clock
-    from tripline.adapters import map_files
+    from tripline.adapters import map_files, map_locks
     from tripline.simulator import client, fleet, network
     from tripline.simulator.network import Network
 else:
     uvloop = Later("uvloop")
     clock = Later("tripline.clock")
     map_files = Later("tripline.adapters.map_files")
+    map_locks = Later("tripline.adapters.map_locks")
     client = Later("tripline.simulator.client")
     fleet = Later("tripline.simulator.fleet")
     network = Later("tripline.simulator.network")
@@ -117,7 +118,7 @@ def simulate(*, who: Who | None = None, what: What | None = None, where: Where |
         return base.OK if uvloop.run(fleet.run(simulation, console, clock.now_ms)) else base.FAILED
     except mix.MixError as error:
         raise config_files.WrongSettingError(str(error)) from None
-    except (*fleet.TROUBLES, map_files.NoAreaError) as error:
+    except (*fleet.TROUBLES, map_locks.NoAreaError) as error:
         base.complain(error)
         return base.FAILED
 

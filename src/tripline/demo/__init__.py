@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 
 from tripline import clock
-from tripline.adapters import map_files
+from tripline.adapters import map_files, map_locks
 from tripline.demo import report
 from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
 from tripline.demo.server import Server, ServerError
@@ -32,7 +32,7 @@ TROUBLES: Final = (
     RejectedError,
     client.RefusedError,
     client.UnreachableError,
-    map_files.NoAreaError,
+    map_locks.NoAreaError,
     TimeoutError,
 )
 """What can end a demo; the text of each is the one line to show."""

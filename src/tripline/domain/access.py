@@ -94,6 +94,8 @@ class Action(Enum):
     """Trips, microtrips, device events, scores, GPS events of a vehicle or driver."""
     INSTALLATION_READ = "installation.read"
     """See what the installation serves, how well it runs, and which settings are in force."""
+    MAP_MANAGE = "map.manage"
+    """See, import and remove the maps that tell roads and their limits."""
     PERSON_CREATE = "person.create"
     PERSON_DELETE = "person.delete"
     PERSON_LIST = "person.list"
@@ -167,6 +169,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.ACCOUNT_MANAGE: {Authority.SYS_ADMIN: _ALL},
     Action.APPLICATION_REVIEW: {Authority.SYS_ADMIN: _ALL},
     Action.INSTALLATION_READ: {Authority.SYS_ADMIN: _ALL},
+    Action.MAP_MANAGE: {Authority.SYS_ADMIN: _ALL},
     Action.CARRIER_ACT: {Authority.CARRIER: _ALL},
     Action.CARRIER_UNPAUSE: {Authority.COMPANY_ADMIN: _OWN},
     Action.COMPANY_ADMIN_MANAGE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},

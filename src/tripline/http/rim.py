@@ -13,6 +13,7 @@ from litestar import Request
 from tripline import config
 from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
+from tripline.domain.maps import MapKeeper
 from tripline.ports import BaseMap, Clock, RoadMatcher, Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
@@ -66,6 +67,8 @@ class Rim(msgspec.Struct, frozen=True):
     """When something was last heard of the sensor's device, which is connected to this process now; None: it is not."""
     trials: Trials
     """Sends messages that somebody wants to see arrive."""
+    maps: MapKeeper
+    """Keeps maps."""
     roads: RoadMatcher | None = None
     """The matcher of roads; None: trips are judged without roads."""
     base_map: BaseMap | None = None

@@ -7,7 +7,7 @@ has come.
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import IO, Any, Final
 
 import msgspec
@@ -67,22 +67,36 @@ async def receive(request: Call, *, most: int, take: Callable[[int], None], pace
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`.
     """
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  outlives this
+
+    async def write(piece: bytes) -> None:
+        take(len(piece))
+        file.write(piece)
+
+    try:
+        await stream(request, most=most, write=write, pace=pace)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+async def stream(request: Call, *, most: int, write: Callable[[bytes], Awaitable[None]], pace: Pace = PACE) -> None:
+    """Give the file to `write`, piece by piece.
+
+    Raises `FileTooLarge`, `BadForm` or `TooSlow`, and `BadParameter` when its sender goes away.
+    """
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "") if media_type.lower() == FORM else None
     _check_announced(request, most if boundary is None else most + _FORM_OVERHEAD, most)
-    received = _Received(most, take)
+    received = _Received(most, write)
     body = pieces(request, pace=pace)
-    try:
-        if boundary is None:
-            async for piece in body:
-                received.take(piece)
-        else:
-            await _take_file_of_form(body, boundary, received)
-    except BaseException:
-        received.file.close()
-        raise
-    received.file.seek(0)
-    return received.file
+    if boundary is None:
+        async for piece in body:
+            await received.take(piece)
+    else:
+        await _take_file_of_form(body, boundary, received)
 
 
 def pieces(request: Call, *, pace: Pace = PACE) -> AsyncIterator[bytes]:
@@ -97,22 +111,20 @@ def pieces(request: Call, *, pace: Pace = PACE) -> AsyncIterator[bytes]:
 class _Received:
     """What has come of the file."""
 
-    def __init__(self, most: int, count: Callable[[int], None]) -> None:
-        self._count = count
-        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  outlives this
+    def __init__(self, most: int, write: Callable[[bytes], Awaitable[None]]) -> None:
+        self._write = write
         self._most = most
         self._size = 0
         self._beside = 0
 
-    def take(self, piece: bytes) -> None:
+    async def take(self, piece: bytes) -> None:
         """Add a piece of the file."""
         self._size += len(piece)
         if self._size > self._most:
             raise too_large(self._most)
-        self._count(len(piece))
-        self.file.write(piece)
+        await self._write(piece)
 
-    def pass_over(self, piece: bytes) -> None:
+    async def pass_over(self, piece: bytes) -> None:
         """Count a piece of what stands beside the file in its form."""
         self._beside += len(piece)
         if self._beside > _FORM_OVERHEAD:
@@ -165,7 +177,7 @@ async def _take_file_of_form(body: AsyncIterator[bytes], boundary: str, received
                         files += is_file
                         take = received.take if is_file and files == 1 else received.pass_over
                     elif event is not None:
-                        take(bytes(event))
+                        await take(bytes(event))
     except multipart.MultipartError as error:
         raise BadForm("unreadable", trouble=str(error)) from error
     if files != 1:

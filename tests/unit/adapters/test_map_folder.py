@@ -1,15 +1,21 @@
 """The folder of maps, by the commands: one map takes the place of another in one step; what fails changes nothing."""
 
+import errno
 import fcntl
+import os
 import shutil
+from contextlib import contextmanager
+from importlib import metadata
 
+import msgspec
 import numpy as np
 import pytest
 from tests.support import map_files as made
 
 from tripline import cli
-from tripline.adapters import map_files, map_import, map_stamps
+from tripline.adapters import map_files, map_import, map_imports, map_locks, map_stamps, map_tiles, map_work
 from tripline.chores import maps
+from tripline.domain.maps import ImportState
 
 
 @pytest.fixture
@@ -22,7 +28,7 @@ def imported(folder, file, name="area"):
 
 
 def folders(folder):
-    return sorted(each.name for each in folder.iterdir() if each.is_dir())
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
 def test_map_that_is_kept_is_the_one_that_was_made(folder, tmp_path):
@@ -86,15 +92,153 @@ def test_what_a_killed_import_left_goes_with_the_next(folder, tmp_path):
     assert folders(folder) == [area.folder]
 
 
+class Killed(BaseException):
+    """Ends an import where no code of it goes on."""
+
+
+def left(folder):
+    """What the folder has beside areas and its lock."""
+    return sorted(each.name for each in folder.iterdir() if each.name.startswith(".") and each.name != ".lock")
+
+
+@contextmanager
+def killed_at(monkeypatch, module, name):
+    """End an import where it calls this."""
+
+    def end(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, end)
+        with pytest.raises(Killed):
+            yield
+
+
+def told_of(folder, file, **changes):
+    """What an import told that it read and made, and the area."""
+    told = []
+    area = maps.imported(folder, file, **{"name": "area", "country": "", **changes}, told=told.append)
+    return told, area
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "steps"), [(map_tiles, "write", 1), (map_work.Work, "moved", 2)], ids=["roads", "tiles"]
+)
+def test_import_that_was_killed_goes_on_behind_its_last_step(folder, tmp_path, monkeypatch, module, name, steps):
+    file = made.street(tmp_path / "a.osm.pbf", maxspeed="50")
+    (roads, *tiles), expected = told_of(folder, file, name="whole")
+    with killed_at(monkeypatch, module, name):
+        imported(folder, file)
+    assert len(left(folder)) == 2  # what is told, and the work folder
+
+    told, area = told_of(folder, file)
+
+    assert roads == 1
+    assert told == (tiles if steps == 1 else [])
+    kept = {**msgspec.structs.asdict(expected), "name": "area", "folder": area.folder, "imported_ms": area.imported_ms}
+    assert msgspec.structs.asdict(area) == kept
+    assert left(folder) == []
+    for each in (folder / expected.folder).iterdir():
+        assert (folder / area.folder / each.name).read_bytes() == each.read_bytes(), each.name
+
+
+@pytest.mark.parametrize("change", ["file", "country", "form", "version"])
+def test_import_of_anything_else_begins_anew(folder, tmp_path, monkeypatch, change):
+    file = made.street(tmp_path / "a.osm.pbf")
+    with killed_at(monkeypatch, map_work.Work, "moved"):
+        imported(folder, file)
+    work = left(folder)
+    match change:
+        case "file":
+            made.street(file, maxspeed="30")
+        case "form":
+            monkeypatch.setattr(map_files, "FORMAT", map_files.FORMAT + 1)
+        case "version":
+            monkeypatch.setattr(metadata, "version", lambda _: "0.0.0")
+
+    told, area = told_of(folder, file, country="KR" if change == "country" else "")
+    afresh, _ = told_of(tmp_path / "other", file)
+
+    assert told == afresh
+    assert len(work) == 2
+    assert left(folder) == []
+    assert folders(folder) == [area.folder]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (map_import, "read"),
+        (map_files, "write"),
+        (map_locks, "sync"),
+        (map_tiles, "write"),
+        (map_work.Work, "moved"),
+        (map_files, "put"),
+        (map_files, "_clear"),
+    ],
+)
+def test_import_that_was_killed_anywhere_leaves_the_former_map_or_the_new_one(
+    folder, tmp_path, monkeypatch, module, name
+):
+    former = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    file = made.street(tmp_path / "b.osm.pbf", maxspeed="30")
+    with killed_at(monkeypatch, module, name):
+        imported(folder, file)
+
+    (area,) = maps.listed(folder)
+    _, texts = map_files.load(folder, area)
+    standing = map_imports.standing(folder)
+
+    assert (area == former) is (name != "_clear")
+    assert {each.limit.kmh for each in texts.limits[0]} == {50 if area == former else 30}
+    assert standing is not None
+    assert (standing.stage, standing.can_continue) == (ImportState.INTERRUPTED, True)
+
+    area = imported(folder, file)
+    assert (folders(folder), left(folder)) == ([area.folder], [])
+
+
+def test_file_that_changes_while_it_is_imported_is_refused(folder, tmp_path):
+    former = imported(folder, made.street(tmp_path / "a.osm.pbf", maxspeed="50"))
+    file = made.street(tmp_path / "b.osm.pbf", maxspeed="30")
+
+    with pytest.raises(map_import.MapFileError, match=r"b\.osm\.pbf changed while it was imported\."):
+        maps.imported(folder, file, name="area", country="", told=lambda _: made.street(file, maxspeed="70"))
+
+    assert maps.listed(folder) == [former]
+    assert left(folder) == [".import"]
+
+
+def test_folder_that_cannot_be_written_is_told_in_one_line(folder, tmp_path, monkeypatch):
+    former = imported(folder, made.street(tmp_path / "a.osm.pbf"))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fails(*_):
+        raise full
+
+    monkeypatch.setattr(map_files, "write", fails)
+    with pytest.raises(map_locks.NoAreaError, match=r"^The maps cannot be written: No space left on device\.$"):
+        imported(folder, tmp_path / "a.osm.pbf")
+
+    standing = map_imports.standing(folder)
+    assert standing is not None
+    assert (standing.stage, standing.told.reason) == (
+        ImportState.FAILED,
+        "The maps cannot be written: No space left on device.",
+    )
+    assert left(folder) == [".import"]  # a full disk has its room back
+    assert maps.listed(folder) == [former]
+
+
 def test_two_commands_do_not_change_maps_at_once(folder, tmp_path):
     file = made.street(tmp_path / "a.osm.pbf")
     imported(folder, file)
     with (folder / ".lock").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
 
-        with pytest.raises(map_files.NoAreaError, match="Another command changes the maps"):
+        with pytest.raises(map_files.NoAreaError, match="Another command or server changes the maps"):
             imported(folder, file)
-        with pytest.raises(map_files.NoAreaError, match="Another command changes the maps"):
+        with pytest.raises(map_files.NoAreaError, match="Another command or server changes the maps"):
             maps.removed(folder, "area")
 
 
@@ -157,6 +301,26 @@ def test_list_names_the_lost_map_and_an_import_mends_it(tmp_path, capsys):
     assert run(capsys, "import", str(file), *data)[0] == 0
     assert run(capsys, "list", *data)[0] == 0
     assert len(folders(tmp_path / "data/maps")) == 2
+
+
+def test_list_says_how_an_import_stands_that_has_not_come_to_a_good_end(tmp_path, capsys, monkeypatch):
+    data = ("--data", str(tmp_path / "data"))
+    file = made.street(tmp_path / "a.osm.pbf")
+    with killed_at(monkeypatch, map_files, "opened"):
+        maps.imported(tmp_path / "data/maps", file, name="b", country="KR", told=lambda _: None)
+    interrupted = run(capsys, "list", *data)
+    (tmp_path / "cut.osm.pbf").write_bytes(file.read_bytes()[:-20])
+    run(capsys, "import", str(tmp_path / "cut.osm.pbf"), *data)
+    failed = run(capsys, "list", *data)
+    run(capsys, "import", str(file), *data)
+    done = run(capsys, "list", *data)
+
+    assert interrupted[:2] == (
+        0,
+        f"0 maps\nimport of b was interrupted; to go on: tripline map import {file} --name b --country KR\n",
+    )
+    assert failed[1].startswith("0 maps\nimport of cut failed: cut.osm.pbf is damaged or cut off: ")
+    assert done[1].endswith("\n1 maps\n")
 
 
 def test_doctor_names_the_lost_map_and_what_mends_it(tmp_path, capsys):

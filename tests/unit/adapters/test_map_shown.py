@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from tests.support import tile_files as made
 
 from tripline.adapters import map_files, map_shown
-from tripline.adapters.map_files import Area
 from tripline.adapters.pmtiles_file import TileFileError
+from tripline.domain.maps import Area
 from tripline.ports import NO_MAP, Outage
 
 HERE = (3, 4, 2)

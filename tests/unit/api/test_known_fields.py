@@ -80,6 +80,7 @@ NO_RECORD_WRITTEN = {
     "policies.preview_policy": "no record",
     "rescorings.begin_rescoring": "the body asks; the record is the outcome",
     "pushes.resend": "no record",
+    "maps.import_map": "no record",
     "imports.import_vehicles": "unknown columns are named in the report",
     "imports.import_sensors": "unknown columns are named in the report",
 }

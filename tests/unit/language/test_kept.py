@@ -16,8 +16,11 @@ from tripline.services.push import attempts
 from tripline.store.database import faults
 
 TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].items() if key.startswith(kept.KEYS)}
-MADE = ("WebhookFailedError", "LetterRefusedError", "Outage")
-"""Errors whose text is kept with what was not sent, or shown as what is wrong."""
+MADE = {
+    ("webhook_", "mail_", "bus_", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
+    ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError"),
+}
+"""Errors whose text is kept with what was not sent or imported, or shown as what is wrong: by how files begin."""
 
 
 def literal(node: ast.expr) -> str:
@@ -32,12 +35,14 @@ def named(node: ast.expr) -> bool:
 
 
 def sentences() -> Iterator[str]:
-    """What the senders of pushes and mails, stores and buses say went wrong; wrong settings end a start."""
+    """What the senders of pushes and mails, stores, buses and imports say went wrong; wrong settings end a start."""
     root = reference.source_root()
-    for path in sorted([*(root / "adapters").glob("*.py"), root / "store" / "database" / "postgres.py"]):
-        if path.name.startswith(("webhook_", "mail_", "bus_", "postgres")) and "options" not in path.name:
+    elsewhere = [root / "store" / "database" / "postgres.py", root / "chores" / "maps.py"]
+    for path in sorted([*(root / "adapters").glob("*.py"), *elsewhere]):
+        made = next((errors for begins, errors in MADE.items() if path.name.startswith(begins)), ())
+        if made and "options" not in path.name:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call) and ast.unparse(node.func) in MADE and node.args:
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in made and node.args:
                     yield literal(node.args[0])
 
 

@@ -44,7 +44,10 @@ HEADINGS: Final = {
     "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
     "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
     "Positions": ("Where vehicles are now.", ("positions",)),
-    "Maps": ("The base map: its tiles, and the style that draws them.", ("base_map",)),
+    "Maps": (
+        "The base map: its tiles, and the style that draws them. Importing, listing and removing maps.",
+        ("base_map", "maps"),
+    ),
     "Trips": ("What was driven: trips, microtrips, device events.", ("trips",)),
     "Analytics": (
         "Driving scores and why they are so, their trends, GPS events, scoring policies, scoring anew, disputes.",
@@ -235,16 +238,19 @@ def _value(place: str, value: Value, schemas: Schemas) -> Schema:
 
 def _body(declared: Operation, schemas: Schemas, *, partial: bool) -> Schema:
     if not (inspect.isclass(declared.request) and issubclass(declared.request, msgspec.Struct)):
-        return {"required": True, "content": {kind: {"schema": _raw(kind)} for kind in declared.request_types}}
+        return {
+            "required": True,
+            "content": {kind: {"schema": _raw(kind, declared.request_types[0])} for kind in declared.request_types},
+        }
     schema = schemas.of_request(declared.request, declared.required, partial=partial)
     content = {"schema": schema, "example": schemas.example(schema)}
     return {"required": True, "content": dict.fromkeys(declared.request_types, content)}
 
 
-def _raw(kind: str) -> Schema:
-    """The schema of a body that is no JSON object."""
+def _raw(kind: str, of_file: str = "") -> Schema:
+    """The schema of a body that is no JSON object; `of_file`: the media type of the file in a form."""
     if kind == "multipart/form-data":
-        part = {"type": "string", "contentMediaType": "text/csv", "description": "the file"}
+        part = {"type": "string", "contentMediaType": of_file, "description": "the file"}
         return {"type": "object", "properties": {"file": part}, "required": ["file"]}
     return {"type": "object"} if kind == JSON else {"type": "string"}
 

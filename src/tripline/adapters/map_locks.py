@@ -1,0 +1,82 @@
+"""Keeps others from changing the folder of maps, and its files on disk."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_LOCK: Final = ".lock"
+_GLANCE_S: Final = 0.25
+"""Whoever looks whether somebody holds the lock holds it for less."""
+
+
+class NoAreaError(Exception):
+    """An area is not there, or cannot be read or changed; the text is the one line to show."""
+
+
+class BusyError(NoAreaError):
+    """Somebody changes the folder of maps."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"Another command or server changes the maps in {folder} right now.")
+
+
+@contextmanager
+def changing(folder: Path, held: int | None = None) -> Iterator[None]:
+    """Keep others from changing the folder of maps. Raises `BusyError`.
+
+    `held`: the lock that whoever started this process took and handed down (`take`).
+    """
+    descriptor = take(folder) if held is None else held
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def take(folder: Path) -> int:
+    """The lock of the folder, a descriptor. Raises `BusyError`.
+
+    It is the kernel's: it ends with the last process that has this descriptor open.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + _GLANCE_S
+    while not _taken(descriptor, fcntl.LOCK_EX):
+        if time.monotonic() > until:
+            os.close(descriptor)
+            raise BusyError(folder)
+        time.sleep(_GLANCE_S / 100)
+    return descriptor
+
+
+def is_changing(folder: Path) -> bool:
+    """Whether somebody changes the folder of maps."""
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _taken(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def sync(path: Path) -> None:
+    """Have a file's or folder's content on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,112 @@
+"""Maps that tell roads and their limits: which there are, importing one, removing one (spec/rest 10.6)."""
+
+from typing import Any, Final
+
+from litestar.types import ASGIApp
+
+from tripline.domain.access import Action
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, MapsBusy, NothingToContinue
+from tripline.domain.refusals import BadParameter, NotFound
+from tripline.http import answers, languages, parameters, permission, uploads
+from tripline.http.operations import Value, operation
+from tripline.http.rim import Call, rim_of
+from tripline.language import kept, phrases
+from tripline.wire.rest import maps as rest_maps
+
+PBF: Final = "application/vnd.openstreetmap.data+pbf"
+AREA: Final = (
+    Value(
+        name="area",
+        type=str,
+        meaning="name of the area: small letters, digits, - and _",
+        example="liechtenstein",
+        required=True,
+    ),
+)
+
+
+@operation("GET", "/api/tre/v1_3/maps", access=Action.MAP_MANAGE, answer=rest_maps.Maps)
+async def list_maps(request: Call) -> ASGIApp:
+    """Every imported map, what is wrong with it, and the import that has not come to a good end."""
+    await permission.permitted(request)
+    language = languages.asked_of(request)
+    found = await rim_of(request).maps.maps()
+    failed = found.under_way and found.under_way.told.reason
+    reason = phrases.said((kept.phrase_of(failed),), language) if failed else None
+    return answers.ok(rest_maps.every(found, reason=reason), language=language)
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/map/{area}",
+    access=Action.MAP_MANAGE,
+    request=bytes,
+    request_types=(PBF, uploads.FORM),
+    streamed=True,
+    answer=rest_maps.MapImport,
+    in_path=AREA,
+    query=(
+        Value(
+            name="country",
+            type=str,
+            meaning="two-letter code of the country of roads for which the file does not tell it",
+            example="LI",
+        ),
+    ),
+    refuses=(BadMapFile, MapsBusy, uploads.BadForm, uploads.FileTooLarge, uploads.TooSlow),
+)
+async def import_map(request: Call) -> ASGIApp:
+    """Import an OpenStreetMap extract (`.osm.pbf`) as the map of an area, in place of the former one.
+
+    The answer comes when the file is here; the import takes seconds to minutes from then on, and the list of maps says
+    how far it is. The former map counts until the new one is there. One file at a time arrives or is imported.
+    """
+    rim = rim_of(request)
+    await permission.permitted(request)
+    area = _named(request)
+    country = parameters.query_text(request.query_params, "country") or ""
+    if COUNTRY.fullmatch(country) is None:
+        raise BadParameter("country", field="country")
+    async with rim.maps.arrival(area, country=country) as arrival:
+        await uploads.stream(request, most=rim.maps.most_bytes, write=arrival.write)
+        # It may have taken an hour.
+        await permission.permitted(request)
+        begun = await arrival.finish()
+    return answers.ok(rest_maps.map_import(begun))
+
+
+@operation(
+    "POST",
+    "/api/tre/v1_3/map/{area}/continuation",
+    access=Action.MAP_MANAGE,
+    answer=rest_maps.MapImport,
+    in_path=AREA,
+    refuses=(MapsBusy, NothingToContinue),
+)
+async def continue_import(request: Call) -> ASGIApp:
+    """Go on with the import of an area that was interrupted, behind the last step that was finished."""
+    await permission.permitted(request)
+    return answers.ok(rest_maps.map_import(await rim_of(request).maps.go_on(_named(request))))
+
+
+@operation(
+    "DELETE", "/api/tre/v1_3/map/{area}", access=Action.MAP_MANAGE, answer=None, in_path=AREA, refuses=(MapsBusy,)
+)
+async def remove_map(request: Call) -> ASGIApp:
+    """Remove the map of an area, and an import of it that ended before it was done."""
+    await permission.permitted(request)
+    area = request.path_params["area"]
+    if NAME.fullmatch(area) is None:
+        raise NotFound("map", name=area)
+    await rim_of(request).maps.remove(area)
+    return answers.ok({})
+
+
+def _named(request: Call) -> str:
+    area: str = request.path_params["area"]
+    if NAME.fullmatch(area) is None:
+        raise BadParameter("map_name", field="area")
+    return area
+
+
+handlers: Final[list[Any]] = [list_maps, import_map, continue_import, remove_map]

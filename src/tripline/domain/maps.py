@@ -1,0 +1,155 @@
+"""Maps as their administrator sees them: those that are there, and the import that is under way or went wrong.
+
+The seam to whoever keeps them is here, too (`MapKeeper`), beside what passes through it.
+
+Not here: where they lie (`adapters/map_files.py`), reading them (`adapters/map_import.py`).
+"""
+
+import re
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from typing import Annotated, Final, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.refusals import BadParameter, Kind, Refusal
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
+"""Of an area."""
+COUNTRY: Final = re.compile(r"([A-Z]{2})?", re.ASCII)
+"""Of the roads of an import that lie in no country which its file has whole; empty: unknown."""
+
+
+class ImportState(StrEnum):
+    """How an import stands."""
+
+    RUNNING = "RUNNING"
+    INTERRUPTED = "INTERRUPTED"
+    """What worked on it ended before it was done."""
+    FAILED = "FAILED"
+
+
+class ImportStep(StrEnum):
+    """What an import is at."""
+
+    UPLOAD = "UPLOAD"
+    ROADS = "ROADS"
+    TILES = "TILES"
+    PLACE = "PLACE"
+
+
+class MapImport(msgspec.Struct, frozen=True, kw_only=True):
+    """An import; there is one at most in a folder of maps."""
+
+    name: str
+    """Of the area."""
+    country: str
+    file: str
+    """Where the file lies."""
+    begun_ms: int
+    told_ms: int
+    """When it last said how far it is."""
+    step: ImportStep
+    done: int = 0
+    """How much of the step: bytes that came, roads that were read, or tiles that were made."""
+    reason: str | None = None
+    """Why it failed, an English sentence."""
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """An import, and how it stands now."""
+
+    told: MapImport
+    stage: ImportState
+    can_continue: bool
+    """Whether it ended, and this machine has its file."""
+
+
+class Area(msgspec.Struct, frozen=True, kw_only=True):
+    """An imported area, as its description says."""
+
+    name: str
+    format: Annotated[int, Meta(ge=1)]
+    folder: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z")]
+    map: str
+    """Which map it is: the beginning of the SHA-256 of the file."""
+    source: str
+    """Name of the file."""
+    imported_ms: int
+    roads: int
+    size: int = 0
+    """Of its files together, bytes; told by `put`."""
+    bounds: tuple[float, float, float, float]
+    """Least and greatest latitude, least and greatest longitude of its roads, degrees."""
+
+
+class KnownMap(msgspec.Struct, frozen=True, kw_only=True):
+    """The map of an area."""
+
+    name: str
+    area: Area | None
+    """None: not even its description can be read."""
+    lost: str | None
+    """Why it cannot be read; None: it can."""
+
+
+class Maps(msgspec.Struct, frozen=True):
+    """Everything in a folder of maps."""
+
+    known: list[KnownMap]
+    """By name."""
+    under_way: Standing | None
+    """The import that has not come to a good end."""
+
+
+class MapsBusy(Refusal):
+    """Maps are being changed by somebody else."""
+
+    code = "map.busy"
+    kind = Kind.CONFLICT
+
+
+class NothingToContinue(Refusal):
+    """No import of this area ended before it was done, or its file is gone."""
+
+    code = "map.nothing_to_continue"
+    kind = Kind.CONFLICT
+
+
+class BadMapFile(BadParameter):
+    """A file is no map."""
+
+    code = "map.bad_file"
+
+
+class MapArrival(Protocol):
+    """A map file on its way. Raises `BadMapFile`, `MapsBusy`, `OSError`."""
+
+    async def write(self, piece: bytes) -> None:
+        """Take in a piece."""
+
+    async def finish(self) -> Standing:
+        """That was all: it is imported as soon as this arrival ends."""
+
+
+class MapKeeper(Protocol):
+    """Keeps the maps of this installation, for their administrator. All of it raises `Outage`."""
+
+    most_bytes: int
+    """Of a file."""
+
+    async def maps(self) -> Maps:
+        """The maps, and the import that has not come to a good end."""
+
+    def arrival(self, name: str, *, country: str) -> AbstractAsyncContextManager[MapArrival]:
+        """Takes in the file of an area; nothing of it is left unless it was finished."""
+
+    async def go_on(self, name: str) -> Standing:
+        """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
+
+    async def remove(self, name: str) -> None:
+        """Forget the map of an area, and an import of it that ended. Raises `NotFound`, `MapsBusy`."""
+
+    async def run(self) -> None:
+        """Import what was taken in, until cancelled."""

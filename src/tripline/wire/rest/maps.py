@@ -1,0 +1,101 @@
+"""JSON of maps: those that are imported, and the import that has not come to a good end. All ours, not of the
+interface."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tripline.domain.maps import ImportState, ImportStep, KnownMap, Standing
+from tripline.domain.maps import Maps as EveryMap
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """What the roads of a map lie within, degrees."""
+
+    south: Annotated[float, Meta(description="least latitude", examples=[47.05])]
+    north: Annotated[float, Meta(description="greatest latitude", examples=[47.27])]
+    west: Annotated[float, Meta(description="least longitude", examples=[9.47])]
+    east: Annotated[float, Meta(description="greatest longitude", examples=[9.64])]
+
+
+_BOUNDS: list[object] = [{"south": 47.05, "north": 47.27, "west": 9.47, "east": 9.64}]
+
+
+class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The map of an area. Of one whose description cannot be read, `area` and `lost` alone are known."""
+
+    area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
+    map: Annotated[str | None, Meta(description="which map it is: as in `quality.maps`", examples=["1f0c2b7e9a44"])]
+    source: Annotated[str | None, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
+    imported_time: Annotated[int | None, Meta(description="when it was imported, epoch ms", examples=[1735700000000])]
+    roads: Annotated[int | None, Meta(description="how many roads it has", examples=[5122])]
+    size: Annotated[int | None, Meta(description="bytes that it takes on disk", examples=[2134017])]
+    bounds: Annotated[Bounds | None, Meta(description="what its roads lie within", examples=_BOUNDS)]
+    lost: Annotated[str | None, Meta(description="why it cannot be read; null: it can", examples=[None])]
+
+
+class MapImport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """An import that is under way, or ended before it was done."""
+
+    area: Annotated[str, Meta(description="name of the area", examples=["liechtenstein"])]
+    source: Annotated[str, Meta(description="name of its file", examples=["liechtenstein.osm.pbf"])]
+    country: Annotated[
+        str | None, Meta(description="country of roads for which the file does not tell it", examples=[None])
+    ]
+    begun_time: Annotated[int, Meta(description="when it began, epoch ms", examples=[1735700000000])]
+    told_time: Annotated[int, Meta(description="when it last said how far it is, epoch ms", examples=[1735700004000])]
+    state: Annotated[ImportState, Meta(description="how it stands", examples=["RUNNING"])]
+    step: Annotated[ImportStep, Meta(description="what it is at, or was when it ended", examples=["ROADS"])]
+    done: Annotated[
+        int, Meta(description="how much of the step is done: bytes that came, roads, or tiles", examples=[4200])
+    ]
+    reason: Annotated[str | None, Meta(description="why it failed, for people", examples=[None])]
+    can_continue: Annotated[
+        bool, Meta(description="whether it ended, and its file is there to go on with", examples=[False])
+    ]
+
+
+class Maps(msgspec.Struct, frozen=True, rename={"under_way": "import"}):
+    """Every map, and the import that has not come to a good end."""
+
+    maps: Annotated[list[Map], Meta(description="the maps, by the names of their areas", examples=[[]])]
+    under_way: Annotated[MapImport | None, Meta(description="the import; null: there is none", examples=[None])]
+
+
+def every(found: EveryMap, *, reason: str | None) -> Maps:
+    """All maps as JSON has them; `reason`: why the import failed, for whoever reads it."""
+    under_way = None if found.under_way is None else map_import(found.under_way, reason=reason)
+    return Maps([_map(each) for each in found.known], under_way)
+
+
+def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
+    """An import as JSON has it; `reason`: why it failed, for whoever reads it."""
+    told = found.told
+    return MapImport(
+        area=told.name,
+        source=Path(told.file).name,
+        country=told.country or None,
+        begun_time=told.begun_ms,
+        told_time=told.told_ms,
+        state=found.stage,
+        step=told.step,
+        done=told.done,
+        reason=reason,
+        can_continue=found.can_continue,
+    )
+
+
+def _map(found: KnownMap) -> Map:
+    area = found.area
+    return Map(
+        area=found.name,
+        map=None if area is None else area.map,
+        source=None if area is None else area.source,
+        imported_time=None if area is None else area.imported_ms,
+        roads=None if area is None else area.roads,
+        size=None if area is None else area.size,
+        bounds=None if area is None else Bounds(*area.bounds),
+        lost=found.lost,
+    )

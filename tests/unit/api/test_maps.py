@@ -1,0 +1,417 @@
+"""Maps over REST: listing, removing, files that arrive and those that are refused.
+
+What becomes of a file that was taken in is in `tests/system/test_map_imports.py`: a process of its own imports it.
+"""
+
+import asyncio
+import os
+
+import pytest
+from tests.support import map_files as made
+from tests.support import rest
+
+from tripline.adapters import map_imports, map_locks
+from tripline.chores import maps
+from tripline.domain.access import Authority
+from tripline.domain.maps import ImportState, ImportStep
+from tripline.http import uploads
+
+MAPS, MAP = "/api/tre/v1_3/maps", "/api/tre/v1_3/map/area"
+NOTHING = {"maps": [], "import": None}
+
+
+def played(tmp_path, scenario, **parts):
+    """The scenario with the application, a platform administrator, and the folder of maps."""
+
+    async def play(app):
+        return await scenario(app, await app.account("root@x.example", Authority.SYS_ADMIN))
+
+    return rest.run(tmp_path, play, maps=tmp_path / "maps", **parts)
+
+
+def imported(tmp_path, name="area", **tags):
+    return maps.imported(
+        tmp_path / "maps", made.street(tmp_path / "a.osm.pbf", **tags), name=name, country="", told=lambda _: None
+    )
+
+
+def left(tmp_path):
+    """What lies in the folder of maps, but for areas and their lock."""
+    folder = tmp_path / "maps"
+    found = [str(each.relative_to(folder)) for each in folder.rglob(".*") if each.name != ".lock"]
+    return found + [str(each.relative_to(folder)) for each in folder.glob(".uploads/*")]
+
+
+async def sent(app, root, body, path=MAP, **query):
+    answer = await app.call(root, "POST", path, body, **query)
+    return answer.status_code, answer.json()
+
+
+def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_path):
+    area = imported(tmp_path)
+    imported(tmp_path, "gone")
+    imported(tmp_path, "unread")
+    (tmp_path / "maps/unread.json").write_text("")
+    gone = next(each for each in (tmp_path / "maps").glob("gone.*") if each.is_dir())
+    (gone / "lat.npy").unlink()
+
+    async def scenario(app, root):
+        return await app.get(root, MAPS)
+
+    listed = played(tmp_path, scenario)
+
+    first, second, third = listed["maps"]
+    assert listed["import"] is None
+    assert first == {
+        "area": "area",
+        "map": area.map,
+        "source": "a.osm.pbf",
+        "importedTime": area.imported_ms,
+        "roads": 1,
+        "size": area.size,
+        "bounds": dict(zip(("south", "north", "west", "east"), area.bounds, strict=True)),
+        "lost": None,
+    }
+    assert (second["area"], second["roads"]) == ("gone", 1)
+    assert second["lost"].startswith("its files in ")
+    assert (third["area"], third["map"], third["bounds"]) == ("unread", None, None)
+    assert "unread.json" in third["lost"]
+
+
+def test_installation_without_maps_has_none(tmp_path):
+    async def scenario(app, root):
+        return await app.get(root, MAPS)
+
+    assert played(tmp_path, scenario) == NOTHING
+    assert not (tmp_path / "maps").exists()
+
+
+def test_map_is_removed_and_is_unknown_then(tmp_path):
+    imported(tmp_path)
+    other = imported(tmp_path, "other")
+
+    async def scenario(app, root):
+        removed = await app.delete(root, MAP)
+        refused = [
+            await app.refused(root, "DELETE", f"/api/tre/v1_3/map/{name}") for name in ("area", "Area", ".import")
+        ]
+        return removed, refused, await app.get(root, MAPS)
+
+    removed, refused, listed = played(tmp_path, scenario)
+
+    assert removed == {}
+    assert refused == [(404, 32, f"There is no map called {name}.") for name in ("area", "Area", ".import")]
+    assert [each["map"] for each in listed["maps"]] == [other.map]
+
+
+@pytest.mark.parametrize("in_form", [False, True], ids=["body", "form"])
+def test_file_that_arrived_waits_to_be_imported(tmp_path, in_form):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        if in_form:
+            headers = {"X-Authorization": f"Bearer {root.token}"}
+            answer = await app.http.post(f"{MAP}?country=LI", headers=headers, files={"file": ("x", content)})
+            return answer.status_code, answer.json(), await app.get(root, MAPS)
+        return *await sent(app, root, content, country="LI"), await app.get(root, MAPS)
+
+    status, told, listed = played(tmp_path, scenario)
+
+    assert (status, told) == (
+        200,
+        {
+            "area": "area",
+            "source": "area.osm.pbf",
+            "country": "LI",
+            "begunTime": rest.NOW_MS,
+            "toldTime": rest.NOW_MS,
+            "state": "RUNNING",
+            "step": "ROADS",
+            "done": 0,
+            "reason": None,
+            "canContinue": False,
+        },
+    )
+    assert listed == {"maps": [], "import": told}
+    assert (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == content
+
+
+REFUSED = [
+    (b"", "The file is empty."),
+    (b"<osm></osm>", "The file is no OpenStreetMap file in PBF form (.osm.pbf)."),
+    (b"x" * 100_000, "The file is no OpenStreetMap file in PBF form (.osm.pbf)."),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), REFUSED, ids=["empty", "short", "long"])
+def test_file_that_is_no_map_is_refused_and_nothing_is_left(tmp_path, body, message):
+    async def scenario(app, root):
+        return await app.refused(root, "POST", MAP, body), await app.get(root, MAPS)
+
+    assert played(tmp_path, scenario) == ((400, 31, message), NOTHING)
+    assert not (tmp_path / "maps").exists()
+
+
+def test_file_that_is_no_map_is_refused_before_the_rest_of_it_came(tmp_path):
+    took = []
+
+    async def pieces():
+        for no in range(1_000):
+            took.append(no)
+            yield b"<osm>" * 100
+
+    async def scenario(app, root):
+        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+        return (await app.http.post(MAP, headers=headers, content=pieces())).json()["message"]
+
+    assert played(tmp_path, scenario) == "OpenStreetMap PBF 형식(.osm.pbf)의 파일이 아닙니다."
+    assert len(took) < 1_000
+
+
+def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+    most = 2**20
+    at = content + b"\0" * (most - len(content))
+
+    async def pieces():  # without an announced length
+        for start in range(0, most + 1, 65_536):
+            yield (at + b"\0")[start : start + 65_536]
+
+    async def scenario(app, root):
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        unannounced = (await app.http.post(MAP, headers=headers, content=pieces())).status_code
+        after = left(tmp_path), await app.get(root, MAPS)
+        form = (await app.http.post(MAP, headers=headers, files={"file": ("x", at + b"\0")})).status_code
+        announced = await app.refused(root, "POST", MAP, at + b"\0")
+        return unannounced, form, announced, after, (await sent(app, root, at))[0]
+
+    unannounced, form, announced, after, taken = played(tmp_path, scenario)
+
+    assert (unannounced, form) == (413, 413)
+    assert announced == (413, 31, "The file must have at most 1 MiB.")
+    assert after == ([".uploads"], NOTHING)
+    assert taken == 200
+
+
+async def upload_cut_off(app, root, content):
+    """The status that nobody reads."""
+    messages = [{"type": "http.request", "body": content[:-10], "more_body": True}, {"type": "http.disconnect"}]
+    sent = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": MAP,
+        "raw_path": MAP.encode(),
+        "query_string": b"",
+        "headers": [(b"x-authorization", f"Bearer {root.token}".encode())],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    await rest.application(app.rim)(scope, receive, send)
+    return sent[0]["status"]
+
+
+def test_upload_that_is_cut_off_leaves_nothing(tmp_path):
+    area = imported(tmp_path)
+    content = made.street(tmp_path / "a.osm.pbf", maxspeed="30").read_bytes()
+
+    async def scenario(app, root):
+        assert await upload_cut_off(app, root, content) == 400
+        return await app.get(root, MAPS)
+
+    listed = played(tmp_path, scenario)
+
+    assert ([each["map"] for each in listed["maps"]], listed["import"]) == ([area.map], None)
+    assert left(tmp_path) == [".uploads"]
+    assert not map_locks.is_changing(tmp_path / "maps")
+
+
+def test_upload_that_is_cut_off_leaves_the_interrupted_import_as_it_was(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def interrupted(app, root):
+        await sent(app, root, content)
+        os.close(app.rim.maps._orders.get_nowait().held)
+
+    async def scenario(app, root):
+        await interrupted(app, root)
+        before = await app.get(root, MAPS)
+        assert await upload_cut_off(app, root, content) == 400
+        return before, await app.get(root, MAPS)
+
+    before, after = played(tmp_path, scenario)
+
+    assert before["import"]["state"] == "INTERRUPTED"
+    assert before["import"]["canContinue"] is True
+    assert after == before
+
+
+def test_file_that_does_not_arrive_in_time_is_refused_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads.stream, "__kwdefaults__", {"pace": uploads.Pace(idle_s=0.05)})
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def pieces():
+        yield content
+        await asyncio.sleep(1)
+        yield content
+
+    async def scenario(app, root):
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        answer = await app.http.post(MAP, headers=headers, content=pieces())
+        return answer.status_code, await app.get(root, MAPS)
+
+    assert played(tmp_path, scenario) == (408, NOTHING)
+    assert left(tmp_path) == [".uploads"]
+
+
+def test_one_file_arrives_at_a_time_whoever_has_it(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def pieces():
+            yield content
+            begun.set()
+            await end.wait()
+
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
+        await begun.wait()
+        told = (await app.get(root, MAPS))["import"]
+        refused = [
+            await app.refused(root, "POST", MAP, content),
+            await app.refused(root, "POST", "/api/tre/v1_3/map/other", content),
+            await app.refused(root, "POST", f"{MAP}/continuation"),
+            await app.refused(root, "DELETE", MAP),
+        ]
+        with pytest.raises(map_locks.NoAreaError, match="right now"):
+            imported(tmp_path)
+        end.set()
+        return (await first).status_code, told, refused
+
+    status, told, refused = played(tmp_path, scenario)
+
+    assert status == 200
+    assert (told["state"], told["step"], told["canContinue"]) == ("RUNNING", "UPLOAD", False)
+    busy = (409, 2, "Maps are being imported or changed at this moment; come again when that is done.")
+    assert refused == [busy] * 4
+
+
+def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        await sent(app, root, content)
+        os.close(app.rim.maps._orders.get_nowait().held)
+        elsewhere = await app.refused(root, "POST", "/api/tre/v1_3/map/other/continuation")
+        again = await app.post(root, f"{MAP}/continuation")
+        return elsewhere, again, app.rim.maps._orders.get_nowait()
+
+    elsewhere, again, order = played(tmp_path, scenario)
+
+    assert elsewhere == (409, 2, "There is no import of other to go on with; send the file again.")
+    assert (again["state"], again["step"], again["canContinue"]) == ("RUNNING", "ROADS", False)
+    assert order.told.file == str(tmp_path / "maps/.uploads/area.osm.pbf")
+
+
+def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        await sent(app, root, content)
+        os.close(app.rim.maps._orders.get_nowait().held)
+        (tmp_path / "maps/.uploads/area.osm.pbf").unlink()
+        told = (await app.get(root, MAPS))["import"]
+        refused = await app.refused(root, "POST", f"{MAP}/continuation")
+        return told, refused, await app.delete(root, MAP), await app.get(root, MAPS)
+
+    told, refused, removed, listed = played(tmp_path, scenario)
+
+    assert (told["state"], told["canContinue"]) == ("INTERRUPTED", False)
+    assert refused[:2] == (409, 2)
+    assert (removed, listed) == ({}, NOTHING)
+
+
+def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
+    folder = tmp_path / "maps"
+    file = made.street(tmp_path / "a.osm.pbf")
+    cut = tmp_path / "cut.osm.pbf"
+    cut.write_bytes(file.read_bytes()[:-20])
+    area = imported(tmp_path)
+    with pytest.raises(maps.MapFileError):
+        maps.imported(folder, cut, name="area", country="", told=lambda _: None)
+
+    async def scenario(app, root):
+        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+        return await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
+
+    english, korean = played(tmp_path, scenario)
+
+    assert [each["map"] for each in english["maps"]] == [area.map]
+    assert (english["import"]["state"], english["import"]["canContinue"]) == ("FAILED", True)
+    assert english["import"]["reason"].startswith("cut.osm.pbf is damaged or cut off: ")
+    assert korean["import"]["reason"].startswith("cut.osm.pbf 파일이 손상되었거나 ")
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/api/tre/v1_3/map/A", {}, "area"),
+        (f"/api/tre/v1_3/map/{'a' * 64}", {}, "area"),
+        ("/api/tre/v1_3/map/.import", {}, "area"),
+        (MAP, {"country": "Korea"}, "country"),
+        (MAP, {"country": "kr"}, "country"),
+    ],
+)
+def test_bad_name_and_country_are_refused_by_name(tmp_path, path, query, field):
+    async def scenario(app, root):
+        return await app.refused(root, "POST", path, b"x", **query)
+
+    status, code, message = played(tmp_path, scenario)
+
+    assert (status, code, f"'{field}'" in message) == (400, 31, True)
+
+
+def test_account_that_is_disabled_meanwhile_imports_nothing(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        async def pieces():
+            yield content[:100]
+            await app.call(root, "DELETE", "/sessions")
+            yield content[100:]
+
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        answer = await app.http.post(MAP, headers=headers, content=pieces())
+        other = await app.account("other@x.example", Authority.SYS_ADMIN)
+        return answer.status_code, await app.get(other, MAPS)
+
+    assert played(tmp_path, scenario) == (401, NOTHING)
+
+
+def test_import_that_stands_still_is_told_as_it_was(tmp_path):
+    folder = tmp_path / "maps"
+
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        maps.imported(folder, made.street(tmp_path / "a.osm.pbf"), name="area", country="LI", told=stopped)
+
+    standing = map_imports.standing(folder)
+    assert standing is not None
+    assert (standing.stage, standing.told.step, standing.can_continue) == (
+        ImportState.INTERRUPTED,
+        ImportStep.ROADS,
+        True,
+    )
