@@ -5,13 +5,15 @@ began with. Arrays are mapped into memory, so that processes share them.
 
 A map that cannot be read holds up the trips within its bounds for a time; then they are judged without it, which their
 quality says (`area:lost`).
+
+Another matcher may say which ways were driven (`Asked`). Maps tell the roads and limits of these ways all the same.
 """
 
 import datetime
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
@@ -29,8 +31,12 @@ if TYPE_CHECKING:
     from tripline.adapters.map_files import LostAreaError
     from tripline.domain.maps import Area
     from tripline.roads import limited, located, matcher
+    from tripline.adapters.map_files import Area, LostAreaError
+    from tripline.roads import limited, located, matcher, ways
     from tripline.roads.index import RoadIndex, Texts
     from tripline.roads.located import Located, Road
+    from tripline.roads.matcher import Matches
+    from tripline.roads.ways import Ways
     from tripline.scoring import drives as of_trips
     from tripline.scoring.drives import Drives, Flags, Ints
 else:
@@ -40,6 +46,7 @@ else:
     limited = Later("tripline.roads.limited")
     located = Later("tripline.roads.located")
     matcher = Later("tripline.roads.matcher")
+    ways = Later("tripline.roads.ways")
     of_trips = Later("tripline.scoring.drives")
 
 PATIENCE_S: Final = 600.0
@@ -71,11 +78,37 @@ class _Maps(NamedTuple):
     lost: list[_Lost]
 
 
+class Answers(NamedTuple):
+    """What another matcher says of trips."""
+
+    ways: "Ways"
+    told: "Flags"
+    """Of each trip: whether it could say anything; our own matcher takes the others."""
+    maps: Sequence[tuple[str, ...]]
+    """Of each trip: what its quality says of that matcher, beside the maps."""
+
+
+class Asked(Protocol):
+    """Another matcher."""
+
+    def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
+        """What it says of these trips among the drives. Called on any thread. Raises `RoadsOutage`."""
+
+
 class OsmRoads:
     """One for each process."""
 
-    def __init__(self, folder: Path, *, zone: ZoneInfo, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        zone: ZoneInfo,
+        monotonic: Callable[[], float] = time.monotonic,
+        asked: Asked | None = None,
+    ) -> None:
+        """`asked`: who says which ways were driven; None: our own matcher finds the roads."""
         self._folder = folder
+        self._asked = asked
         self._zone = zone
         """Of the times of day for which limits hold."""
         self._monotonic = monotonic
@@ -99,12 +132,13 @@ class OsmRoads:
             for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
                 self._wait_for(gone)
                 maps[at] = (*maps[at], f"{gone.error.name}:{LOST}")
+        answers = self._answers(drives, found_maps)
         for each in found_maps.known:
             near = np.unique(trip[_within(each.area.bounds, drives) & (road < 0)])
             if not near.size:
                 continue
             samples, own = _of(drives, near)
-            found = matcher.matched(each.arrays, own)
+            found = _matched(each.arrays, own, near, answers)
             kmh, how = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]
@@ -114,6 +148,8 @@ class OsmRoads:
             roads += [_told(each, number) for number in known.tolist()]
             for at in np.unique(trip[taken]).tolist():
                 maps[at] = (*maps[at], f"{each.area.name}:{each.area.map}")
+        if answers is not None:
+            maps = [(*own_maps, *beside) for own_maps, beside in zip(maps, answers.maps, strict=True)]
         return located.Located(replace(drives, limit_kmh=limit_kmh, limit_source=source, road=road), roads, maps)
 
     def lost(self) -> Sequence[LostMap]:
@@ -121,6 +157,15 @@ class OsmRoads:
         if not self.has_maps:
             return ()
         return [LostMap(each.name, each.why) for each in map_files.lost(self._folder)]
+
+    def _answers(self, drives: "Drives", found_maps: _Maps) -> Answers | None:
+        """What another matcher says of the trips on any map; None: nobody is asked."""
+        if self._asked is None:
+            return None
+        on_map = np.zeros(drives.time_ms.size, np.bool_)
+        for each in found_maps.known:
+            on_map |= _within(each.area.bounds, drives)
+        return self._asked(drives, np.unique(drives.trips[on_map]))
 
     def _maps(self) -> _Maps:
         for tries in range(_TRIES):
@@ -192,6 +237,13 @@ def _of(drives: "Drives", trips: "Ints") -> "tuple[Ints, Drives]":
         stated_m=drives.stated_m[trips],
     )
     return samples, own
+
+
+def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":
+    """The roads of the trips `own`, which are these among those that the answers are about."""
+    if answers is None:
+        return matcher.matched(index, own)
+    return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])
 
 
 def _told(of: _Map, road: int) -> "Road":

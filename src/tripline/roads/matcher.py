@@ -32,7 +32,7 @@ class Matches(NamedTuple):
     """Whether it was driven against its line."""
 
 
-class _Samples(NamedTuple):
+class Samples(NamedTuple):
     """In order of trip and time."""
 
     time_ms: Ints
@@ -43,31 +43,53 @@ class _Samples(NamedTuple):
     """`anchors.odometer`."""
 
 
+class Trace(NamedTuple):
+    """The samples of trips and their anchors; those of a trip are the same whichever trips are beside it."""
+
+    order: Ints
+    """Where each sample stands among those that were given."""
+    samples: Samples
+    anchors: Anchors
+
+
 def matched(index: RoadIndex, drives: Drives) -> Matches:
     """The roads of trips; their samples may stand in any order of time."""
-    order = np.lexsort((drives.time_ms, drives.trips))
-    time_ms, speed_kmh = drives.time_ms[order], drives.speed_kmh[order]
-    come_m = thinned.odometer(time_ms, speed_kmh)
-    samples = _Samples(time_ms, drives.lat[order], drives.lon[order], drives.trips, come_m)
-    found = _sorted(index, samples, thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH))))
-    road, backward = np.empty_like(found.road), np.empty_like(found.backward)
-    road[order], backward[order] = found
-    return Matches(road, backward)
-
-
-def _sorted(index: RoadIndex, samples: _Samples, anchors: Anchors) -> Matches:
+    trace = trace_of(drives)
+    anchors = trace.anchors
     if not anchors.sample.size or not index.cells.size:
-        return Matches(np.full(samples.trip.size, -1, np.int64), np.zeros(samples.trip.size, np.bool_))
+        return _nowhere(trace)
     found = nearness.candidates(index, anchors.lat, anchors.lon, *thinned.directions(anchors))
     chosen = _chain(index, found, anchors)
     places = np.arange(chosen.size), np.minimum(chosen, MOST - 1)
-    of_anchors = Matches(np.where(chosen < MOST, found.road[places], -1), found.backward[places])
-    road, backward = _carried(index, of_anchors, anchors, samples)
+    return carried(index, trace, Matches(np.where(chosen < MOST, found.road[places], -1), found.backward[places]))
+
+
+def trace_of(drives: Drives) -> Trace:
+    """The anchors of trips, whose roads `carried` takes to all samples."""
+    order = np.lexsort((drives.time_ms, drives.trips))
+    time_ms, speed_kmh = drives.time_ms[order], drives.speed_kmh[order]
+    come_m = thinned.odometer(time_ms, speed_kmh)
+    samples = Samples(time_ms, drives.lat[order], drives.lon[order], drives.trips, come_m)
+    return Trace(order, samples, thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH))))
+
+
+def carried(index: RoadIndex, trace: Trace, of_anchors: Matches) -> Matches:
+    """The roads of all samples, by those of the anchors."""
+    samples = trace.samples
+    if not trace.anchors.sample.size or not index.cells.size:
+        return _nowhere(trace)
+    road, backward = _carried(index, of_anchors, trace.anchors, samples)
     together = (np.diff(samples.trip) == 0) & (np.diff(samples.time_ms) <= GAP_MS)
     changes = np.flatnonzero((road[1:] != road[:-1]) & together & (road[1:] >= 0) & (road[:-1] >= 0)) + 1
     moved, like = crossings.placed(index, road, samples.lat, samples.lon, samples.come_m, changes)
     road[moved], backward[moved] = road[like], backward[like]
-    return Matches(road, backward)
+    found = _nowhere(trace)
+    found.road[trace.order], found.backward[trace.order] = road, backward
+    return found
+
+
+def _nowhere(trace: Trace) -> Matches:
+    return Matches(np.full(trace.order.size, -1, np.int64), np.zeros(trace.order.size, np.bool_))
 
 
 def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
@@ -92,7 +114,7 @@ def _chain(index: RoadIndex, found: Candidates, anchors: Anchors) -> Ints:
     return chosen
 
 
-def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: _Samples) -> Matches:
+def _carried(index: RoadIndex, found: Matches, anchors: Anchors, samples: Samples) -> Matches:
     """From anchors to every sample."""
     lat, lon, trip = samples.lat, samples.lon, samples.trip
     of_trip = trip[anchors.sample]

@@ -1,0 +1,55 @@
+"""Roads by what another matcher says: it names OpenStreetMap ways, the roads and their limits are those of our index.
+
+Not here: asking it (`roads_osm.Asked`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tripline.roads import candidates, matcher
+from tripline.roads.index import RoadIndex
+from tripline.roads.matcher import Matches
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
+
+
+class Ways(NamedTuple):
+    """Of each anchor of trips (`matcher.trace_of`) the way that was driven."""
+
+    trip: Ints
+    link: Ints
+    """The id of the way; -1: none."""
+    backward: Flags
+    """Whether it was driven against its line."""
+    lat: Floats
+    """Where on the way the anchor is; `lon` the same."""
+    lon: Floats
+
+    def of(self, trips: Ints) -> "Ways":
+        """Those of these trips, which are ascending, as trips 0..n-1."""
+        own = np.flatnonzero(np.isin(self.trip, trips))
+        trip = np.searchsorted(trips, self.trip[own])
+        return Ways(trip, self.link[own], self.backward[own], self.lat[own], self.lon[own])
+
+
+def matched(index: RoadIndex, drives: Drives, ways: Ways, told: Flags) -> Matches:
+    """The roads of trips. `told`: of each trip whether these ways count; else our own matcher finds its roads."""
+    by_ways = matcher.carried(index, matcher.trace_of(drives), Matches(_roads(index, ways), ways.backward))
+    if told.all():
+        return by_ways
+    ours, counts = matcher.matched(index, drives), told[drives.trips]
+    return Matches(np.where(counts, by_ways.road, ours.road), np.where(counts, by_ways.backward, ours.backward))
+
+
+def _roads(index: RoadIndex, ways: Ways) -> Ints:
+    """The road of each anchor: of those that are its way, which may be several, the nearest; -1: there is none."""
+    found = np.full(ways.link.size, -1, np.int64)
+    if not index.cells.size:
+        return found
+    near = candidates.nearby(index, ways.lat, ways.lon)
+    road = index.road[near.segment]
+    own = np.flatnonzero(index.link[road] == ways.link[near.point])
+    # Of several the last one written counts, which is the nearest.
+    order = own[np.argsort(-near.squared[own], kind="stable")]
+    found[near.point[order]] = road[order]
+    return found
