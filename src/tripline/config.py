@@ -310,11 +310,20 @@ class Map(Section, frozen=True):
 
     dir: Annotated[str, Meta(description="folder of imported maps; empty: `maps` in the data folder")] = ""
     roads: Annotated[
-        Literal["osm", "none"],
-        Meta(description="what tells limits of roads: `osm`: imported maps, `none`: nothing, the default counts"),
+        Literal["osm", "valhalla", "none"],
+        Meta(
+            description="what tells limits of roads: `osm`: imported maps, `valhalla`: these, on roads that a Valhalla"
+            " server finds, `none`: nothing, the default counts"
+        ),
     ] = "osm"
     tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: what the imported maps show")] = ""
     upload_mib: Annotated[int, Meta(ge=1, description="largest map file that is taken over REST, MiB")] = 1_024
+    valhalla_url: Annotated[str, Meta(pattern=r"^https?://\S+\Z", description="address of the Valhalla server")] = (
+        "http://127.0.0.1:8002"
+    )
+    valhalla_timeout_s: Annotated[
+        float, Meta(gt=0, le=60, description="longest wait for an answer of the Valhalla server, seconds")
+    ] = 5.0
 
 
 class Log(Section, frozen=True):

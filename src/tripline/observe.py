@@ -82,6 +82,7 @@ EVENTS: Final[dict[str, str]] = {
     "map.imported": "a map that came over REST was imported; its area",
     "map.import_ended": "an import that came over REST ended without a map; its area, and what was said",
     "map.removed": "a map was removed over REST; its area",
+    "map.none": "a Valhalla server is to find roads, and no map is imported that tells their limits",
     "map.lost": "an imported map cannot be read any more (docs/operating.md)",
     "score.failed": "a scoring job failed and will be tried again",
     "rescoring.done": "a rescoring is at its end; trips judged, scores that moved, and whether it was a dry run",

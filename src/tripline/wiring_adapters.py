@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         carrier_http,
         mail_smtp,
         map_files,
+        roads_valhalla,
         signals_postgres,
     )
     from tripline.store.database import postgres
@@ -74,6 +75,7 @@ else:
     carrier_http = Later("tripline.adapters.carrier_http")
     mail_smtp = Later("tripline.adapters.mail_smtp")
     map_files = Later("tripline.adapters.map_files")
+    roads_valhalla = Later("tripline.adapters.roads_valhalla")
     signals_postgres = Later("tripline.adapters.signals_postgres")
     postgres = Later("tripline.store.database.postgres")
 
@@ -259,7 +261,13 @@ def roads(config: Config) -> RoadMatcher | None:
     """What tells limits of roads; None: nothing is to."""
     if config.map.roads == "none":
         return None
-    return roads_osm.OsmRoads(config.maps, zone=zoneinfo.ZoneInfo(config.time_zone))
+    asked = None
+    if config.map.roads == "valhalla":
+        asked = roads_valhalla.Valhalla(config.map.valhalla_url, timeout_s=config.map.valhalla_timeout_s)
+    matcher = roads_osm.OsmRoads(config.maps, zone=zoneinfo.ZoneInfo(config.time_zone), asked=asked)
+    if asked is not None and not matcher.has_maps:
+        _log.warning("map.none", folder=str(config.maps))
+    return matcher
 
 
 def unreadable_tiles(config: Config) -> str | None:

@@ -1,13 +1,17 @@
-"""The certificate that listeners show, and when it is worth a warning."""
+"""The certificate that listeners show, and when it is worth a warning; and who finds roads."""
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support import certificates, logs
+from tests.support import certificates, logs, map_files
 
 from tripline import config, wiring_adapters
+from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.roads_valhalla import Valhalla
+from tripline.chores import maps
 
 NOW_MS = 1_760_000_000_000
 SHARED = config.Store(url="postgresql://tripline@db.example/tripline")
@@ -15,10 +19,15 @@ SHARED = config.Store(url="postgresql://tripline@db.example/tripline")
 
 def said(settings: config.Config, folder: Path) -> list[dict[str, str]]:
     """What is logged while the certificate is looked for."""
+    return logged(lambda: wiring_adapters.certificates(settings, folder, now_ms=NOW_MS))
+
+
+def logged(doing: Callable[[], object]) -> list[dict[str, str]]:
+    """What is logged meanwhile."""
     stream = io.StringIO()
     logs.plain(stream)
     try:
-        wiring_adapters.certificates(settings, folder, now_ms=NOW_MS)
+        doing()
     finally:
         logs.plain()
     return [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -47,3 +56,26 @@ def test_certificate_that_was_set_is_not_warned_of(tmp_path):
     tls = config.Tls(cert=str(made.certificate), key=str(made.key))
 
     assert said(config.Config(store=SHARED, tls=tls), tmp_path) == []
+
+
+@pytest.mark.parametrize(("who", "asked"), [("osm", type(None)), ("valhalla", Valhalla)])
+def test_roads_are_found_by_whom_the_settings_name(tmp_path, who, asked):
+    matcher = wiring_adapters.roads(config.Config(data=tmp_path, map=config.Map(roads=who)))
+
+    assert isinstance(matcher, OsmRoads)
+    assert isinstance(matcher._asked, asked)
+
+
+def test_nobody_finds_roads_where_the_settings_say_so(tmp_path):
+    assert wiring_adapters.roads(config.Config(data=tmp_path, map=config.Map(roads="none"))) is None
+
+
+def test_valhalla_without_a_map_is_warned_of(tmp_path):
+    settings = config.Config(data=tmp_path, map=config.Map(roads="valhalla"))
+    before = logged(lambda: wiring_adapters.roads(settings))
+    file = map_files.street(tmp_path / "a.osm.pbf", maxspeed="50")
+    maps.imported(settings.maps, file, name="town", country="", told=lambda _: None)
+
+    folder = str(tmp_path / "maps")
+    assert before == [{"event": "map.none", "level": "warning", "part": "app", "folder": folder}]
+    assert logged(lambda: wiring_adapters.roads(settings)) == []
