@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters import map_files
-    from tripline.adapters.map_files import LostAreaError
-    from tripline.domain.maps import Area
-    from tripline.roads import limited, located, matcher
     from tripline.adapters.map_files import Area, LostAreaError
+    from tripline.domain.maps import Area
     from tripline.roads import limited, located, matcher, ways
     from tripline.roads.index import RoadIndex, Texts
     from tripline.roads.located import Located, Road
