@@ -86,15 +86,27 @@ def test_everything_of_others_is_listed_with_its_licence() -> None:
     package = json.loads((reference.ROOT / "tests/support/portal/package.json").read_text("utf-8"))
 
     assert {name: version for name, version, _, _ in rows}.items() <= package["dependencies"].items()
-    assert {file for _, _, file, _ in rows} == {"static/htmx.min.js", "static/icons.svg"}
+    assert {file for _, _, file, _ in rows} == {
+        "static/htmx.min.js",
+        "static/icons.svg",
+        "static/maplibre/maplibre-gl.mjs",
+    }
     assert sorted(licence for *_, licence in rows) == sorted(named(path) for path in (PORTAL / "licences").iterdir())
     assert [path for *_, path in rows if len((PORTAL / path).read_text("utf-8")) < 300] == []
 
 
-def test_sprite_names_the_listed_version() -> None:
+@pytest.mark.parametrize(
+    ("name", "file", "head"),
+    [
+        ("lucide-static", "icons.svg", "Lucide {}"),
+        ("maplibre-gl", "maplibre/maplibre-gl.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
+        ("maplibre-gl", "maplibre/maplibre-gl-worker.mjs", "maplibre-gl-js/blob/v{}/LICENSE.txt"),
+    ],
+)
+def test_file_of_others_names_the_listed_version(name: str, file: str, head: str) -> None:
     package = json.loads((reference.ROOT / "tests/support/portal/package.json").read_text("utf-8"))
 
-    assert f"Lucide {package['dependencies']['lucide-static']}" in (PORTAL / "static/icons.svg").read_text("utf-8")
+    assert head.format(package["dependencies"][name]) in (PORTAL / "static" / file).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ _TYPES: Final = {
     ".ico": "image/x-icon",
     ".js": "text/javascript",
     ".json": "application/json",
+    ".mjs": "text/javascript",
     ".png": "image/png",
     ".svg": "image/svg+xml",
     ".txt": "text/plain",

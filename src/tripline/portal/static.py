@@ -1,5 +1,6 @@
 """Styles, scripts, icons and fonts of the pages, kept by browsers for good: their address changes with them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ _FILE: Final = Value(name="file", type=str, meaning="name of the file", example=
 @page("GET", "/static/{version}/{file}", access=Gate.ANYONE, in_path=(_VERSION, _FILE), answer_type="*/*")
 async def read(request: Call) -> Response[bytes]:
     """A file of the pages."""
-    return _answered(request, request.path_params["file"])
+    return await _answered(request, request.path_params["file"])
 
 
 @page(
@@ -36,11 +37,12 @@ async def read(request: Call) -> Response[bytes]:
 )
 async def read_of_folder(request: Call) -> Response[bytes]:
     """A file of the pages, in a folder."""
-    return _answered(request, f"{request.path_params['folder']}/{request.path_params['file']}")
+    return await _answered(request, f"{request.path_params['folder']}/{request.path_params['file']}")
 
 
-def _answered(request: Call, name: str) -> Response[bytes]:
-    answer = STATIC.answer(request, name, version=request.path_params["version"])
+async def _answered(request: Call, name: str) -> Response[bytes]:
+    # On a thread: the first time every file is read, and to pack the largest takes 60 ms.
+    answer = await asyncio.to_thread(STATIC.answer, request, name, version=request.path_params["version"])
     if answer is None:
         raise NotFoundException
     return answer
