@@ -21,7 +21,7 @@ LIMITS: Final = ("limit", "limit-label")
 """Layers that show limits of roads."""
 _PLAIN: Final = ["sans-serif"]
 # MapLibre takes the weight from the first name. No font has that name, so the browser takes the second.
-_BOLD: Final = ["sans-serif Bold", "sans-serif"]
+_BOLD: Final = ["Bold", "sans-serif"]
 
 
 _CLASSES: Final = ("service", "minor", "tertiary", "secondary", "primary", "trunk", "motorway")
