@@ -88,7 +88,7 @@ def watching(
             window.add_cookies([{"name": portal_tour.COOKIE, "value": session, "url": origin}])
         page = window.new_page()
         watched = Watched(page, origin, [], [])
-        page.on("console", lambda said: said.type in ("error", "warning") and watched.complaints.append(said.text))
+        page.on("console", lambda said: _is_complaint(said.type, said.text) and watched.complaints.append(said.text))
         page.on("pageerror", lambda error: watched.complaints.append(f"script: {error}"))
         page.on(
             "request", lambda asked: _is_outside(asked.url, origin) and watched.outside.append(f"asked {asked.url}")
@@ -110,6 +110,11 @@ def _window(browser: Browser, look: Look, *, scripts: bool) -> Iterator[BrowserC
         yield window
     finally:
         window.close()
+
+
+def _is_complaint(kind: str, text: str) -> bool:
+    # Drawing by software is slow, which the browser tells.
+    return kind in ("error", "warning") and "GPU stall due to ReadPixels" not in text
 
 
 def _is_outside(address: str, origin: str) -> bool:

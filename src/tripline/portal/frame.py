@@ -38,6 +38,7 @@ SECTIONS: Final = {
         "/admin/applications": ("applications", "inbox"),
         "/admin/services": ("services", "server"),
         "/admin/accounts": ("accounts", "users"),
+        "/admin/maps": ("maps", "map"),
         "/admin/health": ("health", "activity"),
         "/admin/settings": ("settings", "settings"),
     },
