@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters import map_files
-    from tripline.adapters.map_files import Area, LostAreaError
+    from tripline.adapters.map_files import LostAreaError
     from tripline.domain.maps import Area
     from tripline.roads import limited, located, matcher, ways
     from tripline.roads.index import RoadIndex, Texts

@@ -1,6 +1,5 @@
 """`tripline map`: maps that tell the roads of trips and their limits."""
 
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -14,22 +13,18 @@ from tripline.later import Later
 if TYPE_CHECKING:
     import uvloop
 
-    from tripline.adapters import map_files, map_import
-    from tripline.chores import maps as chores
-    from tripline.chores import rescore as rescoring
-else:
-    uvloop = Later("uvloop")
-    rescoring = Later("tripline.chores.rescore")
-    map_files = Later("tripline.adapters.map_files")
     from tripline.adapters import map_import, map_locks, map_process
     from tripline.chores import maps as chores
+    from tripline.chores import rescore as rescoring
     from tripline.domain import maps as known
 else:
+    uvloop = Later("uvloop")
     map_import = Later("tripline.adapters.map_import")
     map_locks = Later("tripline.adapters.map_locks")
     map_process = Later("tripline.adapters.map_process")
     known = Later("tripline.domain.maps")
     chores = Later("tripline.chores.maps")
+    rescoring = Later("tripline.chores.rescore")
 
 _TOLD_EVERY: Final = 10_000
 
@@ -71,10 +66,7 @@ def import_map(
     config = base.settings(place, {})
     try:
         with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
-        with progress.counting("roads", every=_TOLD_EVERY) as tell:
-            area = chores.imported(config.maps, file, name=called, country=country, told=tell)
-    except (map_import.MapFileError, map_files.NoAreaError) as error:
-            area = chores.imported(folder, file, name=called, country=country, told=tell, held=held)
+            area = chores.imported(config.maps, file, name=called, country=country, told=tell, held=held)
     except (map_import.MapFileError, map_locks.NoAreaError) as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
