@@ -123,7 +123,8 @@ _SHAPES: Final = osmium.geom.WKBFactory()
 
 
 def _take(thing: Any, into: Features) -> None:
-    tags = {tag.k: tag.v for _, tag in zip(range(map_import.MOST_TAGS), thing.tags, strict=False)}
+    # As they lie in the file: a dict of them would take longer than everything that is asked of them.
+    tags = thing.tags
     make: Any
     if thing.is_node():
         found, make = features.of_point(tags), _SHAPES.create_point
