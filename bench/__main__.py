@@ -3,8 +3,8 @@
 `python -m bench --quick` takes a few minutes less and decides nothing; names of rows (`device_channel fleet_10k pages
 portal kernel scoring trends imports surface growth erasing rpc pushes storm late hostile_http`) measure only those. The
 rows of several processes (`postgres buffered burst bus big_pages late_shared`) take long, need PostgreSQL and Kafka,
-and are measured when they are named; so are `fleet_hour`, which takes an hour, and `mute`, which takes five minutes and
-needs Node.
+and are measured when they are named; so are `fleet_hour`, which takes an hour, `mute`, which takes five minutes and
+needs Node, and `maps`, which takes ten minutes and needs an extract (`BENCH_EXTRACT`).
 """
 
 import argparse
@@ -34,7 +34,7 @@ ROWS = (
     "late",
     "hostile_http",
 )
-SCALED = ("postgres", "buffered", "burst", "bus", "big_pages", "late_shared", "fleet_hour", "mute")
+SCALED = ("postgres", "buffered", "burst", "bus", "big_pages", "late_shared", "fleet_hour", "mute", "maps")
 """Measured when they are named."""
 
 
