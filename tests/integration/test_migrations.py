@@ -8,7 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from tests.support import ingest_rig, stores
+from tests.support import ingest_rig, rights_before, stores
 
 from tripline.store import migrate, tables
 from tripline.store.database import sqlite, sqlite_files
@@ -278,3 +278,17 @@ def test_rejected_messages_of_before_have_an_owner_and_a_size(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT company_id, size, messages FROM rejected_message ORDER BY no").fetchall()
     assert found == [(ingest_rig.COMPANY, 361, 1), (None, 361, 1)]
+
+
+def test_rights_of_before_get_the_numbers_of_their_vehicles(tmp_path):
+    path = tmp_path / "steps.db"
+    migrate.upgrade(path, to=rights_before.BEFORE)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in rights_before.STATEMENTS:
+            connection.execute(statement)
+        connection.commit()
+
+    migrate.upgrade(path)
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(rights_before.ASKED).fetchall() == rights_before.NUMBERED

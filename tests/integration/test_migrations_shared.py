@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from tests.support import databases, postgres, servers
+from tests.support import databases, postgres, rights_before, servers
 
 from tripline.store import migrate, tables
 from tripline.store.database import early_indexes
@@ -141,6 +141,17 @@ def test_rows_of_every_earlier_step_are_kept():
             migrate.upgrade_shared(url, now_ms=NOW_MS)
 
             assert rows(url, "SELECT name, value FROM secret") == [("token-key", b"\x01\x02")]
+
+
+def test_rights_of_before_get_the_numbers_of_their_vehicles(url):
+    migrate.upgrade_shared(url, now_ms=NOW_MS, to=rights_before.BEFORE)
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        for statement in rights_before.STATEMENTS:
+            connection.execute(statement)
+
+    migrate.upgrade_shared(url, now_ms=NOW_MS)
+
+    assert rows(url, rights_before.ASKED) == rights_before.NUMBERED
 
 
 def build_ahead(url: str, *, since: str = BEFORE_SENSOR) -> None:

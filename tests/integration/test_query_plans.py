@@ -17,8 +17,13 @@ from tests.support import rest, stores
 from tests.support.access_world import ACTORS, World
 
 from tripline.api import families
+from tripline.domain import access
+from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.trends import Subject
 from tripline.http import operations
+from tripline.store.browsing import turns, vehicles
+from tripline.store.browsing.turns import Place, Reading, Turn
 from tripline.store.database import sqlite
 from tripline.store.scores import trends
 
@@ -234,6 +239,24 @@ def test_ranking_is_read_from_the_companys_members_on_and_a_page_of_it_by_key(tm
     assert members[1] == by_key
     assert by_key in page
     assert re.search(rf"SEARCH {TABLES[kind]} USING (PRIMARY KEY|INDEX \w+) \(id=\?\)", " ".join(page))
+
+
+@pytest.mark.parametrize("place", [None, Place("12A", "v")], ids=["first page", "a later one"])
+def test_page_of_rights_is_read_along_the_numbers_of_their_vehicles(tmp_path, place):
+    """Not by sorting every vehicle that somebody has a right on."""
+    scope = access.scope_of(Actor(UserId("d"), Authority.DIRECTOR, CompanyId("c")), Action.VEHICLE_READ)
+    driver = sqlite.open_engine(stores.fresh(tmp_path).path).raw_connection().driver_connection
+    source = vehicles._source(scope, vehicles._Found.NUMBERED, vehicles._kept(vehicles.Filters()))
+    turn = Turn(limit=50, by="number", place=place)
+    text, order, _ = turns._page(vehicles._browsed(frozenset()), (source,), turns._asked(turn, Reading.ALL)).compiled(
+        dialect()
+    )
+    found = [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {text}", [None] * len(order))]
+    driver.close()
+
+    behind = "" if place is None else " AND (vehicle_no,vehicle_id)>(?,?)"
+    assert f"SEARCH vehicle_user USING COVERING INDEX ix_vehicle_user_list (user_id=?{behind})" in found
+    assert not [step for step in found if "TEMP B-TREE" in step]
 
 
 def test_no_operation_looks_at_a_whole_table_or_sorts_more_than_one_owners_rows(steps):

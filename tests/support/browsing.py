@@ -116,10 +116,17 @@ def _relations(tx: WriteTx, owners: list[str]) -> None:
         row = {"id": f"d{at}", "created_ms": 1, "vehicle_id": vehicle_id, "from_company_id": of, "to_company_id": to}
         tx.run(insert(vehicle_company), {**row, "automatic": by_itself})
     for at, (n, user_id, role) in enumerate(
-        [(5, "director-p", "DELEGATED_DIRECTOR"), (9, "driver-p", "DRIVER"), (13, "driver-p", "DRIVER")]
+        [
+            (5, "director-p", "DELEGATED_DIRECTOR"),
+            (5, "director-p", "DRIVER"),
+            (9, "director-p", "DRIVER"),
+            (17, "director-p", "DRIVER"),
+            (9, "driver-p", "DRIVER"),
+            (13, "driver-p", "DRIVER"),
+        ]
     ):
         row = {"id": f"r{at}", "created_ms": 1, "vehicle_id": f"v{n}", "company_id": "p", "user_id": user_id}
-        tx.run(insert(vehicle_user), {**row, "user_role": role})
+        tx.run(insert(vehicle_user), {**row, "user_role": role, "vehicle_no": NUMBERS[n]})
 
 
 def _live(tx: WriteTx, owners: list[str]) -> None:

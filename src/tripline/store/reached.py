@@ -69,10 +69,15 @@ def _single(reaches: scopes.Reaches, *, of_one: bool) -> list[Select[tuple[str]]
         managed = vehicle.alias("managed")
         sets.append(select(managed.c.id).where(managed.c.director_id == bindparam(scopes.USER)))
     # Rights of both roles are one set: to make two into one takes as long as to find them.
-    if roles := [vehicle_user.c.user_role == role.value for reach, role in _ROLES.items() if reach in reaches]:
-        own = vehicle_user.c.user_id == bindparam(scopes.USER)
-        sets.append(select(vehicle_user.c.vehicle_id).where(own, or_(*roles)))
+    if not reaches.isdisjoint(_ROLES):
+        sets.append(select(vehicle_user.c.vehicle_id).where(*rights(reaches)))
     return sets
+
+
+def rights(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ...]:
+    """Whether a row of `vehicle_user` is a right of the one who asks, of reaches that have such."""
+    roles = [vehicle_user.c.user_role == role.value for reach, role in _ROLES.items() if reach in reaches]
+    return vehicle_user.c.user_id == bindparam(scopes.USER), or_(*roles)
 
 
 def _delegated(reaches: scopes.Reaches, *, of_one: bool) -> Select[tuple[str]]:

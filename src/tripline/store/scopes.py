@@ -17,7 +17,7 @@ Not here: which reaches a role has for an action (`domain/access.py`).
 
 from collections.abc import Callable
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, false, literal, or_, true
+from sqlalchemy import ColumnElement, FromClause, and_, bindparam, exists, false, literal, or_, true
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
@@ -56,17 +56,17 @@ def sensors(reaches: Reaches) -> ColumnElement[bool]:
     return _any_of(reaches, {**_owned(sensor.c.company_id), **_on_vehicle(sensor.c.vehicle_id)})
 
 
-def accounts(reaches: Reaches) -> ColumnElement[bool]:
-    """Whether a row of `account` is inside; what somebody drove is read through this too."""
+def accounts(reaches: Reaches, rows: FromClause = account) -> ColumnElement[bool]:
+    """Whether a row of `account`, or of an alias, is inside; what somebody drove is read through this too."""
     return _any_of(
         reaches,
         {
-            **_owned(account.c.company_id),
+            **_owned(rows.c.company_id),
             Reach.DELEGATED_COMPANIES: lambda: exists().where(
                 vehicle_company.c.from_company_id == bindparam(COMPANY),
-                vehicle_company.c.to_company_id == account.c.company_id,
+                vehicle_company.c.to_company_id == rows.c.company_id,
             ),
-            Reach.SELF: lambda: account.c.id == bindparam(USER),
+            Reach.SELF: lambda: rows.c.id == bindparam(USER),
         },
     )
 

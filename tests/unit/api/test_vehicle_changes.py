@@ -1,9 +1,14 @@
 """Changing, activating, finding and counting vehicles over REST (spec/rest 7.3)."""
 
-from tests.support import journeys, rest
+from sqlalchemy import select
+from tests.support import delegating, journeys, rest
 from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
-from tripline.domain.access import Authority
+from tripline.domain import access
+from tripline.domain.access import Action, Authority
+from tripline.store.browsing import vehicles as browsing
+from tripline.store.browsing.turns import Turn
+from tripline.store.tables import vehicle_user
 
 
 def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
@@ -23,6 +28,29 @@ def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
 
     assert changed == {**before, "vehicleNo": "2", "usage": None, "displacement": 1998}
     assert after == changed
+
+
+def test_new_number_is_in_the_rights_on_the_vehicle_and_lists_go_by_it(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        director = await delegating.director(app, admin, "director")
+        vehicles = [await vehicle_of(app, admin, number) for number in ("1", "2", "3")]
+        for vehicle_id in vehicles:
+            await delegating.give(app, admin, director, vehicle_id)
+        await app.call(admin, "PUT", f"/vehicle/{vehicles[0]}", {"vehicleNo": "4"})
+        scope = access.scope_of(director.actor, Action.VEHICLE_READ)
+
+        def work(tx):
+            rights = tx.all(select(vehicle_user.c.vehicle_no).order_by(vehicle_user.c.vehicle_no))
+            listed = browsing.page(tx, scope, browsing.Filters(), Turn(limit=9, by="number"))
+            return [row.vehicle_no for row in rights], [row.vehicle_no for row in listed.rows]
+
+        return await app.store.read(work)
+
+    rights, listed = rest.run(tmp_path, scenario)
+
+    assert rights == ["2", "3", "4"]
+    assert listed == ["2", "3", "4"]
 
 
 def test_empty_change_answers_the_record(tmp_path):

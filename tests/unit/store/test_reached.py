@@ -41,7 +41,10 @@ def fill(tx, managed):
     right = {**HERE, "user_id": "d", "user_role": "DELEGATED_DIRECTOR"}
     tx.run(
         insert(vehicle_user),
-        [{"id": f"r{n}", **right, "vehicle_id": f"v{n}"} for n in range(managed - 1, managed + RIGHT)],
+        [
+            {"id": f"r{n}", **right, "vehicle_id": f"v{n}", "vehicle_no": f"{n:05d}"}
+            for n in range(managed - 1, managed + RIGHT)
+        ],
     )
 
 

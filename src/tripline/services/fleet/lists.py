@@ -4,13 +4,10 @@ Not here: how rows are found (`store/browsing/`), the lists of REST (`vehicles.p
 `companies.py`).
 """
 
-from collections.abc import Collection
-
 from msgspec.structs import replace
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Reach, Scope
-from tripline.domain.ids import UserId
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
 from tripline.store.browsing import companies, people, sensors, services, vehicles
@@ -20,7 +17,6 @@ from tripline.store.browsing.sensors import ListedSensor
 from tripline.store.browsing.services import ListedService
 from tripline.store.browsing.turns import Slice, Turn
 from tripline.store.browsing.vehicles import ListedVehicle
-from tripline.store.fleet import people as person_rows
 from tripline.store.fleet import vehicles as vehicle_rows
 from tripline.store.transactions import ReadTx
 
@@ -30,10 +26,8 @@ def vehicles_of(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters, turn: Tu
 
     Raises `Forbidden`.
     """
-    found = vehicles.page(tx, access.scope_of(actor, Action.VEHICLE_READ), filters, turn)
-    named = {user_id for row in found.rows for user_id in (row.director_id, row.driver_id) if user_id is not None}
-    hidden = named - person_rows.inside(tx, access.scope_of(actor, Action.USER_READ), named) if named else named
-    return replace(found, rows=[_unnamed(row, hidden) for row in found.rows]) if hidden else found
+    scope, named = (access.scope_of(actor, action) for action in (Action.VEHICLE_READ, Action.USER_READ))
+    return vehicles.page(tx, scope, filters, turn, named=named.reaches)
 
 
 def count_vehicles(tx: ReadTx, *, actor: Actor, filters: vehicles.Filters) -> int:
@@ -91,11 +85,6 @@ def count_services(tx: ReadTx, *, actor: Actor, filters: services.Filters) -> in
     """How many services there are. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
     return services.count(tx, filters)
-
-
-def _unnamed(row: ListedVehicle, hidden: Collection[UserId]) -> ListedVehicle:
-    names = {"director_name": row.director_id, "driver_name": row.driver_id}
-    return replace(row, **{name: None for name, user_id in names.items() if user_id in hidden})
 
 
 def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> Scope:

@@ -85,6 +85,15 @@ class Source(NamedTuple):
     """All hashable."""
     walked: bool
     """Whether an index is walked along; else the rows are few and sorted."""
+    along: "Along | None" = None
+    """The columns of the index, where another table's has the rows in order; they may name a row twice."""
+
+
+class Along(NamedTuple):
+    """Columns of another table that hold a list's order and key."""
+
+    place: Column[Any]
+    key: Column[str]
 
 
 class Browsed(msgspec.Struct, frozen=True, eq=False):
@@ -216,7 +225,7 @@ def _page(browsed: Browsed, sources: tuple[Source, ...], asked: _Asked) -> Hot:
 
 
 def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
-    by, key = browsed.orders[asked.by], browsed.key
+    by, key = source.along or (browsed.orders[asked.by], browsed.key)
     conditions = _conditions(browsed, source, asked.reading)
     # Rows that are few are found first and sorted then: no index of the order is to tempt anybody.
     sorted_ = not source.walked or asked.reading is Reading.FEW_IN_RANGE
@@ -226,7 +235,7 @@ def _firsts(browsed: Browsed, source: Source, asked: _Asked) -> Select[Any]:
         conditions.append(here < there if asked.falling else here > there)
     within = select(by.label("place"), key.label("key")).where(*conditions)
     within = within.order_by(*((order.desc(), key.desc()) if asked.falling else (order, key)))
-    return _limited(within, asked.limit)
+    return _limited(within if source.along is None else within.distinct(), asked.limit)
 
 
 @cache
@@ -251,7 +260,7 @@ def _conditions(browsed: Browsed, source: Source, reading: Reading) -> list[Colu
     conditions = source.where(*source.which)
     if reading is Reading.ALL:
         return conditions
-    name = browsed.orders[browsed.name]
+    name = browsed.orders[browsed.name] if source.along is None else source.along.place
     if reading is not Reading.TESTED:
         conditions += [name >= bindparam("page_from"), name < bindparam("page_to")]
     search = lowered(bindparam("page_search", type_=name.type))

@@ -1,16 +1,17 @@
 """Vehicles within somebody's reach, as a list: filtered, by number or registration, and how many they are.
 
 An operator's rows are its whole service type's, which an index has in order. A partner's are its own, and those
-delegated to it; a director's and driver's are single ones. What is sparse in a long list (vehicles that drive now,
+delegated to it; a director's and driver's are those that they manage, and those of their rights, which an index has by
+number. What is sparse in a long list (vehicles that drive now,
 vehicles delegated by choice) is looked for by its own index while it is few, and met on the way while it is many.
 """
 
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, case, exists, func, literal_column, or_, select
 
 from tripline.domain import trips
 from tripline.domain.access import Reach, Scope
@@ -19,8 +20,17 @@ from tripline.domain.vehicles import Status
 from tripline.store import reached, scopes
 from tripline.store.browsing import ranks, turns
 from tripline.store.browsing.ranks import Rank
-from tripline.store.browsing.turns import Browsed, Slice, Source, Turn
-from tripline.store.tables import account, company, sensor, trip, vehicle, vehicle_company, vehicle_position
+from tripline.store.browsing.turns import Along, Browsed, Slice, Source, Turn
+from tripline.store.tables import (
+    account,
+    company,
+    sensor,
+    trip,
+    vehicle,
+    vehicle_company,
+    vehicle_position,
+    vehicle_user,
+)
 from tripline.store.transactions import Hot, ReadTx
 
 
@@ -79,12 +89,15 @@ class ListedVehicle(msgspec.Struct, frozen=True, kw_only=True):
     driving: bool
 
 
-def page(tx: ReadTx, scope: Scope, filters: Filters, turn: Turn) -> Slice[ListedVehicle]:
-    """The vehicles of the turn that are inside the scope."""
+def page(
+    tx: ReadTx, scope: Scope, filters: Filters, turn: Turn, *, named: scopes.Reaches = frozenset()
+) -> Slice[ListedVehicle]:
+    """The vehicles of the turn that are inside the scope; `named`: within which reaches of the same actor people are
+    whose names are shown."""
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
-    sources = _sources(tx, scope, rank, filters, values)
-    found = _BROWSED.page(tx, turn, sources, values, search=filters.search)
+    sources = _sources(tx, scope, rank, filters, values, by=turn.by)
+    found = _browsed(named).page(tx, turn, sources, values, search=filters.search)
     return msgspec.structs.replace(found, rows=[_listed(row) for row in found.rows])  # type: ignore[arg-type]
 
 
@@ -93,7 +106,7 @@ def count(tx: ReadTx, scope: Scope, filters: Filters) -> int:
     rank = ranks.of_scope(tx, scope)
     values = _values(scope, rank, filters)
     sources = _sources(tx, scope, rank, filters, values)
-    return _BROWSED.count(tx, [_counted(each) for each in sources], values, search=filters.search)
+    return _browsed(frozenset()).count(tx, [_counted(each) for each in sources], values, search=filters.search)
 
 
 class _Found(Enum):
@@ -106,6 +119,7 @@ class _Found(Enum):
     SINGLES = "by single vehicles inside"
     MANAGED = "along the numbers of those that the actor manages"
     RIGHTS = "by the actor's rights on others"
+    NUMBERED = "along the numbers of the actor's rights on others"
     BESIDE = "along the numbers of the service type, those of no company inside as a whole"
     DRIVING = "by the open trips of a company"
     DRIVING_IN_TYPE = "by the open trips of every company inside"
@@ -139,17 +153,17 @@ def _values(scope: Scope, rank: Rank | None, filters: Filters) -> tuple[str | No
 
 
 def _sources(
-    tx: ReadTx, scope: Scope, rank: Rank | None, filters: Filters, values: tuple[str | None, ...]
+    tx: ReadTx, scope: Scope, rank: Rank | None, filters: Filters, values: tuple[str | None, ...], by: str = ""
 ) -> list[Source]:
-    """Where the rows come from; they share none."""
+    """Where the rows come from, in this order; they share none."""
     if rank is None:
         return []
     kept = _kept(filters)
-    walked = [_source(scope, each, kept) for each in _ways(tx, scope, rank, filters)]
+    walked = [_source(scope, each, kept) for each in _ways(tx, scope, rank, filters, by)]
     return [_narrowed(tx, each, values) for each in walked]
 
 
-def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters) -> list[_Found]:
+def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters, by: str) -> list[_Found]:
     if filters.director_id is not None:
         return [_Found.DIRECTOR]
     if rank.whole_type and filters.company_id is None and filters.whose in (None, Whose.OTHERS):
@@ -157,8 +171,9 @@ def _ways(tx: ReadTx, scope: Scope, rank: Rank, filters: Filters) -> list[_Found
     whole = filters.company_id in (None, scope.company_id) if rank.own else False
     if (whole and filters.whose in (Whose.OWN, Whose.DELEGATED)) or rank.whole_type:
         return [_Found.COMPANY]
-    if Reach.MANAGED in scope.reaches:
-        return [_Found.MANAGED, _Found.RIGHTS]
+    if scope.reaches <= _OF_PERSON:
+        rights = _Found.NUMBERED if by == _NUMBER else _Found.RIGHTS
+        return [_Found.MANAGED, rights] if Reach.MANAGED in scope.reaches else [rights]
     singles = _Found.SINGLES if ranks.has_few_singles(tx, scope) else _Found.BESIDE
     if not whole or filters.whose is Whose.OTHERS:
         return [singles]
@@ -181,6 +196,9 @@ def _narrowed(tx: ReadTx, source: Source, values: tuple[str | None, ...]) -> Sou
 
 
 def _source(scope: Scope, found: _Found, kept: _Kept) -> Source:
+    if found is _Found.NUMBERED:
+        along = Along(vehicle_user.c.vehicle_no, vehicle_user.c.vehicle_id)
+        return Source(_conditions, (found, scope.reaches, kept), walked=True, along=along)
     return Source(_conditions, (found, scope.reaches, kept), walked=found not in (_Found.SINGLES, _Found.RIGHTS))
 
 
@@ -221,8 +239,9 @@ def _found_by(found: _Found, reaches: scopes.Reaches) -> list[ColumnElement[bool
         case _Found.MANAGED:
             return [row.director_id == bindparam(scopes.USER)]
         case _Found.RIGHTS:
-            others = reached.beside_index(row.director_id).is_distinct_from(bindparam(scopes.USER))
-            return [row.id.in_(reached.singles(reaches - {Reach.MANAGED})), others]
+            return [row.id.in_(reached.singles(reaches - {Reach.MANAGED})), _NOT_MANAGED]
+        case _Found.NUMBERED:
+            return [*reached.rights(reaches), row.id == vehicle_user.c.vehicle_id, _NOT_MANAGED]
         case _Found.WHOLE:
             return [row.company_id.in_(ranks.whole(reaches))]
         case _Found.BESIDE:
@@ -278,8 +297,11 @@ def _filtered(kept: _Kept) -> list[ColumnElement[bool]]:
     return filters
 
 
-_INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS)
+_INSIDE: Final = (_Found.WHOLE, _Found.SINGLES, _Found.MANAGED, _Found.RIGHTS, _Found.NUMBERED)
 """Of these what is inside is the condition itself."""
+_OF_PERSON: Final = frozenset({Reach.MANAGED, Reach.DIRECTING_RIGHT, Reach.DRIVING_RIGHT})
+_NUMBER: Final = "number"
+_NOT_MANAGED: Final = reached.beside_index(vehicle.c.director_id).is_distinct_from(bindparam(scopes.USER))
 _OF_STATUS: Final = vehicle.alias("of_the_status")
 _CHOSEN: Final = vehicle_company.alias("chosen")
 """The predicates of scopes ask `vehicle_company` too; by another name the two are not mixed up."""
@@ -300,7 +322,7 @@ def _past_set(found: _Found, reaches: scopes.Reaches) -> Hot:
     return Hot(_set(found, reaches).limit(1).offset(turns.MANY), *_NAMES)
 
 
-def _shown(page: Subquery) -> Select[Any]:
+def _shown(named: scopes.Reaches, page: Subquery) -> Select[Any]:
     row, director, driver = vehicle.alias("shown"), account.alias("director"), account.alias("driver")
     mounted = select(func.count()).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
     serial_no = select(func.min(sensor.c.serial_no)).where(sensor.c.vehicle_id == row.c.id).scalar_subquery()
@@ -309,9 +331,9 @@ def _shown(page: Subquery) -> Select[Any]:
     drives = exists().where(trip.c.company_id == row.c.company_id, trip.c.vehicle_id == row.c.id, *_OPEN)
     looked_up: dict[str, ColumnElement[Any]] = {
         "company_name": company.c.name,
-        "director_name": director.c.name,
+        "director_name": case((scopes.accounts(named, director), director.c.name)),
         "driver_id": row.c.current_driver_id,
-        "driver_name": driver.c.name,
+        "driver_name": case((scopes.accounts(named, driver), driver.c.name)),
         "sensor_count": mounted,
         "serial_no": serial_no,
         "delegated_to": delegated,
@@ -331,13 +353,12 @@ def _shown(page: Subquery) -> Select[Any]:
 
 
 _FIELDS: Final = ListedVehicle.__struct_fields__
-_BROWSED: Final = Browsed(
-    vehicle.c.id,
-    {"number": vehicle.c.vehicle_no, "created": vehicle.c.created_ms},
-    "number",
-    _shown,
-    _NAMES,
-)
+
+
+@cache
+def _browsed(named: scopes.Reaches) -> Browsed:
+    orders = {_NUMBER: vehicle.c.vehicle_no, "created": vehicle.c.created_ms}
+    return Browsed(vehicle.c.id, orders, _NUMBER, partial(_shown, named), _NAMES)
 
 
 def _listed(row: tuple[Any, ...]) -> ListedVehicle:

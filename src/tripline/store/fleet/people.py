@@ -4,7 +4,7 @@ Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), what s
 (`store/erasure/driver_remains.py`, `store/trips/trips.py`), rights on vehicles (`rights.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -34,12 +34,6 @@ _FIELDS: Final = list(User.__struct_fields__)
 _COLUMNS: Final[list[ColumnElement[Any]]] = [
     _LOOKED_UP[name].label(name) if name in _LOOKED_UP else account.c[name] for name in _FIELDS
 ]
-
-
-def inside(tx: ReadTx, scope: Scope, user_ids: Collection[UserId]) -> set[UserId]:
-    """Which of these people are inside the scope."""
-    values = {"ids": list(user_ids), scopes.USER: scope.user_id, scopes.COMPANY: scope.company_id}
-    return {UserId(user_id) for (user_id,) in tx.all(_inside(scope.reaches), values)}
 
 
 def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
@@ -134,14 +128,6 @@ def _find(reaches: scopes.Reaches, roles: Roles) -> Hot:
 def _find_by_login(reaches: scopes.Reaches) -> Hot:
     statement = _with_inside(reaches).where(account.c.login == bindparam("login"))
     return Hot(statement, "login", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Select[Any]:
-    return select(account.c.id).where(
-        account.c.id.in_(bindparam("ids", expanding=True)),
-        scopes.accounts(reaches),
-    )
 
 
 @cache

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from tests.support import browsing, rows
 from tests.support.browsing import LOOKERS
 
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Reach
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.vehicles import Status
 from tripline.store import scopes
@@ -191,8 +191,9 @@ def test_everybody_sees_some_vehicles_and_nobody_all(tx):
 
 
 def test_vehicle_is_shown_with_what_it_is_connected_with(tx):
-    scope = browsing.scope("partner", Action.VEHICLE_READ)
-    (found,) = vehicles.page(tx, scope, vehicles.Filters(search=browsing.NUMBERS[21]), Turn(limit=9, by="number")).rows
+    scope, filters = browsing.scope("partner", Action.VEHICLE_READ), vehicles.Filters(search=browsing.NUMBERS[21])
+    named = frozenset({Reach.OWN_COMPANY})
+    (found,) = vehicles.page(tx, scope, filters, Turn(limit=9, by="number"), named=named).rows
 
     assert asdict(found) == {
         **dict.fromkeys(("vendor", "model_name", "model_year", "mission_type", "fuel_type", "category")),

@@ -62,7 +62,7 @@ def test_people_are_shown_with_what_they_drive_and_may(tx):
     (director,) = people.page(tx, scope, asked, BY_NAME).rows
 
     assert (driver.rights, driver.managed, driver.vehicle_id, driver.vehicle_no) == (2, 0, "v1", browsing.NUMBERS[1])
-    assert (director.rights, director.managed, director.vehicle_id) == (1, 4, None)
+    assert (director.rights, director.managed, director.vehicle_id) == (4, 4, None)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def fill(tx):
             tx.run(insert(vehicle_company), {"id": f"l{number}", **here, **delegated})
         if number % 7 < 2:
             role = ("DELEGATED_DIRECTOR", "DRIVER")[number % 7]
-            right = {"company_id": "o", "user_id": "d", "user_role": role}
+            right = {"company_id": "o", "user_id": "d", "user_role": role, "vehicle_no": str(number)}
             tx.run(insert(vehicle_user), {"id": f"r{number}", **here, **right})
         if number % 2:
             mounted = {"company_id": owner, "service_type": "o", "serial_no": f"s{number}", "type": "GPS"}
