@@ -47,9 +47,9 @@ class World:
     async def company(self, name: str, **fields: Any) -> CompanyId:
         """An operator with these addresses."""
         company_id = CompanyId(self.ids.next(now_ms=self.now_ms))
-        details = companies.details(name=name, pic_name="Kim", pic_email=f"kim@{name}.example", **fields)
+        pic = {"pic_name": "Kim", "pic_email": f"kim@{name}.example", "pic_passwd": "secret"}
         new = Company(
-            **msgspec.structs.asdict(details),
+            **msgspec.structs.asdict(companies.registration(name=name, **pic, **fields).details),
             id=company_id,
             created_ms=self.now_ms,
             service_type=name,

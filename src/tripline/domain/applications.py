@@ -89,21 +89,25 @@ def form(
     provider_manager_email: str | None = None,
     notify_host: str | None = None,
 ) -> Form:
-    """The form when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
-    return Form(
-        service_name=fields.required("serviceName", service_name),
-        company_name=fields.required("companyName", company_name),
-        contact_name=fields.required("contactName", contact_name),
-        mobile=fields.required("mobile", mobile),
-        email=fields.email("email", email),
-        introduction=fields.prose("introduction", introduction),
-        department=fields.text("department", department),
-        provider_manager_name=fields.text("providerManagerName", provider_manager_name),
+    """The form when every rule holds; else raises the `BadParameter` of the first field that breaks one, with those of
+    the others."""
+    checked = fields.Checks()
+    made = Form(
+        service_name=checked(fields.required, "serviceName", service_name),
+        company_name=checked(fields.required, "companyName", company_name),
+        contact_name=checked(fields.required, "contactName", contact_name),
+        mobile=checked(fields.required, "mobile", mobile),
+        email=checked(fields.email, "email", email),
+        introduction=checked(fields.prose, "introduction", introduction),
+        department=checked(fields.text, "department", department),
+        provider_manager_name=checked(fields.text, "providerManagerName", provider_manager_name),
         provider_manager_email=(
-            fields.email("providerManagerEmail", provider_manager_email) if provider_manager_email else None
+            checked(fields.email, "providerManagerEmail", provider_manager_email) if provider_manager_email else None
         ),
-        notify_host=fields.text("notifyHost", notify_host),
+        notify_host=checked(fields.text, "notifyHost", notify_host),
     )
+    checked.end()
+    return made
 
 
 def state_named(text: str | None) -> State | None:

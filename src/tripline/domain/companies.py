@@ -123,16 +123,20 @@ class Company(Details, frozen=True, kw_only=True):
 
 
 def registration(*, service_type: str | None = None, pic_passwd: str | None = None, **sent: Any) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
+    those of the others.
 
     Operators and partners may send either set of notify fields (older operators sent `rpcNotify*`). `sent` is what
-    `details` takes.
+    `_details` takes.
     """
-    return Registration(
-        details=details(**sent),
-        service_type=fields.text("serviceType", service_type),
-        pic_passwd=fields.required("picPasswd", pic_passwd),
+    checked = fields.Checks()
+    made = Registration(
+        details=_details(checked, **sent),
+        service_type=checked(fields.text, "serviceType", service_type),
+        pic_passwd=checked(fields.required, "picPasswd", pic_passwd),
     )
+    checked.end()
+    return made
 
 
 def changed(company: Company, named: Mapping[str, Any]) -> Details:
@@ -147,10 +151,14 @@ def changed(company: Company, named: Mapping[str, Any]) -> Details:
     if sent.pop("pic_passwd", None):
         raise PasswordElsewhere(field="picPasswd")
     before = {name: getattr(company, name) for name in Details.__struct_fields__}
-    return details(**{**before, **sent})
+    checked = fields.Checks()
+    made = _details(checked, **{**before, **sent})
+    checked.end()
+    return made
 
 
-def details(
+def _details(
+    checked: fields.Checks,
     *,
     name: str | None = None,
     region: str | None = None,
@@ -168,23 +176,23 @@ def details(
     rpc_notify_port: int | None = None,
     rpc_notify_base_path: str | None = None,
 ) -> Details:
-    """What a record keeps, every rule checked; else raises the `BadParameter` of the first field that breaks one."""
+    """What a record keeps."""
     return Details(
-        name=fields.required("name", name),
-        region=fields.text("region", region),
-        pic_name=fields.required("picName", pic_name),
-        pic_phone=fields.text("picPhone", pic_phone),
-        pic_email=fields.email("picEmail", pic_email),
-        pic_division=fields.text("picDivision", pic_division),
-        provider_manager_name=fields.text("providerManagerName", provider_manager_name),
-        provider_manager_email=_optional_email("providerManagerEmail", provider_manager_email),
-        cooperation_task=fields.long_text("cooperationTask", cooperation_task),
-        description=fields.long_text("description", description),
-        notify_host=fields.web_address("notifyHost", notify_host),
-        notify_msg_type=_message_types(notify_msg_type),
-        rpc_notify_host=fields.web_address("rpcNotifyHost", rpc_notify_host),
-        rpc_notify_port=fields.port("rpcNotifyPort", rpc_notify_port),
-        rpc_notify_base_path=fields.text("rpcNotifyBasePath", rpc_notify_base_path),
+        name=checked(fields.required, "name", name),
+        region=checked(fields.text, "region", region),
+        pic_name=checked(fields.required, "picName", pic_name),
+        pic_phone=checked(fields.text, "picPhone", pic_phone),
+        pic_email=checked(fields.email, "picEmail", pic_email),
+        pic_division=checked(fields.text, "picDivision", pic_division),
+        provider_manager_name=checked(fields.text, "providerManagerName", provider_manager_name),
+        provider_manager_email=checked(_optional_email, "providerManagerEmail", provider_manager_email),
+        cooperation_task=checked(fields.long_text, "cooperationTask", cooperation_task),
+        description=checked(fields.long_text, "description", description),
+        notify_host=checked(fields.web_address, "notifyHost", notify_host),
+        notify_msg_type=checked(_message_types, "notifyMsgType", notify_msg_type),
+        rpc_notify_host=checked(fields.web_address, "rpcNotifyHost", rpc_notify_host),
+        rpc_notify_port=checked(fields.port, "rpcNotifyPort", rpc_notify_port),
+        rpc_notify_base_path=checked(fields.text, "rpcNotifyBasePath", rpc_notify_base_path),
     )
 
 
@@ -223,10 +231,10 @@ def _optional_email(name: str, value: str | None) -> str | None:
     return fields.email(name, value) if value else value
 
 
-def _message_types(sent: MessageTypes | None) -> MessageTypes | None:
+def _message_types(name: str, sent: MessageTypes | None) -> MessageTypes | None:
     """The value as sent; its comma-separated form (N2) is bounded like any other text."""
     parts = sent if isinstance(sent, list) else [sent]
-    fields.text("notifyMsgType", ",".join(str(part) for part in parts if part is not None))
+    fields.text(name, ",".join(str(part) for part in parts if part is not None))
     return sent
 
 

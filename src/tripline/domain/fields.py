@@ -10,12 +10,15 @@ types (`wire/rest/bodies.py`).
 import math
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from typing import Final
+from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
-from tripline.domain.refusals import BadParameter, Word
+from tripline.domain.refusals import BadParameter, Refusal, Word
 
+T = TypeVar("T")
+V = TypeVar("V")
+Ts = TypeVarTuple("Ts")
 TEXT_MAX: Final = 255
 LONG_TEXT_MAX: Final = 4096
 PORT_MAX: Final = 65535
@@ -72,6 +75,42 @@ class Writer(Word, Enum):
 
     PLATFORM = "the platform"
     CARRIER = "the carrier"
+
+
+class Checks:
+    """The checks of one record: a field that breaks its rule does not keep those behind it from being looked at."""
+
+    def __init__(self) -> None:
+        self._refusals: list[Refusal] = []
+
+    def __call__(self, check: Callable[[str, V, Unpack[Ts]], T], name: str, value: V, *more: *Ts) -> T:
+        """What the check makes of the field's value; nothing of use when it refuses."""
+        try:
+            return check(name, value, *more)
+        except BadParameter as refusal:
+            self._refusals.append(refusal)
+            return cast(T, None)
+
+    def refuse(self, refusal: BadParameter) -> None:
+        """Note a refusal of a field that was looked at elsewhere."""
+        self._refusals.append(refusal)
+
+    def whole(self, rules: Callable[..., T], values: Mapping[str, Any]) -> T:
+        """What the rules of a whole record make of its values; nothing of use when they refuse. They do not know which
+        fields were refused before: of each the first refusal stands."""
+        try:
+            return rules(**values)
+        except BadParameter as refusal:
+            known = {each.field for each in self._refusals}
+            self._refusals += [each for each in (refusal, *refusal.others) if each.field not in known]
+            return cast(T, None)
+
+    def end(self) -> None:
+        """Raises the first refusal, which has the others; nothing when every rule holds."""
+        if self._refusals:
+            first, *others = self._refusals
+            first.others = tuple(others)
+            raise first
 
 
 def read_only(name: str, *, writer: Writer = Writer.PLATFORM) -> ReadOnly:

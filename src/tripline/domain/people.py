@@ -80,13 +80,17 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 def registration(
     *, name: str | None = None, email: str | None = None, phone: str | None = None, password: str | None = None
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
-    return Registration(
-        name=fields.required("name", name),
-        email=fields.email("email", email),
-        phone=fields.text("phone", phone),
-        password=fields.required("password", password),
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
+    those of the others."""
+    checked = fields.Checks()
+    made = Registration(
+        name=checked(fields.required, "name", name),
+        email=checked(fields.email, "email", email),
+        phone=checked(fields.text, "phone", phone),
+        password=checked(fields.required, "password", password),
     )
+    checked.end()
+    return made
 
 
 def changed(user: User, named: Mapping[str, Any]) -> Change:
@@ -95,13 +99,15 @@ def changed(user: User, named: Mapping[str, Any]) -> Change:
     A password of None leaves the password as it is, because records show it so and are sent back. Raises `BadParameter`
     as `registration` does.
     """
-    password = named.get("password")
-    return Change(
-        name=fields.required("name", named.get("name", user.name)),
-        email=fields.email("email", named.get("email", user.email)),
-        phone=fields.text("phone", named.get("phone", user.phone)),
-        password=None if password is None else fields.required("password", password),
+    checked, password = fields.Checks(), named.get("password")
+    change = Change(
+        name=checked(fields.required, "name", named.get("name", user.name)),
+        email=checked(fields.email, "email", named.get("email", user.email)),
+        phone=checked(fields.text, "phone", named.get("phone", user.phone)),
+        password=None if password is None else checked(fields.required, "password", password),
     )
+    checked.end()
+    return change
 
 
 def refuse_own_credentials(user: User, change: Change) -> None:

@@ -40,7 +40,8 @@ _CLASSES: Final[dict[str, type["Refusal"]]] = {}
 class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of ours
     """A foreseen trouble. `code` is stable and documented; `case` tells apart the sentences of one code.
 
-    `field` is the parameter at fault, by the name that the caller used; `values` are what the sentence holds.
+    `field` is the parameter at fault, by the name that the caller used; `values` are what the sentence holds. `others`
+    are the refusals of further fields of the same request: REST tells the first, a form of the portal all.
     """
 
     code: ClassVar[str]
@@ -52,6 +53,7 @@ class Refusal(Exception):  # noqa: N818  a refusal is an answer, not an error of
         self.case = case
         self.field = field
         self.values = values
+        self.others: tuple[Refusal, ...] = ()
 
     def __init_subclass__(cls) -> None:
         """Note the class under its code."""

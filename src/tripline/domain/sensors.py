@@ -113,19 +113,23 @@ def registration(
     mission_type: str | None = None,
     additional_info: str | None = None,
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one.
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
+    those of the others.
 
     A carrier-linked device (`linked`) need not have an access token.
     """
-    return Registration(
-        serial_no=fields.required("serialNo", serial_no),
-        credentials_id=None if linked and not credentials_id else _credentials(credentials_id),
-        vendor=fields.text("vendor", vendor),
-        type=fields.required("type", type),
+    checked, without_token = fields.Checks(), linked and not credentials_id
+    made = Registration(
+        serial_no=checked(fields.required, "serialNo", serial_no),
+        credentials_id=None if without_token else checked(_credentials, "credentialsId", credentials_id),
+        vendor=checked(fields.text, "vendor", vendor),
+        type=checked(fields.required, "type", type),
         activation_required=bool(activation_required),
-        mission_type=fields.one_of("missionType", mission_type, vehicles.MISSION_TYPES),
-        additional_info=fields.long_text("additionalInfo", additional_info),
+        mission_type=checked(fields.one_of, "missionType", mission_type, vehicles.MISSION_TYPES),
+        additional_info=checked(fields.long_text, "additionalInfo", additional_info),
     )
+    checked.end()
+    return made
 
 
 def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
@@ -172,9 +176,9 @@ def unmounted_status(sensor: Sensor, vehicle_id: VehicleId | None) -> Status:
     return after
 
 
-def _credentials(value: str | None) -> str:
+def _credentials(name: str, value: str | None) -> str:
     """An access token: it is the device's user name and may stand in a topic, so no `/`, `+`, `#` or blank (D29)."""
-    checked = fields.required("credentialsId", value)
+    checked = fields.required(name, value)
     if not _CREDENTIALS.fullmatch(checked) or _CREDENTIALS_FORBIDDEN.search(checked):
-        raise fields.WrongForm("credentials", field="credentialsId", length=CREDENTIALS_LENGTH)
+        raise fields.WrongForm("credentials", field=name, length=CREDENTIALS_LENGTH)
     return checked

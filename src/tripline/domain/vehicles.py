@@ -135,21 +135,25 @@ def registration(
     displacement: float | None = None,
     additional_info: str | None = None,
 ) -> Registration:
-    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one."""
-    return Registration(
-        vehicle_no=fields.required("vehicleNo", vehicle_no),
-        vendor=fields.text("vendor", vendor),
-        model_code=fields.text("modelCode", model_code),
-        model_name=fields.text("modelName", model_name),
-        model_year=_year(model_year),
-        mission_type=fields.one_of("missionType", mission_type, MISSION_TYPES),
-        fuel_type=fields.one_of("fuelType", fuel_type, FUEL_TYPES),
-        mileage=_mileage(mileage),
-        category=fields.one_of("category", category, CATEGORIES),
-        usage=fields.text("usage", usage),
-        displacement=fields.amount("displacement", displacement),
-        additional_info=fields.long_text("additionalInfo", additional_info),
+    """The registration when every rule holds; else raises the `BadParameter` of the first field that breaks one, with
+    those of the others."""
+    checked = fields.Checks()
+    made = Registration(
+        vehicle_no=checked(fields.required, "vehicleNo", vehicle_no),
+        vendor=checked(fields.text, "vendor", vendor),
+        model_code=checked(fields.text, "modelCode", model_code),
+        model_name=checked(fields.text, "modelName", model_name),
+        model_year=checked(_year, "modelYear", model_year),
+        mission_type=checked(fields.one_of, "missionType", mission_type, MISSION_TYPES),
+        fuel_type=checked(fields.one_of, "fuelType", fuel_type, FUEL_TYPES),
+        mileage=checked(_mileage, "mileage", mileage),
+        category=checked(fields.one_of, "category", category, CATEGORIES),
+        usage=checked(fields.text, "usage", usage),
+        displacement=checked(fields.amount, "displacement", displacement),
+        additional_info=checked(fields.long_text, "additionalInfo", additional_info),
     )
+    checked.end()
+    return made
 
 
 def changed(vehicle: Vehicle, named: Mapping[str, Any]) -> Registration:
@@ -186,25 +190,25 @@ def number_taken(vehicle_no: str) -> NumberTaken:
     return NumberTaken(field="vehicleNo", vehicle_no=vehicle_no)
 
 
-def _mileage(value: float | None) -> float:
+def _mileage(name: str, value: float | None) -> float:
     """Rule 4: to REST, missing and 0 are one and the same mistake."""
     if not value:
-        raise BadParameter.missing("mileage") if value is None else BadParameter("zero", field="mileage")
+        raise BadParameter.missing(name) if value is None else BadParameter("zero", field=name)
     if value < 0:
-        raise fields.OutOfRange("positive", field="mileage")
-    return fields.amount("mileage", value)
+        raise fields.OutOfRange("positive", field=name)
+    return fields.amount(name, value)
 
 
-def _year(value: float | str | None) -> float | None:
+def _year(name: str, value: float | str | None) -> float | None:
     """A manufacturing year, given as a number or as a numeric text."""
     if value is None or value == "":
         return None
     if isinstance(value, str):
         if not _YEAR.fullmatch(value):
-            raise fields.WrongForm("year", field="modelYear")
+            raise fields.WrongForm("year", field=name)
         value = int(value)
     if not FIRST_YEAR <= value <= LAST_YEAR:
-        raise fields.OutOfRange("between", field="modelYear", least=FIRST_YEAR, most=LAST_YEAR)
+        raise fields.OutOfRange("between", field=name, least=FIRST_YEAR, most=LAST_YEAR)
     if value != int(value):
-        raise fields.WrongForm("whole", field="modelYear")
+        raise fields.WrongForm("whole", field=name)
     return value

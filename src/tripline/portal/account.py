@@ -70,12 +70,16 @@ async def change_password(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     rim, visitor = rim_of(request), await visitor_of(request)
     attempts = peers.attempts_of(request)
+    checked = fields.Checks()
+    current = checked(fields.required, "currentPassword", form.secret("currentPassword"))
+    new = checked(chosen, "newPassword", form)
     try:
+        checked.end()
         await login.change_password(
             rim.store,
             actor=visitor.actor,
-            current=fields.required("currentPassword", form.secret("currentPassword")),
-            new=chosen(form, "newPassword"),
+            current=current,
+            new=new,
             attempts=attempts,
             passwords=rim.passwords,
             ids=rim.ids,

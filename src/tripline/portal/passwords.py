@@ -38,7 +38,7 @@ _FORM_MAX: Final = 16_384
 """Bytes: two longest passwords, every byte escaped, are under 7,000."""
 
 
-def chosen(form: forms.Form, name: str) -> str:
+def chosen(name: str, form: forms.Form) -> str:
     """The password that the form holds twice. Raises as `passwords.chosen`, and `passwords.PasswordsDiffer`."""
     password = passwords.chosen(name, form.secret(name))
     if password != form.secret("again_password"):
@@ -112,7 +112,7 @@ async def take(request: Call) -> Response[bytes]:
         await resets.set_password(
             rim.store,
             token=token,
-            password=chosen(form, "password"),
+            password=chosen("password", form),
             attempts=peers.attempts_of(request),
             passwords=rim.passwords,
             ids=rim.ids,

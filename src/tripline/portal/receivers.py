@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from litestar.response import Response
 
-from tripline.domain import pushes
+from tripline.domain import companies, fields, pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.refusals import BadParameter, Refusal
@@ -112,20 +112,29 @@ def _said(form: Form) -> dict[str, str]:
 
 
 def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
-    """The fields of a company's record that the form says. Raises `BadParameter`."""
-    port = said["rpcNotifyPort"]
-    if port and not (port.isascii() and port.isdecimal() and len(port) <= 5):
-        raise BadParameter("number", field="rpcNotifyPort")
+    """The fields of a company's record that the form says.
+
+    Raises the `BadParameter` of the first at fault, with those of the others.
+    """
+    checked = fields.Checks()
     named: dict[str, Any] = {
         "notify_host": said["notifyHost"] or None,
         "rpc_notify_host": said["rpcNotifyHost"] or None,
-        "rpc_notify_port": int(port) if port else None,
+        "rpc_notify_port": checked(_port, "rpcNotifyPort", said["rpcNotifyPort"]),
         "rpc_notify_base_path": said["rpcNotifyBasePath"] or None,
     }
     if said[_WANTED] != _texts(company)[_WANTED]:
         # Only then: what is no number is kept as it was sent.
         named["notify_msg_type"] = said[_WANTED].replace(_BETWEEN, ", ") or None
+    checked.whole(lambda **values: companies.changed(company, values), named)
+    checked.end()
     return named
+
+
+def _port(name: str, text: str) -> int | None:
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= 5):
+        raise BadParameter("number", field=name)
+    return int(text) if text else None
 
 
 def _told(visitor: Visitor, found: Clash, company: Company) -> Shown:

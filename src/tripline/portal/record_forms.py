@@ -3,7 +3,7 @@
 Not here: how a form is read (`forms.py`), the digest (`digests.py`), which fields a noun has (its module).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -56,10 +56,19 @@ def columns(sheet: Sheet) -> dict[str, Any]:
     return {name: sheet.columns[name][1] for name in ordered}
 
 
-def values(sheet: Sheet, texts: Mapping[str, str]) -> dict[str, Any]:
-    """What a registration says, by the names in Python; an empty text is no value. Raises `BadParameter`."""
-    said: dict[str, Any] = {sheet.columns[name][0]: None for name in texts}
-    return said | sheet.values({name: text for name, text in texts.items() if text})
+def values(sheet: Sheet, texts: Mapping[str, str], rules: Callable[..., Any]) -> dict[str, Any]:
+    """What a form says, by the names in Python, when the rules let it pass; an empty text is no value.
+
+    Raises the `BadParameter` of the first field that breaks one, with those of the others.
+    """
+    empty = {sheet.columns[name][0]: None for name in texts}
+
+    def passed(**said: Any) -> dict[str, Any]:
+        named = empty | said
+        rules(**named)
+        return named
+
+    return sheet.record(passed, {name: text for name, text in texts.items() if text})
 
 
 def clash(form: Form, now: Mapping[str, str], said: Mapping[str, str]) -> Clash | None:

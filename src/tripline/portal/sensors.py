@@ -59,7 +59,7 @@ async def register(request: Call) -> Response[bytes]:
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> Sensor:
-        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS))
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), sensors.registration)
         return service.register(
             tx, actor=visitor.actor, registration=sensors.registration(**said), ids=rim.ids, now_ms=now_ms
         )
@@ -154,7 +154,8 @@ async def change(request: Call) -> Response[bytes]:
         found = record_forms.clash(form, known, {**said, TOKEN: known[TOKEN]})
         if found is not None:
             return now, now, found
-        named = record_forms.values(SHEET, {name: text for name, text in said.items() if name != TOKEN or text})
+        typed = {name: text for name, text in said.items() if name != TOKEN or text}
+        named = record_forms.values(SHEET, typed, lambda **named: sensors.modified(now, named))
         changed = service.modify(tx, actor=visitor.actor, sensor_id=now.id, changes=named, ids=rim.ids, now_ms=now_ms)
         return *changed, None
 

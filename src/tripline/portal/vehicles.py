@@ -60,7 +60,7 @@ async def register(request: Call) -> Response[bytes]:
     now_ms = rim.clock()
 
     def work(tx: WriteTx) -> Vehicle:
-        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS))
+        said = record_forms.values(SHEET, record_forms.typed(form, FIELDS), vehicles.registration)
         return service.register(
             tx, actor=visitor.actor, registration=vehicles.registration(**said), ids=rim.ids, now_ms=now_ms
         )
@@ -136,7 +136,7 @@ async def change(request: Call) -> Response[bytes]:
         found = record_forms.clash(form, texts(vehicle), said)
         if found is not None:
             return vehicle, found
-        named = record_forms.values(SHEET, said)
+        named = record_forms.values(SHEET, said, lambda **named: vehicles.changed(vehicle, named))
         changed = service.modify(
             tx, actor=visitor.actor, vehicle_id=vehicle.id, named=named, ids=rim.ids, now_ms=now_ms
         )

@@ -65,9 +65,10 @@ class Told(msgspec.Struct, frozen=True):
     """What was refused of a form."""
 
     sentence: str
-    field: str | None
-    """The form's field at fault, if it is one's."""
+    """The first."""
     code: str
+    fields: Mapping[str, str]
+    """What is to be said at each field at fault; empty when no field is."""
 
 
 class Plain(str):
@@ -233,9 +234,14 @@ def _told(error: Refusal | None, language: Language, labels: Mapping[str, str]) 
     """What was refused, in words."""
     if error is None:
         return {"error": None, "field_error": lambda _name: None}
+    every = [(each.field, _sentence(each, language, labels)) for each in (error, *error.others)]
+    told = Told(every[0][1], error.code, {field: sentence for field, sentence in every if field is not None})
+    return {"error": told, "field_error": told.fields.get}
+
+
+def _sentence(error: Refusal, language: Language, labels: Mapping[str, str]) -> str:
     label = catalogue.text(labels.get(error.field or "", "portal.frame.this_value"), language)
-    told = Told(catalogue.sentence(error, language, label=label), error.field, error.code)
-    return {"error": told, "field_error": lambda name: told.sentence if name == told.field else None}
+    return catalogue.sentence(error, language, label=label)
 
 
 def _kept_as(name: str) -> dict[str, str]:

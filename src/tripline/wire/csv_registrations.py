@@ -8,19 +8,21 @@ Not here: the file itself (`csv_files.py`), which values are allowed (`domain/`)
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
 
+from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
 from tripline.wire import csv_files
 from tripline.wire.rest import sensors as rest_sensors
 from tripline.wire.rest import vehicles as rest_vehicles
 
+T = TypeVar("T")
 _NUMBER: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?\s*", re.ASCII)
 _FLAGS: Final = {"true": True, "false": False}
 
@@ -38,14 +40,24 @@ class Sheet:
     @cached_property
     def columns(self) -> dict[str, tuple[str, type | None]]:
         """For each column the field's name in Python and what its text is read as: float, bool, or None for text."""
-        fields = inspect.type_info(self.request)
-        assert isinstance(fields, inspect.StructType)
-        return {field.encode_name: (field.name, _read_as(field.type)) for field in fields.fields}
+        known = inspect.type_info(self.request)
+        assert isinstance(known, inspect.StructType)
+        return {field.encode_name: (field.name, _read_as(field.type)) for field in known.fields}
 
-    def values(self, cells: Mapping[str, str]) -> dict[str, Any]:
-        """The fields of a row, by their names in Python. Raises `BadParameter` for a cell that is no number or flag."""
-        columns = self.columns
-        return {columns[name][0]: _value(name, text, columns[name][1]) for name, text in cells.items()}
+    def record(self, rules: Callable[..., T], cells: Mapping[str, str]) -> T:
+        """What the rules make of a row's fields, which they get by their names in Python.
+
+        Raises the `BadParameter` of a cell that is no number or flag or breaks a rule, with those of the others.
+        """
+        checked, columns, values = fields.Checks(), self.columns, {}
+        for name, text in cells.items():
+            try:
+                values[columns[name][0]] = _value(name, text, columns[name][1])
+            except BadParameter as refusal:
+                checked.refuse(refusal)
+        made = checked.whole(rules, values)
+        checked.end()
+        return made
 
     def sample_file(self, headings: Sequence[str] | None = None) -> bytes:
         """A file with every column and a few rows, as a start; the columns have our names, or these headings."""

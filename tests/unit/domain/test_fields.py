@@ -9,6 +9,27 @@ from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
 
 
+def test_checks_of_a_record_raise_the_first_refusal_with_those_of_the_other_fields():
+    checked = fields.Checks()
+    good = checked(fields.text, "vendor", "Kia")
+    checked(fields.required, "vehicleNo", "")
+    checked(fields.one_of, "category", "BOAT", ("BUS", "TAXI"))
+
+    with pytest.raises(BadParameter) as caught:
+        checked.end()
+
+    assert good == "Kia"
+    assert (caught.value.field, caught.value.case) == ("vehicleNo", "missing")
+    assert [(each.field, each.code) for each in caught.value.others] == [("category", "parameter.not_allowed")]
+
+
+def test_checks_that_refuse_nothing_end_in_silence():
+    checked = fields.Checks()
+    checked(fields.text, "vendor", "Kia")
+
+    checked.end()
+
+
 @pytest.mark.parametrize("value", [None, "", "a", "가" * 255, " blanks kept ", "<b>&'\";--", "\U0001f69a"])
 def test_text_within_bounds_is_returned_as_sent(value):
     assert fields.text("vendor", value) == value

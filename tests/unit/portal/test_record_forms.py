@@ -1,5 +1,6 @@
 """Forms of records: refusals at their fields, two windows on one record, deletions, and texts that look like HTML."""
 
+import html
 import re
 
 import pytest
@@ -140,6 +141,91 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
         assert at_fault(page) == [field]
         assert label in page.text
         assert kept.items() <= values(page).items()
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "english", "korean"),
+    [
+        (
+            "/fleet/vehicles",
+            {"vehicleNo": "", "mileage": "many", "modelYear": "18", "displacement": "-1"},
+            {
+                "vehicleNo": "Vehicle number can't be empty.",
+                "mileage": "Mileage must be a number, with digits and a decimal point only.",
+                "modelYear": "Model year must be a year of four digits.",
+                "displacement": "Displacement must be 0 or more.",
+            },
+            {
+                "vehicleNo": "차량번호: 값을 입력해야 합니다.",
+                "mileage": "누적 주행거리: 숫자와 소수점으로만 된 수여야 합니다.",
+                "modelYear": "연식: 네 자리 연도여야 합니다.",
+                "displacement": "배기량: 0 이상이어야 합니다.",
+            },
+        ),
+        (
+            "/fleet/sensors",
+            {"serialNo": "", "type": ""},
+            {"serialNo": "Serial number can't be empty.", "type": "Type of device can't be empty."},
+            {"serialNo": "일련번호: 값을 입력해야 합니다.", "type": "단말기 유형: 값을 입력해야 합니다."},
+        ),
+        (
+            "/fleet/directors",
+            {"name": "", "email": "nobody", "password": ""},
+            {
+                "name": "Name can't be empty.",
+                "email": "E-mail address is not a valid e-mail address.",
+                "password": "Password can't be empty.",
+            },
+            {
+                "name": "이름: 값을 입력해야 합니다.",
+                "email": "이메일 주소: 올바른 이메일 주소가 아닙니다.",
+                "password": "비밀번호: 값을 입력해야 합니다.",
+            },
+        ),
+        (
+            "/fleet/companies",
+            {"name": "", "picEmail": "nobody", "picPasswd": ""},
+            {
+                "name": "Name can't be empty.",
+                "picEmail": "Contact's e-mail address is not a valid e-mail address.",
+                "picPasswd": "Password of the first administrator can't be empty.",
+            },
+            {
+                "name": "이름: 값을 입력해야 합니다.",
+                "picEmail": "담당자 이메일 주소: 올바른 이메일 주소가 아닙니다.",
+                "picPasswd": "첫 업체 관리자의 비밀번호: 값을 입력해야 합니다.",
+            },
+        ),
+    ],
+)
+def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_are_summed_up(
+    tmp_path, path, fields, english, korean
+):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        return [await browser.post(f"{path}/new", {**PAGES[path], **fields}, **each) for each in ({}, KOREAN)]
+
+    for answer, told in zip(rest.run(tmp_path, scenario), (english, korean), strict=True):
+        at_fields = re.findall(r'id="f-(\w+)-error">.*?<span>(.*?)</span>', answer.text)
+        summed_up = re.findall(r'<li><a href="#f-(\w+)">(.*?)</a></li>', answer.text)
+        assert answer.status_code == 400
+        assert sorted(at_fields) == sorted(summed_up)
+        assert {name: html.unescape(sentence) for name, sentence in summed_up} == told
+
+
+def test_change_tells_every_field_at_fault_too(tmp_path):
+    async def scenario(app):
+        _, admin = await app.operator("ace")
+        browser = Browser(app, admin)
+        there = await registered(browser, "/fleet/vehicles")
+        opened = values(Page((await browser.get(f"{there}/edit")).text))
+        return await browser.post(f"{there}/edit", {**opened, "vehicleNo": "", "mileage": "many", "displacement": "-1"})
+
+    answer = rest.run(tmp_path, scenario)
+
+    assert answer.status_code == 400
+    assert sorted(at_fault(Page(answer.text))) == ["displacement", "mileage", "vehicleNo"]
 
 
 def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):

@@ -180,7 +180,7 @@ def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, lang
         BadParameter.missing("vehicleNo"), views.Language(language), {"vehicleNo": "portal.frame.vehicles"}
     )
 
-    assert told["error"] == views.Told(sentence, "vehicleNo", "parameter.bad")
+    assert told["error"] == views.Told(sentence, "parameter.bad", {"vehicleNo": sentence})
     assert told["field_error"]("vehicleNo") == sentence
     assert told["field_error"]("mileage") is None
 

@@ -55,28 +55,43 @@ def test_sample_file_holds_every_column_and_only_good_rows(noun, rules):
     header, rows = csv_files.read(io.BytesIO(sheet.sample_file()), known=sheet.columns)
 
     assert (header.columns, header.unknown) == (tuple(sheet.columns), ())
-    assert len([rules(**sheet.values(row.cells)) for row in rows]) == 2
+    assert len([sheet.record(rules, row.cells) for row in rows]) == 2
 
 
 def test_cells_become_the_values_that_a_request_would_hold():
     cells = {"vehicleNo": "001", "modelYear": "2018", "mileage": " 45.5e2 ", "displacement": ".5"}
 
-    assert SHEETS["vehicles"].values(cells) == {
+    assert SHEETS["vehicles"].record(dict, cells) == {
         "vehicle_no": "001",
         "model_year": "2018",
         "mileage": 4550.0,
         "displacement": 0.5,
     }
-    assert SHEETS["sensors"].values({"activationRequired": "TRUE"}) == {"activation_required": True}
+    assert SHEETS["sensors"].record(dict, {"activationRequired": "TRUE"}) == {"activation_required": True}
 
 
 @pytest.mark.parametrize("text", ["1,000", "1.000,5", "5 km", "0x10", "nan", "inf", "１２", "--1", "1_000", "=5"])
 def test_cell_that_is_no_plain_number_is_refused_by_name(text):
     with refused(BadParameter, match=r"^Parameter 'mileage' must be a number"):
-        SHEETS["vehicles"].values({"mileage": text})
+        SHEETS["vehicles"].record(dict, {"mileage": text})
 
 
 @pytest.mark.parametrize("text", ["yes", "1", "truely"])
 def test_cell_that_is_no_flag_is_refused_by_name(text):
     with refused(BadParameter, match=r"^Parameter 'activationRequired' must be true or false"):
-        SHEETS["sensors"].values({"activationRequired": text})
+        SHEETS["sensors"].record(dict, {"activationRequired": text})
+
+
+def test_every_cell_at_fault_is_told_once_the_unreadable_ones_first():
+    cells = {"vehicleNo": "", "fuelType": "WATER", "mileage": "many", "displacement": "-1"}
+
+    with pytest.raises(BadParameter) as caught:
+        SHEETS["vehicles"].record(vehicles.registration, cells)
+
+    every = [caught.value, *caught.value.others]
+    assert [(each.field, each.case) for each in every] == [
+        ("mileage", "number"),
+        ("vehicleNo", "missing"),
+        ("fuelType", ""),
+        ("displacement", "finite"),
+    ]

@@ -39,14 +39,10 @@ def examined(cells: Sequence[str], columns: Columns, kind: ImportKind) -> Examin
     if any(cell.strip() for cell in cells[len(columns) :]):
         troubles.append(import_drafts.trouble_of(BadParameter("cells")))
     registration = None
-    while registration is None:
-        try:
-            registration = kind.registration(**kind.sheet.values(named))
-        except BadParameter as refusal:
-            troubles.append(import_drafts.trouble_of(refusal))
-            # In its place a value that no rule minds, to see what is wrong beside it.
-            assert refusal.field is not None, "every rule of a registration is about a field"
-            named[refusal.field] = kind.sheet.sample[0][refusal.field]
+    try:
+        registration = kind.sheet.record(kind.registration, named)
+    except BadParameter as refusal:
+        troubles += [import_drafts.trouble_of(each) for each in (refusal, *refusal.others)]
     return Examined(None if troubles else registration, troubles)
 
 

@@ -205,7 +205,7 @@ def _registrations(draft: Draft, kind: ImportKind, blocks: Sequence[Block]) -> l
                 named = {
                     column: cell for column, cell in zip(draft.columns, cells[at], strict=False) if column and cell
                 }
-                found.append(kind.registration(**kind.sheet.values(named)))
+                found.append(kind.sheet.record(kind.registration, named))
             if at % _AT_A_STRETCH == 0:
                 time.sleep(_BREATH_S)
     return found

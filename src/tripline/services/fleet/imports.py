@@ -163,7 +163,7 @@ def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
     """What the row registers. Raises `BadParameter` as a single registration would."""
     if row.surplus:
         raise BadParameter("cells")
-    return kind.registration(**kind.sheet.values(row.cells))
+    return kind.sheet.record(kind.registration, row.cells)
 
 
 def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dict[str, int]]) -> None:
