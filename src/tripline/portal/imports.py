@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
 from tripline.http import authentication, permission, uploads
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
-from tripline.portal import forms, views
+from tripline.portal import forms, newcomers, views
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.services import hints
@@ -134,6 +134,8 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
         return visitor, drafts.listed(tx, actor=visitor.actor, now_ms=rim.clock())
 
     visitor, mine = await rim.store.read_short(work)
+    if visitor.company is None:
+        return newcomers.shown(request, visitor, title="portal.import.title")
     kinds = [kind.noun for kind in import_kinds.KINDS.values() if visitor.may(kind.action)]
     return views.show(
         request,

@@ -22,7 +22,7 @@ from tripline.http import parameters
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.portal import addresses, views
+from tripline.portal import addresses, newcomers, views
 from tripline.portal.frame import PAGES
 from tripline.portal.visitors import Visitor, visitor_in
 from tripline.store.browsing.turns import Place, Slice, Turn
@@ -40,6 +40,8 @@ _TEXTS: Final = "portal.lists."
 _KEPT_S: Final = 365 * 86_400
 _LIST: Final = "list"
 """The block, and the element, that a search replaces."""
+_WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
+"""What an account without a company finds in lists: what is of no company, and companies."""
 _JSON: Final = msgspec.json.Encoder()
 _PLACE: Final = msgspec.json.Decoder(tuple[str | int, str])
 
@@ -171,7 +173,10 @@ async def listed(
     create: Action | None = None,
     names: Callable[[ReadTx, Actor, Asked], Mapping[str, str]] = lambda *_: {},
 ) -> Response[bytes]:
-    """The page of a list. `create`: what somebody must be able to do to register a new one; `names`: of references."""
+    """The page of a list. `create`: what somebody must be able to do to register a new one; `names`: of references.
+
+    A granted account has nothing that a company may have, before it has registered its company: it is led to that.
+    """
     wanted = asked(request, table)
 
     def work(tx: ReadTx) -> tuple[Visitor, Slice[Any], Mapping[str, str]]:
@@ -180,11 +185,14 @@ async def listed(
         return visitor, found, names(tx, visitor.actor, wanted)
 
     visitor, found, named = await rim_of(request).store.read(work)
+    title = f"{_TEXTS}{table.noun}.title"
+    if visitor.company is None and create not in _WITHOUT_COMPANY:
+        return newcomers.shown(request, visitor, title=title)
     answer = views.show(
         request,
         visitor,
         f"lists/{table.noun}.html",
-        title=f"{_TEXTS}{table.noun}.title",
+        title=title,
         fragment=_LIST if views.target_of(request) == _LIST else views.CONTENT,
         listed=_shown(request, visitor, table, wanted, found, named),
         create=_new(request, visitor, table, create),
@@ -195,11 +203,9 @@ async def listed(
 
 
 def _new(request: Call, visitor: Visitor, table: Table, create: Action | None) -> str | None:
-    """Where the visitor may register a new one; a granted account registers its company before anything else."""
+    """Where the visitor may register a new one."""
     address = f"{table.path}/new"
-    if create is None or not visitor.may(create) or address not in request.app.state[PAGES]:
-        return None
-    return address if visitor.company is not None or create is Action.COMPANY_CREATE else None
+    return address if create is not None and visitor.may(create) and address in request.app.state[PAGES] else None
 
 
 async def counted(request: Call, table: Table) -> Response[bytes]:

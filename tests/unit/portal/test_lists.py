@@ -116,7 +116,11 @@ def test_what_an_address_cannot_ask_is_refused(tmp_path: Path, query: str) -> No
 
 @pytest.mark.parametrize(
     ("who", "address", "is_offered"),
-    [("granted", "/fleet/vehicles", False), ("granted", "/fleet/vehicles?q=zz", True), ("P", "/fleet/vehicles", True)],
+    [
+        ("was delegated driver of P", "/fleet/vehicles", False),
+        ("was delegated driver of P", "/fleet/vehicles?q=zz", True),
+        ("P", "/fleet/vehicles", True),
+    ],
 )
 def test_list_without_anything_offers_no_search_no_columns_and_no_file(
     tmp_path: Path, who: str, address: str, is_offered: bool

@@ -96,6 +96,26 @@ def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operat
     assert named in Page(rest.run(tmp_path, scenario).text).text
 
 
+@pytest.mark.parametrize(
+    ("language", "why"), [("en", "Register the company first."), ("ko", "먼저 업체를 등록하십시오.")]
+)
+@pytest.mark.parametrize(
+    "path", ["/fleet/vehicles", "/fleet/sensors", "/fleet/directors", "/fleet/drivers", "/import", "/delegation"]
+)
+def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(tmp_path, path, language, why):
+    async def scenario(app):
+        login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
+        return await Browser(app, login).get(path, **{"Accept-Language": language})
+
+    answer = rest.run(tmp_path, scenario)
+    page = Page(answer.text)
+
+    assert answer.status_code == 200
+    assert why in page.text
+    assert "/fleet/companies/new" in page.hrefs
+    assert f"{path}/new" not in page.hrefs
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
     async def scenario(app):
