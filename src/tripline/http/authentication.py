@@ -28,11 +28,13 @@ from tripline.services.accounts.browser_sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
 from tripline.store.accounts.accounts import Known
+from tripline.store.accounts.visitors import Account
 from tripline.store.transactions import ReadTx
 
 CSRF_HEADER: Final = "x-csrf-token"
 _ASKING: Final = "tripline.asking"
 _OWN_PAGE: Final = "tripline.own_page"
+_VISITING: Final = "tripline.visiting"
 _KNOWN_MAX: Final = 10_000
 _HEADER: Final = re.compile(r"\s*bearer\s+(\S+)\s*", re.IGNORECASE)
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -123,6 +125,12 @@ def session_of(request: Call) -> str | None:
     return asking.credential.session_id
 
 
+def account_of(request: Call) -> Account | None:
+    """What pages say of the account that was found by its cookie; None for one that was found otherwise."""
+    account: Account | None = request.scope.get(_VISITING)  # type: ignore[assignment]
+    return account
+
+
 def csrf_of(request: Call) -> str:
     """The token for the forms of this request's session; empty for what comes without a cookie."""
     cookie = cookies.found(request)
@@ -204,6 +212,7 @@ def _visiting(tx: ReadTx, request: Call, cookie: Cookie, now_ms: int) -> Actor:
     if visit is None:
         raise TokenUnreadable("session_ended")
     rim_of(request).browsers.used(cookie.session_id, visit, now_ms=now_ms)
+    request.scope[_VISITING] = visit.account  # type: ignore[typeddict-unknown-key]
     return visit.actor
 
 

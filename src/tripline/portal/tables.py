@@ -184,7 +184,8 @@ async def listed(
         found = (table.bare or table.page)(tx, visitor.actor, wanted, wanted.turn())
         return visitor, found, names(tx, visitor.actor, wanted)
 
-    visitor, found, named = await rim_of(request).store.read(work)
+    # The rows are one statement; the visitor may be of an instant before.
+    visitor, found, named = await rim_of(request).store.read(work, consistent=False)
     title = f"{_TEXTS}{table.noun}.title"
     if visitor.company is None and create not in _WITHOUT_COMPANY:
         return newcomers.shown(request, visitor, title=title)

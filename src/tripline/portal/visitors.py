@@ -67,7 +67,7 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 def _account_in(tx: ReadTx, request: Call) -> Visitor:
     """The account. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
-    account = store.of(tx, actor.user_id)
+    account = authentication.account_of(request) or store.of(tx, actor.user_id)
     if account is None:
         raise TokenUnreadable("account_gone")
     if account.language in frozenset(Language):

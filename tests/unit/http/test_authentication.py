@@ -17,6 +17,7 @@ from tripline.services.accounts import browser_sessions
 from tripline.services.accounts.browser_sessions import Cookie, Prolonger
 from tripline.services.accounts.sessions import Client
 from tripline.store.accounts.sessions import Visit
+from tripline.store.accounts.visitors import Account
 from tripline.store.tables import account, account_session
 
 SETTINGS = config.Sessions()
@@ -387,7 +388,8 @@ def test_settings_decide_when_a_session_ends(tmp_path: Path) -> None:
 def test_what_is_noted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browser_sessions, "_NOTED_MAX", 2)
     prolonger = Prolonger(SETTINGS)
-    visit = Visit(Actor(UserId("kim"), Authority.DRIVER, None), 0, 0)
+    account = Account("Kim", "kim@ace.example", None, None, None)
+    visit = Visit(Actor(UserId("kim"), Authority.DRIVER, None), 0, 0, account)
 
     for number in range(3):
         prolonger.used(str(number), visit, now_ms=60_000)

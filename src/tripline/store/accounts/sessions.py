@@ -17,6 +17,8 @@ from sqlalchemy import Row, bindparam, delete, insert, select, tuple_, update
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.ids import CompanyId, UserId
+from tripline.store.accounts import visitors
+from tripline.store.accounts.visitors import Account
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import account, account_session
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -30,6 +32,8 @@ class Visit(msgspec.Struct, frozen=True):
     actor: Actor
     created_ms: int
     prolonged_ms: int
+    account: Account
+    """What pages say of it: nearly every cookie asks for a page."""
 
 
 def add(tx: WriteTx, new: Session) -> None:
@@ -49,9 +53,10 @@ def visit(tx: ReadTx, session_id: str, secret_hash: str, *, now_ms: int) -> Visi
     rows = tx.hot(_VISIT, session_id, secret_hash, now_ms)
     if not rows:
         return None
-    user_id, authority, company_id, created_ms, prolonged_ms = rows[0]
+    user_id, authority, company_id, created_ms, prolonged_ms, *account = rows[0]
     company = None if company_id is None else CompanyId(company_id)
-    return Visit(Actor(UserId(user_id), Authority(authority), company), created_ms, prolonged_ms)
+    actor = Actor(UserId(user_id), Authority(authority), company)
+    return Visit(actor, created_ms, prolonged_ms, visitors.of_row(tuple(account)))
 
 
 def rotate(tx: WriteTx, session: Session, *, current: str, now_ms: int, expires_ms: int) -> None:
@@ -119,7 +124,8 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
 
 _VISIT: Final = Hot(
     select(account.c.id, account.c.authority, account.c.company_id, _SESSION.created_ms, _SESSION.rotated_ms)
-    .join(account, account.c.id == _SESSION.user_id)
+    .add_columns(*visitors.COLUMNS)
+    .select_from(account_session.join(visitors.WITH_COMPANY, account.c.id == _SESSION.user_id))
     .where(
         _SESSION.id == bindparam("session"),
         _SESSION.kind == Kind.BROWSER.value,

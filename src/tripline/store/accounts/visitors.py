@@ -4,7 +4,7 @@ Found by the id of the account that asks and shown to nobody else, so it takes n
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import bindparam, select, update
@@ -13,21 +13,19 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.store.tables import account, company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
-_OF_ACCOUNT: Final = Hot(
-    select(
-        account.c.name,
-        account.c.email,
-        company.c.id,
-        company.c.name,
-        company.c.service_type,
-        company.c.master,
-        account.c.language,
-        account.c.theme,
-    )
-    .select_from(account.outerjoin(company, company.c.id == account.c.company_id))
-    .where(account.c.id == bindparam("id")),
-    "id",
+COLUMNS: Final = (
+    account.c.name,
+    account.c.email,
+    company.c.id,
+    company.c.name,
+    company.c.service_type,
+    company.c.master,
+    account.c.language,
+    account.c.theme,
 )
+"""What `of_row` takes."""
+WITH_COMPANY: Final = account.outerjoin(company, company.c.id == account.c.company_id)
+_OF_ACCOUNT: Final = Hot(select(*COLUMNS).select_from(WITH_COMPANY).where(account.c.id == bindparam("id")), "id")
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -54,9 +52,12 @@ class Account(msgspec.Struct, frozen=True):
 def of(tx: ReadTx, user_id: UserId) -> Account | None:
     """The account with this id, enabled or not."""
     rows = tx.hot(_OF_ACCOUNT, user_id)
-    if not rows:
-        return None
-    name, email, company_id, company_name, service_type, is_operator, language, theme = rows[0]
+    return of_row(rows[0]) if rows else None
+
+
+def of_row(row: tuple[Any, ...]) -> Account:
+    """The account of a row of `COLUMNS`."""
+    name, email, company_id, company_name, service_type, is_operator, language, theme = row
     own = None
     if company_id is not None:
         own = Company(CompanyId(company_id), company_name, service_type, bool(is_operator))
