@@ -31,8 +31,18 @@ NOISES_M: Final = (5, 10, 15)
 INTERVALS_S: Final = (1, 2, 3, 5)
 METRES: Final = 15_000.0
 """Of a drive."""
-_MEMORY: Final = {"white": 0.0, "drift": 0.967}
-"""How much of an error is left after a second: of errors that drift 1/e after 30 s."""
+KINDS: Final = {
+    "white": "each error for itself",
+    "drift": "errors that drift: after 30 s 1/e of one is left",
+    "tunnel": "as white, and twice in a drive no positions for half a minute to a minute",
+    "town": "as drift, twice as far where the limit is 50 km/h or less",
+}
+_MEMORY: Final = 0.967
+"""How much of an error that drifts is left after a second."""
+_TOWN_KMH: Final = 50.0
+_TOWN: Final = 2.0
+_SHORT_S: Final = (1, 3)
+"""Intervals of tunnels and towns."""
 _WEIGHTS: Final = {101: 8.0, 102: 8.0, 103: 6.0, 104: 6.0, 107: 3.0, 108: 1.5}
 
 
@@ -46,8 +56,9 @@ class Edge(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """One a second."""
+    """One sample a second, but for those that a receiver had no position for."""
 
+    second: Floats
     lat: Floats
     lon: Floats
     speed_kmh: Floats
@@ -58,7 +69,7 @@ class Case(NamedTuple):
     """Drives as a receiver told them, and what they were in truth."""
 
     kind: str
-    """`white`: each error for itself; `drift`: errors that drift."""
+    """One of `KINDS`."""
     noise_m: int
     interval_s: int
     drives: Drives
@@ -92,6 +103,12 @@ class World:
         ranks = index.rank.tolist()
         self._weight = [0.1 if side[own] else _WEIGHTS[ranks[own]] for own in range(len(ranks))]
         self._starts = [edge for edges in self._out.values() for edge in edges if not side[edge.road]]
+
+    @property
+    def strength(self) -> Floats:
+        """Of each road how many times as far errors are there, between houses."""
+        kmh = [self._kmh(road) for road in range(self.index.link.size)]
+        return np.where(np.array(kmh) <= _TOWN_KMH, _TOWN, 1.0)
 
     def drive(self, seed: int, *, metres: float) -> Drive:
         """A drive of this length, or shorter where the roads end."""
@@ -161,45 +178,68 @@ class World:
             while edge < len(route) and ends[edge] <= at:
                 edge += 1
         columns = [np.array(column) for column in zip(*rows, strict=True)]
-        return Drive(
-            columns[0], columns[1], columns[2], Matches(columns[3].astype(np.int64), columns[4].astype(np.bool_))
-        )
+        truth = Matches(columns[3].astype(np.int64), columns[4].astype(np.bool_))
+        return Drive(np.arange(len(rows), dtype=np.float64), *columns[:3], truth)
+
+    def _kmh(self, road: int) -> float:
+        """The limit, 40 where there is none."""
+        known = self.texts.limits[self.index.limits[road]][0].limit
+        return 40.0 if known is None or not known.kmh else known.kmh
 
     def _target_mps(self, edge: Edge) -> float:
-        known = self.texts.limits[self.index.limits[edge.road]][0].limit
-        kmh = 40.0 if known is None or not known.kmh else min(known.kmh, 120.0)
+        kmh = min(self._kmh(edge.road), 120.0)
         return (min(kmh, 30.0) if self.index.side[edge.road] else kmh) / 3.6
 
 
 def cases(world: World, count: int) -> Iterator[Case]:
     """So many drives along the roads of a world, the same at each call, once for each kind, noise and interval."""
     driven = [world.drive(seed, metres=METRES) for seed in range(count)]
-    for kind, memory in _MEMORY.items():
+    for kind in KINDS:
+        memory = _MEMORY if kind in ("drift", "town") else 0.0
+        strength = world.strength if kind == "town" else None
+        given = [_without_tunnels(each, seed) for seed, each in enumerate(driven)] if kind == "tunnel" else driven
         for noise in NOISES_M:
-            for interval in INTERVALS_S:
-                own = sampled(driven, noise_m=noise, interval_s=interval, seed=noise, memory=memory)
+            for interval in INTERVALS_S if kind in ("white", "drift") else _SHORT_S:
+                own = sampled(given, noise_m=noise, interval_s=interval, seed=noise, memory=memory, strength=strength)
                 yield Case(kind, noise, interval, *own)
 
 
+def _without_tunnels(drive: Drive, seed: int) -> Drive:
+    """The drive without the seconds in two tunnels."""
+    chance = random.Random(seed)  # noqa: S311  drives, not secrets
+    kept = np.ones(drive.lat.size, np.bool_)
+    for _ in range(2):
+        begin = chance.randrange(max(drive.lat.size - 60, 1))
+        kept[begin : begin + chance.randint(30, 60)] = False
+    return Drive(*(column[kept] for column in drive[:4]), Matches(*(column[kept] for column in drive.truth)))
+
+
 def sampled(
-    drives: list[Drive], *, noise_m: float, interval_s: int, seed: int, memory: float = 0.0
+    drives: list[Drive],
+    *,
+    noise_m: float,
+    interval_s: int,
+    seed: int,
+    memory: float = 0.0,
+    strength: Floats | None = None,
 ) -> tuple[Drives, Matches]:
-    """Samples of these drives, and their roads. `memory`: 0: each error for itself; near 1: errors that drift."""
+    """Samples of these drives, and their roads.
+
+    `memory`: how much of an error is left after a second; `strength`: of each road, how many times as far errors are.
+    """
     chance = np.random.default_rng(seed)
     thinned = [
-        Drive(*(column[::interval_s] for column in drive[:3]), Matches(*(c[::interval_s] for c in drive.truth)))
+        Drive(*(column[::interval_s] for column in drive[:4]), Matches(*(c[::interval_s] for c in drive.truth)))
         for drive in drives
     ]
     sizes: Ints = np.array([drive.lat.size for drive in thinned])
-    north, east = (
-        _errors(chance, int(sizes.sum()), memory**interval_s) * noise_m / METRES_PER_DEGREE for _ in range(2)
-    )
-    lat, lon, kmh = (
-        np.concatenate([getattr(drive, name) for drive in thinned]) for name in ("lat", "lon", "speed_kmh")
-    )
+    truth = Matches(*(np.concatenate([getattr(drive.truth, name) for drive in thinned]) for name in Matches._fields))
+    second, lat, lon, kmh = (np.concatenate([getattr(drive, name) for drive in thinned]) for name in Drive._fields[:4])
+    metres = noise_m if strength is None else noise_m * strength[truth.road]
+    north, east = (_errors(chance, second.size, memory**interval_s) * metres / METRES_PER_DEGREE for _ in range(2))
     own = Drives(
         starts=np.append(0, np.cumsum(sizes)),
-        time_ms=np.concatenate([BEGIN_MS + np.arange(size) * interval_s * 1_000 for size in sizes]),
+        time_ms=BEGIN_MS + second.astype(np.int64) * 1_000,
         lat=lat + north,
         lon=lon + east / np.cos(np.radians(lat)),
         speed_kmh=kmh,
@@ -209,9 +249,7 @@ def sampled(
         obd=np.zeros(len(drives), np.bool_),
         stated_m=np.full(len(drives), np.nan),
     )
-    return own, Matches(
-        *(np.concatenate([getattr(drive.truth, name) for drive in thinned]) for name in Matches._fields)
-    )
+    return own, truth
 
 
 def _errors(chance: np.random.Generator, count: int, memory: float) -> Floats:

@@ -2,6 +2,8 @@
 
 Right is the limit, of the points of a moving vehicle on roads with a tagged limit. Wrong instead of none is a tagged
 limit where the road driven has no tagged one, unless both are the same; it is a share of all points.
+
+Not here: the drives (`road_drives.py`), forms of tags (`road_forms.py`), the page (`road_page.py`).
 """
 
 import argparse
@@ -13,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from evaluation import road_drives
+from evaluation import road_drives, road_forms, road_page
 from evaluation.road_drives import Case, World
 from tripline.roads import limited, matcher
 from tripline.roads.limited import Sources
@@ -29,6 +31,15 @@ RIGHT: Final = {5: 0.985, 10: 0.975, 15: 0.955}
 WRONG: Final = 0.005
 GATED_S: Final = 3
 MOVING_KMH: Final = 2.0
+CLASSES: Final = {
+    101: "motorway",
+    102: "trunk",
+    103: "primary",
+    104: "secondary",
+    107: "tertiary, residential",
+    108: "other",
+}
+"""By rank."""
 
 
 class Told(NamedTuple):
@@ -42,9 +53,8 @@ class Told(NamedTuple):
     """`LimitSource`."""
 
 
-def measured(file: Path, drives: int) -> Iterator[dict[str, Any]]:
+def measured(world: World, drives: int) -> Iterator[dict[str, Any]]:
     """A row for each case."""
-    world = World.of(file)
     for case in road_drives.cases(world, drives):
         began = time.process_time()
         found = matcher.matched(world.index, case.drives)
@@ -66,6 +76,8 @@ def figures(world: World, case: Case, answer: Told) -> dict[str, Any]:
     moving = case.drives.speed_kmh > MOVING_KMH
     tagged = moving & (truth.source == LimitSource.TAGGED)
     right = answer.limit_kmh == truth.limit_kmh
+    on_way = answer.link == truth.link
+    rank = world.index.rank[case.truth.road]
     wrong = moving & ~right & (truth.source != LimitSource.TAGGED) & (answer.source == LimitSource.TAGGED)
     return {
         "kind": case.kind,
@@ -73,9 +85,18 @@ def figures(world: World, case: Case, answer: Told) -> dict[str, Any]:
         "interval": case.interval_s,
         "points": int(moving.sum()),
         "tagged": float(tagged.sum() / moving.sum()),
-        "right_road": float((answer.link == truth.link)[moving].mean()),
+        "right_road": float(on_way[moving].mean()),
         "right_limit": float(right[tagged].mean()),
         "wrong": float(wrong.sum() / moving.sum()),
+        "classes": {
+            name: {
+                "points": int(own.sum()),
+                "right_road": float(on_way[own].mean()),
+                "right_limit": float(right[own & tagged].mean()) if (own & tagged).any() else None,
+            }
+            for of_rank, name in CLASSES.items()
+            if (own := moving & (rank == of_rank)).any()
+        },
     }
 
 
@@ -86,26 +107,39 @@ def holds(row: dict[str, Any]) -> bool | None:
     return bool(row["right_limit"] >= RIGHT[row["noise"]] and row["wrong"] <= WRONG)
 
 
+def verdicts(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> bool:
+    """Whether every gate holds: those of the rows, and that each form is read rightly."""
+    return all(holds(row) is not False for row in rows) and all(form["on_road"] == 1 for form in forms)
+
+
 def main() -> int:
-    """Measure, write `roads.json`, print the table; 1 when a gate does not hold."""
+    """Measure, write `roads.json` and `roads.html`, print the tables; 1 when a gate does not hold."""
     parser = argparse.ArgumentParser(prog="python -m evaluation.roads", description=__doc__)
     parser.add_argument("--map", type=Path, default=MAP, help="OpenStreetMap extract, .osm.pbf")
     parser.add_argument("--drives", type=int, default=DRIVES, help="made drives")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the figures")
     given = parser.parse_args()
-    rows = list(measured(given.map, given.drives))
-    print("noise      interval  points  right road  right limit  gate   wrong for none  points/s  verdict")
+    world = World.of(given.map)
+    rows = list(measured(world, given.drives))
+    forms = road_forms.measured(given.map, given.drives)
+    print("noise       interval  points  right road  right limit  gate   wrong for none  points/s  verdict")
     for row in rows:
         gate = f"{RIGHT[row['noise']]:.3f}" if holds(row) is not None else "     "
         verdict = {True: "holds", False: "MISSED", None: ""}[holds(row)]
         print(
-            f"{row['noise']:2} m {row['kind']}  {row['interval']} s      {row['points']:6}  {row['right_road']:.4f}"
+            f"{row['noise']:2} m {row['kind']:7} {row['interval']} s      {row['points']:6}  {row['right_road']:.4f}"
             f"      {row['right_limit']:.4f}       {gate}"
             f"  {row['wrong']:.4f}          {row['points_s']:8,.0f}  {verdict}"
         )
+    print("form of a limit      points  on its road  matched")
+    for form in forms:
+        verdict = "" if form["on_road"] == 1 else "MISSED"
+        print(f"{form['form']:20} {form['points']:6}  {form['on_road']:.4f}       {form['matched']:.4f}   {verdict}")
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "roads.json").write_text(json.dumps({"drives": given.drives, "rows": rows}, indent=1), "utf-8")
-    return 1 if any(holds(row) is False for row in rows) else 0
+    facts = {"drives": given.drives, "rows": rows, "forms": forms}
+    (given.out / "roads.json").write_text(json.dumps(facts, indent=1), "utf-8")
+    print(road_page.written(given.out, world, facts, gates=RIGHT, wrong=WRONG, gated_s=GATED_S))
+    return 0 if verdicts(rows, forms) else 1
 
 
 if __name__ == "__main__":

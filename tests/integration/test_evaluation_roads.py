@@ -2,26 +2,35 @@
 
 import json
 
-import pytest
 from evaluation import roads
+from evaluation.road_forms import FORMS
+from evaluation.road_page import PLACES
 
-from tripline.roads import candidates
+from tripline.roads import candidates, countries
 
 
 def run(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("sys.argv", ["evaluation.roads", "--drives", "16", "--out", str(tmp_path)])
     code = roads.main()
-    return code, capsys.readouterr().out, json.loads((tmp_path / "roads.json").read_text("utf-8"))["rows"]
+    return code, capsys.readouterr().out, json.loads((tmp_path / "roads.json").read_text("utf-8"))
 
 
 def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
-    code, told, rows = run(monkeypatch, capsys, tmp_path)
+    code, told, facts = run(monkeypatch, capsys, tmp_path)
 
     assert (code, "MISSED" in told) == (0, False)
-    assert [(row["kind"], row["noise"], row["interval"]) for row in rows] == [
-        (kind, noise, interval) for kind in ("white", "drift") for noise in (5, 10, 15) for interval in (1, 2, 3, 5)
+    assert [(row["kind"], row["noise"], row["interval"]) for row in facts["rows"]] == [
+        (kind, noise, interval)
+        for kind, intervals in (("white", (1, 2, 3, 5)), ("drift", (1, 2, 3, 5)), ("tunnel", (1, 3)), ("town", (1, 3)))
+        for noise in (5, 10, 15)
+        for interval in intervals
     ]
-    assert min(row["right_limit"] for row in rows) == pytest.approx(0.98, abs=0.03)
+    assert min(row["right_limit"] for row in facts["rows"] if row["kind"] == "white") >= 0.98
+    assert {form["form"] for form in facts["forms"]} == set(FORMS)
+    assert {form["on_road"] for form in facts["forms"]} == {1.0}
+    page = (tmp_path / "roads.html").read_text("utf-8")
+    assert page.count("<figure>") == PLACES
+    assert all(form in page for form in FORMS)
 
 
 def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsys, tmp_path):
@@ -31,3 +40,12 @@ def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsy
     code, told, _ = run(monkeypatch, capsys, tmp_path)
 
     assert (code, "MISSED" in told) == (1, True)
+
+
+def test_form_of_a_limit_that_is_not_read_misses_its_gate(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(countries, "_BY_PLATE", {"KR": "GB"})
+
+    code, told, facts = run(monkeypatch, capsys, tmp_path)
+
+    assert (code, "MISSED" in told) == (1, True)
+    assert {form["form"] for form in facts["forms"] if form["on_road"] < 1} == {"KR:urban", "KR:rural"}
