@@ -26,9 +26,8 @@ def imported(
     """Make a map of the file and put it in place of the former one of this name, if there is one.
 
     An import of the same file that was killed goes on where it was. `told`: how many roads, then tiles, were made so
-    far. `country`: that of roads which lie in none that the
-    file has whole. `held`: the lock of the folder, where it was taken for this import. Raises `MapFileError`,
-    `NoAreaError`; what was there stays then.
+    far. `country`: that of roads which lie in none that the file has whole. `held`: the lock of the folder, where it
+    was taken for this import. Raises `MapFileError`, `NoAreaError`; what was there stays then.
     """
     with map_locks.changing(folder, held):
         source = Source(file.absolute())
