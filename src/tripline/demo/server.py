@@ -58,8 +58,9 @@ class Server:
         return Config(data=self.data).maps
 
     async def imported(self, file: Path) -> str:
-        """Import a map with the command that an operator uses; what the command says."""
-        return (await self._asked("map", "import", str(file))).strip()
+        """Import a map with the command that an operator uses; the line in which it says that it has."""
+        said = await self._asked("map", "import", str(file))
+        return said.partition("\n")[0]
 
     async def sign_in_link(self, email: str) -> str:
         """The address that signs this account in to the portal, once, made with the command that an operator uses."""
