@@ -81,8 +81,8 @@ class Network:
                 edges.append(Edge(at, at + 1, road, False))
         return edges
 
-    def walk(self, chance: random.Random, *, turns_back: bool) -> Iterator[Edge]:
-        """A route from anywhere on, to the end of the roads; with `turns_back` only a one-way road ends it."""
+    def walk(self, chance: random.Random) -> Iterator[Edge]:
+        """A route from anywhere on; back at dead ends, so that only a one-way road that is cut off ends it."""
         edge: Edge | None = self._start(chance)
         seen: dict[tuple[int, int], int] = defaultdict(int)
         while edge is not None:
@@ -91,8 +91,7 @@ class Network:
             back = self._node[edge.at]
             every = self.out(self._node[edge.to])
             onward = [each for each in every if self._node[each.to] != back]
-            if not onward and turns_back:
-                onward = every
+            onward = onward or every
             weights = [self._weight(each, edge, seen[each.at, each.to]) for each in onward]
             edge = chance.choices(onward, weights)[0] if onward else None
 
@@ -101,7 +100,7 @@ class Network:
         line: list[Place] = []
         length_m = 0.0
         recent: deque[tuple[float, float]] = deque()
-        edges = self.walk(chance, turns_back=True)
+        edges = self.walk(chance)
         edge = next(edges, None)
         while edge is not None:
             line = line or [self._place(edge.at)]
