@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tripline.domain import maps as known
 else:
     uvloop = Later("uvloop")
+    rescoring = Later("tripline.chores.rescore")
     map_import = Later("tripline.adapters.map_import")
     map_locks = Later("tripline.adapters.map_locks")
     map_process = Later("tripline.adapters.map_process")
     known = Later("tripline.domain.maps")
     chores = Later("tripline.chores.maps")
-    rescoring = Later("tripline.chores.rescore")
 
 _TOLD_EVERY: Final = 10_000
 
@@ -71,6 +71,8 @@ def import_map(
         base.complain(base.printable(str(error)))
         return base.FAILED
     base.line(f"imported {area.name}: {area.roads} roads, map {area.map}")
+    if held is not None:
+        return base.OK  # nobody reads the offer, and the server alone knows its store
     with progress.counting("trips", every=_TOLD_EVERY) as tell:
         offer = uvloop.run(rescoring.offered(config, area.name, progress=tell))
     if offer is not None:

@@ -278,7 +278,8 @@ def test_commands_import_list_and_remove(tmp_path, capsys):
 
     assert run(capsys, "import", str(file), *data)[:2] == (
         0,
-        f"imported high: 1 roads, map {map_files.fingerprint(file)}\n",
+        f"imported high: 1 roads, map {map_files.fingerprint(file)}\n"
+        f"stored scores stay until you run: tripline rescore --map high {' '.join(data)}\n",
     )
     code, told, _ = run(capsys, "list", *data)
     assert (code, told.splitlines()[-1]) == (0, "1 maps")
