@@ -86,7 +86,7 @@ async def _hours(rig: Rig, count: int) -> list[Figure]:
         await rig.add_vehicle()
         spent, cpu = [], []
         for number in range(1 + count):
-            await rig.add_trip(_messages(rows, number))
+            await rig.add_trip(messages(rows, number))
             begin, cpu_begin = time.perf_counter(), time.process_time()
             await rig.scorer.score_due()
             spent.append((time.perf_counter() - begin) * 1_000)
@@ -131,8 +131,8 @@ async def _anew(rig: Rig, count: int, rounds: int) -> list[Figure]:
         for vehicle_id in vehicles:
             await rig.add_vehicle(vehicle_id)
         for number in range(count):
-            messages = _messages(drives[number % len(drives)], number // len(vehicles))
-            await rig.add_trip(messages, vehicle_id=vehicles[number % len(vehicles)])
+            packed = messages(drives[number % len(drives)], number // len(vehicles))
+            await rig.add_trip(packed, vehicle_id=vehicles[number % len(vehicles)])
         await rig.drain()
         metres = sum(row[0] for row in await rig.rows(tables.vehicle_score, "distance_m"))
         for turn in range(rounds):
@@ -168,7 +168,7 @@ def _recording(file: Path) -> Rows:
     return np.genfromtxt(file, delimiter=",", skip_header=1, usecols=(0, 1, 2, 3))
 
 
-def _messages(rows: Rows, day: int) -> list[bytes]:
+def messages(rows: Rows, day: int) -> list[bytes]:
     """The drive's packed samples, driven on that day, some tens in each message; one a second where it is repeated."""
     times = rows[:, 0] - rows[0, 0]
     if (np.diff(times) < 0).any():
