@@ -43,7 +43,7 @@ def written(
     made = io.BytesIO()
     writer = Writer(made)
     for place in sorted(tiles, key=lambda each: zxy_to_tileid(*each)):
-        writer.write_tile(zxy_to_tileid(*place), gzip.compress(tiles[place]) if packed else tiles[place])
+        writer.write_tile(zxy_to_tileid(*place), gzip.compress(tiles[place], mtime=0) if packed else tiles[place])
     edges = dict(zip(("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7"), bounds, strict=True))
     writer.finalize(
         {

@@ -13,7 +13,7 @@ from tripline.basemap.colours import Theme
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter
-from tripline.http import cookies, permission
+from tripline.http import cookies, parameters, permission
 from tripline.http.operations import JSON, Value, operation
 from tripline.http.rim import Call, rim_of
 from tripline.ports import NO_MAP
@@ -106,7 +106,7 @@ async def read_style(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     await permission.permitted(request)
-    theme = request.query_params.get("theme", "light")
+    theme = parameters.query_text(request.query_params, "theme") or "light"
     if theme not in get_args(Theme):
         raise BadParameter("one_of", field="theme", values=", ".join(get_args(Theme)))
     shown = NO_MAP if rim.base_map is None else rim.base_map.shown()

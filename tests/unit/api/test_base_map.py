@@ -60,7 +60,7 @@ def test_tile_is_sent_as_it_is_stored(tmp_path):
     answer, raw = asked(tmp_path, scenario)
 
     assert answer.status_code == 200
-    assert raw == gzip.compress(TILE)
+    assert raw == gzip.compress(TILE, mtime=0)
     headers = {name: answer.headers[name] for name in ("content-type", "content-encoding", "content-length", "vary")}
     assert headers == {
         "content-type": MVT,
@@ -323,7 +323,7 @@ def test_style_without_a_map_is_one_plain_colour(tmp_path):
     assert asked(tmp_path, scenario, shown=False)["sources"] == {}
 
 
-@pytest.mark.parametrize("theme", ["", "Dark", "light,dark", "x" * 1_000])
+@pytest.mark.parametrize("theme", ["Dark", "light,dark", "x" * 1_000])
 def test_unknown_theme_is_refused(tmp_path, theme):
     async def scenario(client):
         return await client.get(f"/map/style.json?theme={theme}")

@@ -382,6 +382,18 @@ def test_bad_name_and_country_are_refused_by_name(tmp_path, path, query, field):
     assert (status, code, f"'{field}'" in message) == (400, 31, True)
 
 
+@pytest.mark.parametrize("country", ["", "null", "undefined"])
+def test_unset_text_for_a_country_is_none(tmp_path, country):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        return await sent(app, root, content, country=country)
+
+    status, told = played(tmp_path, scenario)
+
+    assert (status, told["country"]) == (200, None)
+
+
 def test_account_that_is_disabled_meanwhile_imports_nothing(tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 

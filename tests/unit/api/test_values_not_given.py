@@ -16,7 +16,7 @@ OPERATIONS = {
     operation.name: operation
     for family in families.FAMILIES
     for operation in map(operations.of_handler, family.handlers)
-    if operation.query
+    if operation.query and operation.name != "maps.import_map"  # begins an import each time: `test_maps.py`
 }
 IN_PATH = {
     "companyId": "P",
@@ -51,10 +51,12 @@ def _asks(operation: Operation, world: World) -> Login:
 
 async def _answer(app: Rest, world: World, operation: Operation, query: dict[str, str]) -> tuple[int, Any]:
     """Status and body, without the time that an error carries."""
-    path = operation.path.format(**{name: world.ids[IN_PATH[name]] for name in operation.path_ids})
+    ids = {name: world.ids[IN_PATH[name]] for name in operation.path_ids}
+    path = operation.path.format(**ids, **{value.name: value.example for value in operation.in_path})
     body = FILE if operation.method == "POST" else None
     answer = await app.call(_asks(operation, world), operation.method, path, body, **query)
-    return answer.status_code, {name: value for name, value in answer.json().items() if name != "timestamp"}
+    told = answer.json() if answer.content else {}
+    return answer.status_code, {name: value for name, value in told.items() if name != "timestamp"}
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
@@ -64,7 +66,7 @@ def test_unset_text_in_any_value_of_a_query_is_answered_as_without_it(tmp_path: 
     async def scenario(app: Rest) -> dict[tuple[str, str], tuple[Any, Any]]:
         world = await settled(app)
         alone = _alone(operation)
-        assert (await _answer(app, world, operation, alone))[0] == 200
+        assert (await _answer(app, world, operation, alone))[0] in (200, 204)
         answers = {}
         for value in operation.query:
             without = {other: text for other, text in alone.items() if other != value.name}
