@@ -1,14 +1,18 @@
 """A map that comes, or goes, after trips were scored: what the import offers, and scoring anew what the map touches."""
 
 import asyncio
+import os
 import shlex
 import ssl
+import subprocess
 import time
 
 import pytest
 from tests.support import drives, map_files, servers
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
+
+from tripline.adapters import map_locks
 
 START_MS = 1_780_000_000_000
 PATIENCE_S = 30
@@ -95,3 +99,20 @@ def test_import_needs_no_store_and_makes_none(tmp_path, street, url):
         f"stored scores stay until you run: tripline rescore --map daejeon --data {tmp_path / 'data'}"
     ]
     assert [each.name for each in (tmp_path / "data").iterdir()] == ["maps"]
+
+
+def test_import_that_a_server_started_offers_nothing(tmp_path, street):
+    """It has no settings but the folder of maps: whatever lies where it runs is somebody else's."""
+    held = map_locks.take(tmp_path / "maps")
+    command = servers.command("map", "import", str(street), "--held", str(held))
+    given = servers.environment({"TRIPLINE_MAP_DIR": str(tmp_path / "maps")})
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(held,), cwd=tmp_path, env=given, text=True
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.read()
+        ended = process.wait(servers.STOP_S)
+    os.close(held)
+
+    assert ended == 0
+    assert [line.partition(":")[0] for line in said.splitlines()] == ["imported daejeon"]
