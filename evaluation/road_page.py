@@ -28,10 +28,11 @@ _GREY, _SIDE, _TRUE, _RIGHT, _WRONG = "#9ca3af", "#d8dce2", "#a7f3d0", "#1d4ed8"
 def written(
     folder: Path, world: World, facts: dict[str, Any], *, gates: dict[int, float], wrong: float, gated_s: int
 ) -> Path:
-    """Write `roads.html`; the page. The figures of a Valhalla server stand in it when `valhalla.json` is there."""
+    """Write `roads.html`; the page. A Valhalla server's figures stand in it when `valhalla.json` has as many drives."""
     rows = facts["rows"]
     theirs = folder / "valhalla.json"
-    other = json.loads(theirs.read_text("utf-8"))["rows"] if theirs.exists() else []
+    told = json.loads(theirs.read_text("utf-8")) if theirs.exists() else {"drives": None}
+    other = told["rows"] if told["drives"] == facts["drives"] else []
     by_case = {(row["kind"], row["noise"], row["interval"]): row["valhalla"] for row in other}
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         (Path(__file__).parent / "roads.html").read_text("utf-8")
@@ -66,7 +67,7 @@ def _lines(rows: list[dict[str, Any]], kind: str, which: str, what: str, gates: 
         for noise in gates
     }
     gate = min(gates.values()) if (kind, which) == ("white", "right_limit") else None
-    return plots.lines(f"{kind}: {what}", series, x="seconds a sample", y=(0.8, 1.0), gate=gate)
+    return plots.lines(f"{kind}: {what}", series, x="seconds a sample", y=(0.7, 1.0), gate=gate)
 
 
 def _classes(rows: list[dict[str, Any]], noise: int) -> str:

@@ -33,6 +33,17 @@ def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
     assert all(form in page for form in FORMS)
 
 
+def test_valhalla_stands_beside_us_where_it_had_the_same_drives(monkeypatch, capsys, tmp_path):
+    row = {"kind": "white", "noise": 5, "interval": 1, "valhalla": {"right_road": 0.1234, "right_limit": 1, "wrong": 0}}
+    shown = []
+    for drives in (15, 16):
+        (tmp_path / "valhalla.json").write_text(json.dumps({"drives": drives, "rows": [row]}), "utf-8")
+        run(monkeypatch, capsys, tmp_path)
+        shown.append("<td>0.1234</td>" in (tmp_path / "roads.html").read_text("utf-8"))
+
+    assert shown == [False, True]
+
+
 def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(candidates, "SIGMA_M", 1_000.0)
     monkeypatch.setattr(candidates, "HEADING", 0.0)
