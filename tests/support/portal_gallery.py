@@ -78,7 +78,8 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
     """What a page of the gallery is rendered with."""
     said = texts(language)
     refused = "refused" in asked
-    error = Link(sentence="The number is 12 characters long at most.", field="number", code="parameter.bad")
+    sentence = "The number is 12 characters long at most."
+    error = Link(sentence=sentence, fields={"number": sentence}, code="parameter.bad")
     areas = (
         ("Fleet", "truck", ("Vehicles", "Sensors", "Directors", "Drivers", "Companies")),
         ("Delegation", "waypoints", ("Delegation",)),
@@ -118,7 +119,7 @@ def values(language: str, theme: str, path: str, asked: dict[str, str]) -> dict[
         else [Link(title=area[0], links=inside) for area, inside in zip(areas, links, strict=True)],
         "notices": (),
         "error": error if refused else None,
-        "field_error": lambda name: error.sentence if refused and name == error.field else None,
+        "field_error": lambda name: error.fields.get(name) if refused else None,
         "typed": Link(number="12가3456" if refused else ""),
         "conflicting": refused,
         "long": LONG,

@@ -21,6 +21,8 @@ Said = tuple[int, bytes]
 """Status and body; of a refusal no body, for it tells the time."""
 _CURSOR = re.compile(rb'"since":"[^"]*"')
 """The cursor of positions, which holds when it was made."""
+OF_MAPS = ("/map/", "/api/tre/v1_3/maps")
+"""Maps lie beside the store."""
 Reading = dict[str, Said]
 """By who asked, and what."""
 
@@ -30,7 +32,7 @@ def routes() -> dict[str, Mapping[str, Any]]:
     return {
         path: {each["name"]: each for each in methods["get"].get("parameters", []) if each["in"] == "query"}
         for path, methods in sorted(answers.document()["paths"].items())
-        if "get" in methods and not path.startswith((*ABOUT_THE_PROGRAM, *CHANGED_BY_ASKING))
+        if "get" in methods and not path.startswith((*ABOUT_THE_PROGRAM, *CHANGED_BY_ASKING, *OF_MAPS))
     }
 
 
