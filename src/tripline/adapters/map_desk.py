@@ -39,7 +39,7 @@ else:
 
 _HEAD_BYTES: Final = 64
 _PBF: Final = b"OSMHeader"
-"""What stands in the head of a map file."""
+"""Every map file has these bytes near its beginning."""
 _SUFFIX: Final = ".osm.pbf"
 _PART: Final = ".part"
 _log = observe.logger("map")
@@ -102,15 +102,9 @@ class MapDesk:
     def _maps(self) -> Maps:
         known = []
         for each in map_files.described(self._folder):
-            if isinstance(each, map_files.LostAreaError):
-                known.append(KnownMap(name=each.name, area=None, lost=each.why))
-                continue
-            lost = None
-            try:
-                map_files.look(self._folder, each)
-            except map_files.LostAreaError as error:
-                lost = error.why
-            known.append(KnownMap(name=each.name, area=each, lost=lost))
+            error = map_files.fault(self._folder, each)
+            area = None if isinstance(each, map_files.LostAreaError) else each
+            known.append(KnownMap(name=each.name, area=area, lost=None if error is None else error.why))
         return Maps(known, map_imports.standing(self._folder))
 
     def _remove(self, name: str) -> None:
@@ -240,7 +234,7 @@ class Arrival:
 
 @contextlib.contextmanager
 def _written() -> Iterator[None]:
-    """What cannot be written is an outage."""
+    """Turns a failed write into an outage."""
     try:
         yield
     except OSError as error:

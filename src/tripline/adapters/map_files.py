@@ -63,13 +63,20 @@ def areas(folder: Path) -> list[Area]:
 def lost(folder: Path) -> Iterator[LostAreaError]:
     """Those that cannot be read, by name. Reads no more than descriptions."""
     for each in described(folder):
-        if isinstance(each, LostAreaError):
-            yield each
-            continue
-        try:
-            look(folder, each)
-        except LostAreaError as error:
+        error = fault(folder, each)
+        if error is not None:
             yield error
+
+
+def fault(folder: Path, told: Area | LostAreaError) -> LostAreaError | None:
+    """Why an area cannot be read, by its description and the size of its files; None: it can."""
+    if isinstance(told, LostAreaError):
+        return told
+    try:
+        look(folder, told)
+    except LostAreaError as error:
+        return error
+    return None
 
 
 def look(folder: Path, area: Area) -> None:

@@ -30,7 +30,8 @@ _INSTANT_MS: Final = 500
 """Samples closer together are one instant (O4): they give no speed."""
 _NOISE_M: Final = 2.0
 """Positions closer together give no heading."""
-_METRES_A_DEGREE: Final = 111_195.0
+DEGREE_M: Final = 111_195.0
+"""Metres a degree of latitude, and of longitude at the equator."""
 _SIZE: Final = samples.RECORD.size
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
 """A record of which only the latitude is read."""
@@ -134,8 +135,8 @@ def _way(
     north_deg: float, east_deg: float, lat: float, *, ms: int, speed_kmh: float | None
 ) -> tuple[float | None, float | None]:
     """Speed, if it is unknown, and heading, by the way from a sample before that ends at this latitude."""
-    north = north_deg * _METRES_A_DEGREE
-    east = ((east_deg + 180.0) % 360.0 - 180.0) * _METRES_A_DEGREE * math.cos(math.radians(lat))
+    north = north_deg * DEGREE_M
+    east = ((east_deg + 180.0) % 360.0 - 180.0) * DEGREE_M * math.cos(math.radians(lat))
     metres = math.hypot(north, east)
     if speed_kmh is None and ms >= _INSTANT_MS:
         speed_kmh = metres / ms * 3_600

@@ -14,13 +14,13 @@ import msgspec
 from sqlalchemy import Row, bindparam, select
 
 from tripline.domain import samples
+from tripline.domain.positions import DEGREE_M
 from tripline.domain.rescorings import Touched
 from tripline.store.tables import driving_score, microtrip, trip
 from tripline.store.transactions import Hot, ReadTx
 
 COLUMNS: Final = (trip.c.quality, driving_score.c.distance_m)
 """What `among` needs of a trip beside its row number; the distance is null of one without a score."""
-DEGREE_M: Final = 111_195.0
 AWAY: Final = 2.0
 """How many times its distance a trip may have come away at most: gaps and repairs shorten a distance."""
 AWAY_M: Final = 10_000.0
