@@ -20,9 +20,8 @@ def street(file, name):
 
 def shown(company):
     """What a page of this company would show at a place: roads by name, and the map's version."""
-    (address,) = company.get("/map/style.json", theme="dark")["sources"].get("base", {"tiles": [""]})["tiles"]
     zoom, column, row = HERE
-    path = address.removeprefix(str(company.http.base_url).rstrip("/"))
+    path = address(company)
     answer = company.http.get(path.format(z=zoom, x=column, y=row)) if path else None
     if answer is None or answer.status_code == 204:
         return set(), path
@@ -33,10 +32,17 @@ def shown(company):
     return {each["properties"]["name"] for each in features}, path
 
 
+def address(company):
+    """Where a page of this company finds tiles."""
+    (found,) = company.get("/map/style.json", theme="dark")["sources"].get("base", {"tiles": [""]})["tiles"]
+    return found.removeprefix(str(company.http.base_url).rstrip("/"))
+
+
 def awaited(company, names):
     """The address of tiles, once those names are what a page shows."""
     deadline = time.monotonic() + PATIENCE_S
-    while (found := shown(company))[0] != names:
+    # The map may change between the address and the tile.
+    while (found := shown(company)) != (names, address(company)):
         assert time.monotonic() < deadline, found
         time.sleep(0.1)
     return found[1]

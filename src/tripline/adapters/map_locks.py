@@ -34,13 +34,16 @@ def changing(folder: Path, held: int | None = None) -> Iterator[None]:
     try:
         yield
     finally:
+        # Whoever handed it down has it open, too, until it sees this process end.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
 def take(folder: Path) -> int:
     """The lock of the folder, a descriptor. Raises `BusyError`.
 
-    It is the kernel's: it ends with the last process that has this descriptor open.
+    It is the kernel's: it ends when one of the processes that have this descriptor open gives it back, or with the last
+    of them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

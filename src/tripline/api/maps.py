@@ -63,7 +63,9 @@ async def import_map(request: Call) -> ASGIApp:
     """
     rim = rim_of(request)
     await permission.permitted(request)
-    area = _named(request)
+    area = request.path_params["area"]
+    if NAME.fullmatch(area) is None:
+        raise BadParameter("map_name", field="area")
     country = parameters.query_text(request.query_params, "country") or ""
     if COUNTRY.fullmatch(country) is None:
         raise BadParameter("country", field="country")
@@ -86,7 +88,7 @@ async def import_map(request: Call) -> ASGIApp:
 async def continue_import(request: Call) -> ASGIApp:
     """Go on with the import of an area that was interrupted, behind the last step that was finished."""
     await permission.permitted(request)
-    return answers.ok(rest_maps.map_import(await rim_of(request).maps.go_on(_named(request))))
+    return answers.ok(rest_maps.map_import(await rim_of(request).maps.go_on(request.path_params["area"])))
 
 
 @operation(
@@ -100,13 +102,6 @@ async def remove_map(request: Call) -> ASGIApp:
         raise NotFound("map", name=area)
     await rim_of(request).maps.remove(area)
     return answers.ok({})
-
-
-def _named(request: Call) -> str:
-    area: str = request.path_params["area"]
-    if NAME.fullmatch(area) is None:
-        raise BadParameter("map_name", field="area")
-    return area
 
 
 handlers: Final[list[Any]] = [list_maps, import_map, continue_import, remove_map]

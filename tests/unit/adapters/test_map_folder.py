@@ -230,6 +230,18 @@ def test_folder_that_cannot_be_written_is_told_in_one_line(folder, tmp_path, mon
     assert maps.listed(folder) == [former]
 
 
+def test_import_gives_back_the_lock_that_was_handed_down_to_it(folder, tmp_path):
+    file = made.street(tmp_path / "a.osm.pbf")
+    held = map_locks.take(folder)
+    ours = os.dup(held)
+    try:
+        maps.imported(folder, file, name="area", country="", told=lambda _: None, held=held)
+
+        assert not map_locks.is_changing(folder)
+    finally:
+        os.close(ours)
+
+
 def test_two_commands_do_not_change_maps_at_once(folder, tmp_path):
     file = made.street(tmp_path / "a.osm.pbf")
     imported(folder, file)

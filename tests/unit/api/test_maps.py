@@ -313,13 +313,19 @@ def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
     async def scenario(app, root):
         await sent(app, root, content)
         os.close(app.rim.maps._orders.get_nowait().held)
-        elsewhere = await app.refused(root, "POST", "/api/tre/v1_3/map/other/continuation")
+        elsewhere = [
+            await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}/continuation")
+            for name in ("other", "_", "AREA", "a" * 64)
+        ]
         again = await app.post(root, f"{MAP}/continuation")
         return elsewhere, again, app.rim.maps._orders.get_nowait()
 
     elsewhere, again, order = played(tmp_path, scenario)
 
-    assert elsewhere == (409, 2, "There is no import of other to go on with; send the file again.")
+    assert elsewhere == [
+        (409, 2, f"There is no import of {name} to go on with; send the file again.")
+        for name in ("other", "_", "AREA", "a" * 64)
+    ]
     assert (again["state"], again["step"], again["canContinue"]) == ("RUNNING", "ROADS", False)
     assert order.told.file == str(tmp_path / "maps/.uploads/area.osm.pbf")
 
