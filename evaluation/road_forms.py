@@ -87,8 +87,8 @@ def measured(file: Path, drives: int) -> list[dict[str, Any]]:
     for column in _COLUMNS:
         by = replace(own, column=np.full(len(own), column, np.int8))
         zero = np.zeros(len(own), np.int64)
-        on_road, _ = limited.limits_of(world.index, world.texts, by, truth, offset_ms=zero)
-        matched, _ = limited.limits_of(world.index, world.texts, by, found, offset_ms=zero)
+        on_road = limited.limits_of(world.index, world.texts, by, truth, offset_ms=zero).kmh
+        matched = limited.limits_of(world.index, world.texts, by, found, offset_ms=zero).kmh
         for number, name in enumerate(names):
             at = np.flatnonzero((form == number) & asked)
             true = _true(FORMS[name], truth.backward[at], held[at], column)

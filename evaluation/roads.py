@@ -66,8 +66,8 @@ def measured(world: World, drives: int) -> Iterator[dict[str, Any]]:
 def told(world: World, drives: Drives, found: Matches) -> Told:
     """Links and limits of samples whose roads are known."""
     zero = np.zeros(len(drives), np.int64)
-    limit, source = limited.limits_of(world.index, world.texts, drives, found, offset_ms=zero)
-    return Told(np.where(found.road >= 0, world.index.link[found.road], -1), limit, source)
+    limits = limited.limits_of(world.index, world.texts, drives, found, offset_ms=zero)
+    return Told(np.where(found.road >= 0, world.index.link[found.road], -1), limits.kmh, limits.source)
 
 
 def figures(world: World, case: Case, answer: Told) -> dict[str, Any]:

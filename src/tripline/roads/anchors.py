@@ -30,6 +30,13 @@ class Anchors(NamedTuple):
     """Whether the next belongs to another trip, or comes too late to say what lies between; one fewer."""
 
 
+class Directions(NamedTuple):
+    """Of travel, shorter than 1 as far as they are unsure."""
+
+    north: Floats
+    east: Floats
+
+
 def odometer(time_ms: Ints, speed_kmh: Floats) -> Floats:
     """How far the vehicle had come at each sample by its speeds, metres; unknown ones count as none."""
     mps = np.nan_to_num(speed_kmh) / 3.6
@@ -56,11 +63,8 @@ def of(time_ms: Ints, lat: Floats, lon: Floats, trip: Ints, come_m: Floats, *, m
     return Anchors(sample, mean_lat, mean_lon, travelled, broken)
 
 
-def directions(anchors: Anchors) -> tuple[Floats, Floats]:
-    """The direction of travel at each anchor, from the one before to the one behind: north and east.
-
-    Shorter than 1 as far as it is unsure.
-    """
+def directions(anchors: Anchors) -> Directions:
+    """The direction of travel at each anchor, from the one before to the one behind."""
     ahead = np.append(np.where(anchors.broken, 0, 1), 0)
     behind = np.append(0, np.where(anchors.broken, 0, 1))
     at = np.arange(anchors.sample.size)
@@ -68,4 +72,4 @@ def directions(anchors: Anchors) -> tuple[Floats, Floats]:
     east = (anchors.lon[at + ahead] - anchors.lon[at - behind]) * DEGREE_M * np.cos(np.radians(anchors.lat))
     squared = north * north + east * east
     sure = np.sqrt(squared) / np.maximum(squared + HEADING_M**2, 1e-6)
-    return north * sure, east * sure
+    return Directions(north * sure, east * sure)

@@ -1,7 +1,7 @@
 """Costs of a change of road between two anchors: little over a node of both roads that is on the way, else much."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ ASIDE: Final = 4.0
 """The cost of leaving the roads, and of coming back."""
 BLOCK: Final = 512
 """Anchors at a time: their candidates are a few hundred roads, whose neighbourhood is one small table."""
+
+
+class _Joints(NamedTuple):
+    """Roads that share a node; equally long, ascending by pair."""
+
+    pairs: Ints
+    """`first * known.size + second`, places among the roads asked about."""
+    nodes: Numbers
 
 
 def costs(index: RoadIndex, found: Candidates, anchors: Anchors) -> Iterator[Floats]:
@@ -69,11 +77,8 @@ def _between(index: RoadIndex, found: Candidates, anchors: Anchors, first: int, 
     return block
 
 
-def _joints(index: RoadIndex, known: Ints) -> tuple[Ints, Numbers]:
-    """Pairs of these roads that share a node, and it; ascending, once for each node.
-
-    A pair is `first * known.size + second`, places in `known`; -1 among them is no road.
-    """
+def _joints(index: RoadIndex, known: Ints) -> _Joints:
+    """Pairs of these roads that share a node, once for each node; -1 among them is no road."""
     real = np.flatnonzero(known >= 0)
     starts, ends = index.near_starts[known[real]], index.near_starts[known[real] + 1]
     counts = ends - starts
@@ -81,7 +86,7 @@ def _joints(index: RoadIndex, known: Ints) -> tuple[Ints, Numbers]:
     near = index.near[within]
     at = np.minimum(np.searchsorted(known, near), known.size - 1)
     also = known[at] == near
-    return (np.repeat(real, counts) * known.size + at)[also], index.near_at[within[also]]
+    return _Joints((np.repeat(real, counts) * known.size + at)[also], index.near_at[within[also]])
 
 
 def _metres(index: RoadIndex, found: Candidates, anchors: Anchors, anchor: Ints, lane: Ints, node: Numbers) -> Floats:

@@ -4,7 +4,7 @@ A single position says where along a road a vehicle is no better than its noise.
 the mean of the positions before the node, that of those behind it, and what it had come on the mean of each.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,34 @@ ASTRAY_M: Final = 25.0
 """What positions and speeds may differ by there; else the change stays where it was."""
 
 
-def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Floats, changes: Ints) -> tuple[Ints, Ints]:
-    """The samples that are on another road than it seemed, and for each one a sample on that road.
+class Moved(NamedTuple):
+    """Samples that are on another road than it seemed; equally long."""
+
+    samples: Ints
+    like: Ints
+    """A sample on that road."""
+
+
+class _Means(NamedTuple):
+    """Of the positions on one side of each node; equally long."""
+
+    to_node_m: Floats
+    """In a straight line."""
+    come_m: Floats
+    """How far the vehicle had come there."""
+
+
+class _Crossings(NamedTuple):
+    """Changes whose roads share a node; equally long."""
+
+    changes: Ints
+    """The first sample on the other road."""
+    node: Ints
+    """The nearest that they share."""
+
+
+def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Floats, changes: Ints) -> Moved:
+    """The samples that are on another road than it seemed.
 
     Samples are in order of trip and time. `changes`: the first ones on another road of the same trip; `come_m`: how far
     the vehicle had come at each sample, metres, never falling.
@@ -29,33 +55,31 @@ def placed(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, come_m: Float
     first = np.maximum(runs[at - 1], np.searchsorted(come_m, come_m[changes] - AROUND_M))
     last = np.minimum(runs[at + 1], np.searchsorted(come_m, come_m[changes] + AROUND_M, side="right"))
     first, last = np.minimum(first, changes - 1), np.maximum(last, changes + 1)
-    before_m, before_come_m = _mean(index, node, lat, lon, come_m, first, changes)
-    behind_m, behind_come_m = _mean(index, node, lat, lon, come_m, changes, last)
+    before = _mean(index, node, lat, lon, come_m, first, changes)
+    behind = _mean(index, node, lat, lon, come_m, changes, last)
     weight = (changes - first) / (last - first)
-    node_come_m = weight * (before_come_m + before_m) + (1 - weight) * (behind_come_m - behind_m)
+    node_come_m = weight * (before.come_m + before.to_node_m) + (1 - weight) * (behind.come_m - behind.to_node_m)
     # No road loses more than half of its samples to the next one.
     least, most = (runs[at - 1] + changes + 1) // 2, (changes + runs[at + 1]) // 2
-    astray = np.abs(behind_come_m - before_come_m - before_m - behind_m) > ASTRAY_M
+    astray = np.abs(behind.come_m - before.come_m - before.to_node_m - behind.to_node_m) > ASTRAY_M
     fresh = np.where(astray, changes, np.clip(np.searchsorted(come_m, node_come_m), least, most))
     counts = np.abs(fresh - changes)
     moved = np.repeat(np.minimum(fresh, changes) - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-    return moved, np.repeat(np.where(fresh > changes, changes - 1, changes), counts)
+    return Moved(moved, np.repeat(np.where(fresh > changes, changes - 1, changes), counts))
 
 
-def _mean(
-    index: RoadIndex, node: Ints, lat: Floats, lon: Floats, come_m: Floats, first: Ints, last: Ints
-) -> tuple[Floats, Floats]:
-    """Of the samples `first` to `last` - 1: from their mean to the node, and what the vehicle had come on the mean."""
+def _mean(index: RoadIndex, node: Ints, lat: Floats, lon: Floats, come_m: Floats, first: Ints, last: Ints) -> _Means:
+    """Of the samples `first` to `last` - 1."""
     north, east, come = (
         (sums[last] - sums[first]) / (last - first)
         for sums in (np.append(0.0, np.cumsum(column)) for column in (lat - lat[0], lon - lon[0], come_m))
     )
     node_lat, node_lon = index.lat[node] / UNITS, index.lon[node] / UNITS
     east_m = (east + lon[0] - node_lon) * np.cos(np.radians(node_lat)) * DEGREE_M
-    return np.hypot((north + lat[0] - node_lat) * DEGREE_M, east_m), come
+    return _Means(np.hypot((north + lat[0] - node_lat) * DEGREE_M, east_m), come)
 
 
-def _nodes(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, changes: Ints) -> tuple[Ints, Ints]:
+def _nodes(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, changes: Ints) -> _Crossings:
     """Those changes whose roads share a node, and the nearest such node."""
     own, other = road[changes - 1], road[changes]
     starts = index.near_starts[own]
@@ -69,4 +93,4 @@ def _nodes(index: RoadIndex, road: Ints, lat: Floats, lon: Floats, changes: Ints
     east = (index.lon[node] / UNITS - lon[at]) * np.cos(np.radians(lat[at]))
     best = np.lexsort((north * north + east * east, which))
     best = best[np.append(which.size > 0, np.diff(which[best]) != 0)[: best.size]]
-    return changes[which[best]], node[best].astype(np.int64)
+    return _Crossings(changes[which[best]], node[best].astype(np.int64))

@@ -1,6 +1,6 @@
 """Limits of samples whose roads are known: by direction, kind of vehicle and local time."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,17 @@ _THURSDAY: Final = 3
 Sources = NDArray[np.int8]
 
 
-def limits_of(
-    index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints
-) -> tuple[Floats, Sources]:
-    """The limit of each sample, km/h (NaN: unknown), and its `LimitSource`. `offset_ms`: of each trip's local time."""
+class Limits(NamedTuple):
+    """Of samples; equally long."""
+
+    kmh: Floats
+    """NaN: unknown."""
+    source: Sources
+    """`LimitSource`."""
+
+
+def limits_of(index: RoadIndex, texts: Texts, drives: Drives, found: Matches, *, offset_ms: Ints) -> Limits:
+    """The limit of each sample. `offset_ms`: of each trip's local time."""
     trip = drives.trips
     on_road = np.flatnonzero(found.road >= 0)
     rule = index.limits[found.road[on_road]].astype(np.int64)
@@ -41,4 +48,4 @@ def limits_of(
             weekday = (minute // _DAY_MIN + _THURSDAY) % 7
             held = [timed.holds(*at) for at in zip(weekday.tolist(), (minute % _DAY_MIN).tolist(), strict=True)]
             kmh[on_road[own][held]], source[on_road[own][held]] = timed.limit
-    return kmh, source
+    return Limits(kmh, source)

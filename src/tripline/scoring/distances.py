@@ -4,7 +4,7 @@ One position a degree off made 12.7 km into 235 km and 87 points into 99.
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,6 +41,23 @@ class Steps(msgspec.Struct, frozen=True):
     """Too fast, where no speed is known; and gaps that were shortened."""
     scattered: Flags
     """The trips all of whose steps are the speed's, as their positions scatter."""
+
+
+class Chosen(NamedTuple):
+    """Shape n: the distance of each trip."""
+
+    metres: Floats
+    source: NDArray[np.int8]
+    """`Source`."""
+
+
+class _Mended(NamedTuple):
+    """Places of the steps that were put right."""
+
+    replaced: Ints
+    """By the speed's distance."""
+    left_out: Ints
+    """And gaps that were shortened."""
 
 
 def impossible(drives: Drives, trips: Flags, rules: Rules) -> Ints:
@@ -97,7 +114,7 @@ def guarded(
     moves |= gap
     steps *= moves
     odd = np.flatnonzero(~(steps <= _reach(faster, seconds, rules)))
-    replaced, left_out = _mend(steps, odd, speed_kmh, seconds, rules)
+    mended = _mend(steps, odd, speed_kmh, seconds, rules)
     for trip in np.flatnonzero(without).tolist():
         _still_without_speed(steps, drives, trip, rules)
     steps[between] = 0
@@ -113,8 +130,8 @@ def guarded(
         metres=metres,
         each=steps,
         scattered=scattered,
-        replaced=np.bincount(drives.at(replaced), minlength=count),
-        left_out=np.bincount(drives.at(left_out), minlength=count),
+        replaced=np.bincount(drives.at(mended.replaced), minlength=count),
+        left_out=np.bincount(drives.at(mended.left_out), minlength=count),
     )
 
 
@@ -143,8 +160,8 @@ def _reach(speed_kmh: Singles, seconds: Singles, rules: Rules) -> Singles:
     return reach
 
 
-def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules: Rules) -> tuple[Ints, Ints]:
-    """Put right the steps that are too long for their speeds, or have none; which were replaced, which left out."""
+def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules: Rules) -> _Mended:
+    """Put right the steps that are too long for their speeds, or have none."""
     begin, end, span_s = speed_kmh[odd], speed_kmh[odd + 1], seconds[odd]
     begin, end = np.where(np.isnan(begin), end, begin), np.where(np.isnan(end), begin, end)
     fastest = np.float32(rules.guards.fastest_mps) * span_s
@@ -155,7 +172,7 @@ def _mend(steps: Singles, odd: Ints, speed_kmh: Singles, seconds: Singles, rules
     steps[odd[by_speed]] = ((begin + end) / np.float32(7.2) * span_s)[by_speed]
     steps[odd[cut]] = fastest[cut]
     steps[odd[out]] = 0
-    return odd[by_speed], odd[cut | out]
+    return _Mended(odd[by_speed], odd[cut | out])
 
 
 def _still_without_speed(steps: Singles, drives: Drives, trip: int, rules: Rules) -> None:
@@ -185,10 +202,10 @@ def _sums(steps: Singles, starts: Ints) -> Floats:
     return totals
 
 
-def chosen(stated_m: Floats, own_m: Floats, instants: Ints, rules: Rules) -> tuple[Floats, NDArray[np.int8]]:
-    """The distance of each trip and its `Source`: as stated where that is near our own, or we have too few samples."""
+def chosen(stated_m: Floats, own_m: Floats, instants: Ints, rules: Rules) -> Chosen:
+    """The distance of each trip: as stated where that is near our own, or we have too few samples."""
     guards = rules.guards
     near = (stated_m >= own_m * guards.stated_least) & (stated_m <= own_m * guards.stated_most)
     taken = near | ~np.isnan(stated_m) & (instants < guards.few_samples)
     source = np.where(taken, Source.STATED, np.where(np.isnan(stated_m), Source.OWN, Source.DOUBTED)).astype(np.int8)
-    return np.where(taken, stated_m, own_m), source
+    return Chosen(np.where(taken, stated_m, own_m), source)

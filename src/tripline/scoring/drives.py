@@ -3,6 +3,8 @@
 Not here: reading rows into these arrays (`services/scores/arrays.py`).
 """
 
+from typing import NamedTuple
+
 import msgspec
 import numpy as np
 from msgspec.structs import replace
@@ -73,6 +75,15 @@ class Drives(msgspec.Struct, frozen=True, kw_only=True):
         return trips
 
 
+class Stretches(NamedTuple):
+    """Trips that were cut where a clock steps."""
+
+    drives: Drives
+    """Each stretch as a trip."""
+    own: Ints
+    """The trip of each stretch."""
+
+
 def intervals_ms(drives: Drives, *, between: int) -> Ints:
     """Time from each sample to the next; `between` where the next sample belongs to another trip."""
     intervals: Ints = np.diff(drives.time_ms)
@@ -116,14 +127,14 @@ def picked(drives: Drives, samples: Ints) -> Drives:
     )
 
 
-def cut(drives: Drives, starts: Ints) -> tuple[Drives, Ints]:
-    """The trips cut into stretches that begin there (`Drives.starts` and more), and the trip of each stretch."""
+def cut(drives: Drives, starts: Ints) -> Stretches:
+    """The trips cut into stretches that begin there (`Drives.starts` and more)."""
     fresh = ~np.isin(starts[:-1], drives.starts)  # each start of a trip is there as often as before
     own = np.cumsum(~fresh) - 1
     stretches = replace(
         drives, starts=starts, column=drives.column[own], obd=drives.obd[own], stated_m=drives.stated_m[own]
     )
-    return stretches, own
+    return Stretches(stretches, own)
 
 
 def _spaced(time_ms: Ints, starts: Ints, instant_ms: int) -> Flags:

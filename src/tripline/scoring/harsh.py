@@ -5,7 +5,7 @@ Over more than a second (dt in s) a threshold is multiplied by dt^-0.3: in propo
 events. A first pass over all intervals uses the least threshold of all; only the few that pass are judged by their own.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -52,6 +52,15 @@ NOTHING: Final = Found(
 def joined(*found: Found) -> Found:
     """All of these, one after the other."""
     return Found(*(np.concatenate([getattr(each, name) for each in found]) for name in Found.__struct_fields__))
+
+
+class Changes(NamedTuple):
+    """Of intervals; equally long."""
+
+    change: Floats
+    """km/h, signed."""
+    rate: Floats
+    """|km/h per second|."""
 
 
 class _Exceedances(msgspec.Struct, frozen=True):
@@ -118,7 +127,7 @@ def _exceedances(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, at: Ints
     kept = (at >= drives.starts[trips] + rules.harsh.ignored_fixes) & (at + 1 < drives.starts[trips + 1])
     at, trips = at[kept], trips[kept]
     before, after = speed_kmh[at], speed_kmh[at + 1]
-    change, rate = rates(before, after, intervals_ms[at])
+    change, rate = changes(before, after, intervals_ms[at])
     least = _thresholds(before, after, drives.column[trips], rules)
     least = least * spans_s(intervals_ms[at], rules)
     kept = is_rate(intervals_ms[at], rate, rules) & (np.abs(change) >= least)
@@ -132,10 +141,11 @@ def spans_s(intervals_ms: Ints, rules: Rules) -> Floats:
     return spans
 
 
-def rates(before: Floats, after: Floats, intervals_ms: Ints) -> tuple[Floats, Floats]:
-    """Signed change and unsigned rate. Speeds have at most three decimals: rounding takes off what binary adds."""
+def changes(before: Floats, after: Floats, intervals_ms: Ints) -> Changes:
+    """The change of speed in each interval, and its rate."""
+    # Speeds have at most three decimals: rounding takes off what binary adds.
     change = np.round(after - before, 6)
-    return change, np.abs(change) * 1_000 / intervals_ms
+    return Changes(change, np.abs(change) * 1_000 / intervals_ms)
 
 
 def is_rate(intervals_ms: Ints, rate: Floats, rules: Rules) -> Flags:
@@ -185,7 +195,7 @@ def _begins(found: _Exceedances, speed_kmh: Floats, intervals_ms: Ints, rules: R
     alike = (faster[1:] == faster[:-1]) & (found.trips[1:] == found.trips[:-1])
     between = found.at[:-1] + 1
     between = np.minimum(between, intervals_ms.size - 1)
-    change, rate = rates(speed_kmh[between], speed_kmh[between + 1], intervals_ms[between])
+    change, rate = changes(speed_kmh[between], speed_kmh[between + 1], intervals_ms[between])
     same_sign = np.where(faster[:-1], change > 0, change < 0) & is_rate(intervals_ms[between], rate, rules)
     bridged = alike & (apart == 2) & same_sign
     broken = np.append(True, ~(alike & (apart == 1) | bridged))
@@ -206,7 +216,7 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     first = drives.starts[drives.at(at)]
     known &= (at >= first + rules.harsh.ignored_fixes) & (drives.at(at) == drives.at(at + 1))
     before, after = speed_kmh[at], speed_kmh[at + 1]
-    change, rate = rates(before, after, intervals_ms[at])
+    change, rate = changes(before, after, intervals_ms[at])
     rows, table = _rows(before, after, rules), _table(rules)
     edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
     brisk = np.abs(change) >= edge * spans_s(intervals_ms[at], rules)

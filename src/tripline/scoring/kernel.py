@@ -9,7 +9,7 @@ are worth: `score.py`. The rules: `docs/scoring.md`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,11 +29,11 @@ BLOCK: Final = 131_072
 def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -> Findings:
     """The findings of every trip, in the order given, without what is annulled."""
     parts = []
-    for first, last in _blocks(drives.starts):
-        within = [each._replace(trip=each.trip - first) for each in annulled if first <= each.trip < last]
-        of_block = _block(drives.part(first, last), rules, within)
-        of_block.events.trip[:] += first
-        of_block.spans.trip[:] += first
+    for trips in _blocks(drives.starts):
+        within = [each._replace(trip=each.trip - trips.start) for each in annulled if each.trip in trips]
+        of_block = _block(drives.part(trips.start, trips.stop), rules, within)
+        of_block.events.trip[:] += trips.start
+        of_block.spans.trip[:] += trips.start
         parts.append(of_block)
     if not parts:
         return _block(drives, rules, ())
@@ -41,13 +41,13 @@ def findings(drives: Drives, rules: Rules, annulled: Sequence[Annulment] = ()) -
     return joined(parts)
 
 
-def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
-    """Runs of whole trips (first, last + 1) of about `BLOCK` samples; a longer trip is a block of its own."""
+def _blocks(starts: Ints) -> Iterator[range]:
+    """Runs of whole trips of about `BLOCK` samples; a longer trip is a block of its own."""
     first, trips = 0, starts.size - 1
     while first < trips:
         last = int(np.searchsorted(starts, starts[first] + BLOCK, side="right")) - 1
         last = min(max(last, first + 1), trips)
-        yield first, last
+        yield range(first, last)
         first = last
 
 
@@ -144,19 +144,19 @@ def take_out(work: Work, annulled: Sequence[Annulment]) -> None:
 def found(work: Work, rules: Rules) -> Findings:
     """What the steps found."""
     instants_in = work.summed(np.diff(work.drives.starts)).astype(np.int64)
-    distance_m, source = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
-    gaps, period_ms = _sampling(work, rules)
+    distance = distances.chosen(work.stated_m, np.round(work.own_m), instants_in, rules)
+    sampling = _sampling(work, rules)
     events = _events(work, rules)
     return Findings(
-        distance_m=distance_m,
+        distance_m=distance.metres,
         instants=instants_in,
         dense=_dense(work, rules),
         over_s=work.summed(overspeed.seconds_over(work.drives, work.over, work.spacing, rules)),
         style=_style_burden(work, events, rules),
         ratio=work.ratio,
-        source=source,
-        gaps=gaps,
-        period_ms=period_ms,
+        source=distance.source,
+        gaps=sampling.gaps,
+        period_ms=sampling.period_ms,
         limits=overspeed.shares(work.drives, work.own, work.steps_m, len(work.repairs), rules),
         repairs=work.repairs,
         spans=_spans(work, rules),
@@ -306,8 +306,17 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
 """What is done with a block, in this order."""
 
 
-def _sampling(work: Work, rules: Rules) -> tuple[Ints, Ints]:
-    """How many gaps each trip has, and its mean interval but for them, ms."""
+class _Sampling(NamedTuple):
+    """How often each trip was sampled."""
+
+    gaps: Ints
+    """How many it has."""
+    period_ms: Ints
+    """Its mean interval but for them."""
+
+
+def _sampling(work: Work, rules: Rules) -> _Sampling:
+    """How often each trip was sampled."""
     drives = work.drives
     long = work.long[work.spacing[work.long] > rules.guards.gap_ms]
     gaps = np.bincount(work.at(long), minlength=len(work.repairs))
@@ -317,7 +326,7 @@ def _sampling(work: Work, rules: Rules) -> tuple[Ints, Ints]:
     in_gaps = np.bincount(work.at(long), weights=work.spacing[long], minlength=len(work.repairs))
     counts = work.summed(np.maximum(np.diff(drives.starts) - 1, 0)) - gaps
     period = np.round((work.summed(lasting) - in_gaps) / np.maximum(counts, 1)).astype(np.int64)
-    return gaps, period
+    return _Sampling(gaps, period)
 
 
 def _spans(work: Work, rules: Rules) -> Spans:

@@ -4,7 +4,7 @@ Each measure is a function of the samples behind all steps of the kernel. Not he
 (`harsh.py`, `overspeed.py`), the style that some policies weigh (`style.py`).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -47,6 +47,15 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """The longest time without a rest."""
 
 
+class _Over(NamedTuple):
+    """Seconds over the limit."""
+
+    bands_s: tuple[float, ...]
+    """Above each of `BANDS`."""
+    long_s: float
+    """`Measures.long_over_s`."""
+
+
 def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     """The measures of the one trip in this work. `utc_offset_ms`: of the local time at its beginning."""
     drives, speed = work.drives, work.speed
@@ -69,12 +78,12 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     hour = (drives.time_ms[:-1] + utc_offset_ms) // HOUR_MS % 24
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     driven = float(work.steps_m.sum(dtype=np.float64))
-    over_s, long_over_s = _over(work, rules)
+    over = _over(work, rules)
     corners = style.corners(drives, speed, work.spacing, rules)
     return Measures(
         driving_s=float(step_ms[moving].sum()) / 1_000,
-        over_s=over_s,
-        long_over_s=long_over_s,
+        over_s=over.bands_s,
+        long_over_s=over.long_s,
         cornering=int(corners.first.size),
         cornering_s=float((drives.time_ms[corners.last + 1] - drives.time_ms[corners.first]).sum()) / 1_000,
         idle_s=_idle_ms(step_ms, near & (faster <= rules.guards.still_kmh)) / 1_000,
@@ -83,7 +92,7 @@ def of_trip(work: Work, rules: Rules, *, utc_offset_ms: int) -> Measures:
     )
 
 
-def _over(work: Work, rules: Rules) -> tuple[tuple[float, ...], float]:
+def _over(work: Work, rules: Rules) -> _Over:
     """Seconds above each band, and of long overspeed."""
     samples = np.arange(work.speed.size)
     limits = overspeed.limits_kmh(work.drives, samples, rules)
@@ -95,7 +104,7 @@ def _over(work: Work, rules: Rules) -> tuple[tuple[float, ...], float]:
     ends = np.append(~(far[:-1] & far[1:]) | (work.spacing > rules.guards.gap_ms) | (work.spacing <= 0), True)
     ends[np.maximum(work.drives.starts[1:] - 1, 0)] = True
     runs = np.bincount(np.cumsum(np.append(False, ends[:-1])), weights=np.where(far, seconds, 0))
-    return bands, float(runs[runs >= LONG_OVER_S].sum())
+    return _Over(bands, float(runs[runs >= LONG_OVER_S].sum()))
 
 
 def _idle_ms(step_ms: Ints, standing: Flags) -> int:

@@ -37,7 +37,7 @@ def brakings(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, rules: Rules
     """Runs of intervals in which the vehicle brakes hard enough: from the sample before to the sample after."""
     if speed_kmh.size < 2:
         return NOTHING
-    change, rate = harsh.rates(speed_kmh[:-1], speed_kmh[1:], intervals_ms)
+    change, rate = harsh.changes(speed_kmh[:-1], speed_kmh[1:], intervals_ms)
     enough = -change >= rules.style.braking_kmh_s * harsh.spans_s(intervals_ms, rules)
     chosen = enough & harsh.is_rate(intervals_ms, rate, rules)
     at = np.flatnonzero(chosen)

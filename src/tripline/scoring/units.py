@@ -5,7 +5,7 @@ Of each kilometre of it the speed's distance is compared, and the median of the 
 must not refuse a trip. Which unit a ratio speaks for: `quality.py`.
 """
 
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,24 @@ MOVING_MPS: Final = 3.0
 """Metres per second below which, by speed and by path, a step is no driving: standing receivers drift."""
 
 
+class _Steps(NamedTuple):
+    """From one run of averaged samples to the next; equally long."""
+
+    path: Floats
+    """Metres by positions."""
+    driven: Floats
+    """Metres by speed."""
+    trips: Ints
+
+
+class _Runs(NamedTuple):
+    """Samples that are averaged; equally long."""
+
+    begins: Ints
+    """The first sample of each."""
+    trips: Ints
+
+
 def ratios(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, long: Ints, rules: Rules) -> Floats:
     """Shape n: of each trip's kilometres the median of speed's distance to path's; NaN without a whole kilometre.
 
@@ -32,8 +50,7 @@ def ratios(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, long: Ints, ru
     found = np.full(len(drives), np.nan)
     many = _many(drives, intervals_ms, long, rules)
     for each in np.unique(many[many > 0]).tolist():
-        path, driven, trips = _steps(drives, speed_kmh, many == each, each, rules)
-        _medians(found, path, driven, trips)
+        _medians(found, _steps(drives, speed_kmh, many == each, each, rules))
     return found
 
 
@@ -49,9 +66,8 @@ def _many(drives: Drives, intervals_ms: Ints, long: Ints, rules: Rules) -> Ints:
     return many
 
 
-def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> tuple[Floats, Floats, Ints]:
-    """Of the wanted trips (shape n), between each run of so many samples and the next: metres by positions, metres by
-    speed, and the trip."""
+def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: Rules) -> _Steps:
+    """Of the wanted trips (shape n), between each run of so many samples and the next."""
     begins, trips = _runs(drives.starts, wanted, many)
     lat, lon, speed = (_sums(column, begins, many) for column in (drives.lat, drives.lon, speed_kmh))
     lat /= many
@@ -64,11 +80,11 @@ def _steps(drives: Drives, speed_kmh: Floats, wanted: Flags, many: int, rules: R
     used &= (path <= rules.guards.fastest_mps * lasting) & ~np.isnan(driven)
     used &= np.maximum(path, driven) >= MOVING_MPS * lasting
     kept = np.flatnonzero(used)
-    return path[kept].astype(np.float64), driven[kept], trips[kept]
+    return _Steps(path[kept].astype(np.float64), driven[kept], trips[kept])
 
 
-def _runs(starts: Ints, wanted: Flags, many: int) -> tuple[Ints, Ints]:
-    """The first sample of each whole run of the wanted trips, and its trip.
+def _runs(starts: Ints, wanted: Flags, many: int) -> _Runs:
+    """The whole runs of the wanted trips.
 
     Each trip is cut from its first sample on, so that its ratio does not depend on what else is judged with it.
     """
@@ -76,7 +92,7 @@ def _runs(starts: Ints, wanted: Flags, many: int) -> tuple[Ints, Ints]:
     trips = np.repeat(np.arange(counts.size), counts)
     within = np.arange(trips.size) - np.repeat(np.cumsum(counts) - counts, counts)
     begins: Ints = starts[trips] + within * many
-    return begins, trips
+    return _Runs(begins, trips)
 
 
 def _sums(column: NDArray[Number], begins: Ints, many: int) -> NDArray[Number]:
@@ -87,8 +103,9 @@ def _sums(column: NDArray[Number], begins: Ints, many: int) -> NDArray[Number]:
     return sums
 
 
-def _medians(found: Floats, path: Floats, driven: Floats, trips: Ints) -> None:
+def _medians(found: Floats, steps: _Steps) -> None:
     """Enter the median ratio of each trip's whole kilometres of path."""
+    path, driven, trips = steps
     if not path.size:
         return
     millimetres = np.rint(path * 1_000).astype(np.int64)  # whole, so that their sums are those of the trip alone
