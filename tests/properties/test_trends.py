@@ -147,7 +147,7 @@ class Life:
             by = alive[driver % len(alive)]
             await self._change(trip_no, user_id=by)
             scope = Scope.everything("test")
-            await self.rig.write(lambda tx: bus_records.driven_by(tx, scope, [(trip_no, UserId(by))]))
+            await self.rig.write(lambda tx: bus_records.driven_by(tx, scope, {trip_no: UserId(by)}))
 
     async def _remap(self, which, vehicle):
         """A trip of no vehicle becomes one of a vehicle; none ever goes from one to another."""

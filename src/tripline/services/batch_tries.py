@@ -5,7 +5,7 @@ it that cannot be used.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from tripline.ports import Fault, Outage
 from tripline.store.transactions import Store
@@ -31,6 +31,13 @@ S_co = TypeVar("S_co", bound=Sum, covariant=True)
 B = TypeVar("B")
 
 
+class Halves(NamedTuple, Generic[T]):
+    """All of a batch in two."""
+
+    first: T
+    second: T
+
+
 class Way(Protocol[B, S_co]):
     """How batches of one kind go."""
 
@@ -40,8 +47,8 @@ class Way(Protocol[B, S_co]):
     async def recover(self, batch: B, /) -> None:
         """It failed once: mend what the clock or another process may have done. Raises `Outage`."""
 
-    def halves(self, batch: B, /) -> tuple[B, B] | None:
-        """Two that hold all of it; None: it has one message, or none."""
+    def halves(self, batch: B, /) -> Halves[B] | None:
+        """The batch in two; None: it has one message, or none."""
 
     async def set_aside(self, batch: B, error: Exception, /) -> S_co:
         """Its one message cannot be used. Raises `Outage`, and the error itself when there is no message."""
@@ -85,13 +92,12 @@ async def narrowed_down(batch: B, way: Way[B, S], *, store: Store) -> S:
         halves = way.halves(batch)
         if halves is None:
             return await way.set_aside(batch, error)
-    first, second = halves
-    both = await narrowed_down(first, way, store=store)
-    both.add(await narrowed_down(second, way, store=store))
+    both = await narrowed_down(halves.first, way, store=store)
+    both.add(await narrowed_down(halves.second, way, store=store))
     return both
 
 
-def in_halves(messages: Sequence[T]) -> tuple[Sequence[T], Sequence[T]] | None:
+def in_halves(messages: Sequence[T]) -> Halves[Sequence[T]] | None:
     """The messages in two; None: there is one, or none."""
     half = len(messages) // 2
-    return (messages[:half], messages[half:]) if half else None
+    return Halves(messages[:half], messages[half:]) if half else None

@@ -40,7 +40,7 @@ class Numbers:
         self.recovered += 1
         self.once = set()
 
-    def halves(self, batch: Sequence[int]) -> tuple[Sequence[int], Sequence[int]] | None:
+    def halves(self, batch: Sequence[int]) -> batch_tries.Halves[Sequence[int]] | None:
         return batch_tries.in_halves(batch)
 
     async def set_aside(self, batch: Sequence[int], error: Exception) -> Told:

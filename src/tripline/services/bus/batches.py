@@ -23,7 +23,7 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
 from tripline.ports import Signals
 from tripline.services import batch_tries, hints
-from tripline.services.batch_tries import Stale
+from tripline.services.batch_tries import Halves, Stale
 from tripline.services.bus import device_messages, placement
 from tripline.services.bus import messages as reading
 from tripline.services.bus.device_messages import TakesFrames
@@ -136,10 +136,10 @@ class BusBatches:
         """Skip row numbers that are taken."""
         self._ids.skip_to(await self._store.read(lambda tx: batch_rows.newest_no(tx, SCOPE)))
 
-    def halves(self, portion: _Portion) -> tuple[_Portion, _Portion] | None:
+    def halves(self, portion: _Portion) -> Halves[_Portion] | None:
         """In the order that they came."""
-        halves = batch_tries.in_halves(portion.messages)
-        return halves and (portion._replace(messages=halves[0]), portion._replace(messages=halves[1]))
+        messages = batch_tries.in_halves(portion.messages)
+        return messages and Halves(*(portion._replace(messages=half) for half in messages))
 
     async def set_aside(self, portion: _Portion, error: Exception) -> Outcome:
         """Into the rejected-message log with the one message."""
@@ -360,7 +360,7 @@ def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None
     bus_trips.change(tx, SCOPE, list(trips.values()))
     bus_records.MICROTRIPS.insert(tx, placer.microtrips)
     bus_records.EVENTS.insert(tx, placer.events)
-    bus_records.driven_by(tx, SCOPE, list(placer.driven.items()))
+    bus_records.driven_by(tx, SCOPE, placer.driven)
     batch_rows.write(tx, SCOPE, placer.telling.in_order())
 
 

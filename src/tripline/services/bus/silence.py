@@ -7,7 +7,7 @@ opens it again, a trip message completes it, each with a score anew.
 Which trips are silent is asked of the rows, so it is the same after a restart and in any process.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline import observe
 from tripline.config import Ingest
@@ -25,6 +25,14 @@ _AT_ONCE: Final = 200
 """Trips ended in one transaction; the rest follow at once."""
 _MINUTE_MS: Final = 60_000
 _log = observe.logger("trips")
+
+
+class _Ended(NamedTuple):
+    """How many trips ended."""
+
+    trips: int
+    asked: int
+    """How many of them are put before the scorer."""
 
 
 class Silence:
@@ -55,8 +63,8 @@ class Silence:
         return ended
 
 
-def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[int, int]:
-    """How many trips were ended, and how many of them are put before the scorer."""
+def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> _Ended:
+    """End those of the trips that are still silent."""
     locked = bus_trips.lock(tx, SCOPE, found)
     # A microtrip may have come between the look and the lock.
     still = set(bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))
@@ -74,4 +82,4 @@ def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> tuple[
             rows.jobs[trip.no] = now_ms
     bus_trips.change(tx, SCOPE, ended)
     batch_rows.write(tx, SCOPE, rows)
-    return len(ended), len(rows.jobs)
+    return _Ended(len(ended), len(rows.jobs))

@@ -9,7 +9,7 @@ Not here: placing and keeping (`drain.py`, in a worker), the bus itself (`adapte
 
 import asyncio
 import contextlib
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from tripline import metrics, observe
 from tripline.domain.ids import SensorId
@@ -23,6 +23,14 @@ TRIAL_S: Final = 2.0
 LOOK_S: Final = 1.0
 """Between two checks for frames that wait too long."""
 _log = observe.logger("ingest")
+
+
+class Ticket(NamedTuple):
+    """A frame that the writer has."""
+
+    source: Source
+    token: int
+    """Given back to the source when the frame is acknowledged; 0: the source does not ask."""
 
 
 class BufferIntake:
@@ -77,7 +85,7 @@ class BufferIntake:
         """Let `run` return. Offer nothing afterwards."""
         self._stop.set()
 
-    def delivered(self, tickets: list[Any]) -> None:
+    def delivered(self, tickets: list[Ticket]) -> None:
         """Acknowledge what every replica has."""
         self._troubled = False
         self._under_way -= len(tickets)
@@ -96,10 +104,10 @@ class BufferIntake:
             source.settled([token for token in tokens if token])
         metrics.FRAMES.labels("buffered").inc(len(tickets))
 
-    def failed(self, tickets: list[Any]) -> None:
+    def failed(self, tickets: list[Ticket]) -> None:
         """Nothing of these sources that was not acknowledged is sure to be kept: tell each once."""
         self._under_way -= len(tickets)
-        self._abandon({source for source, _ in tickets}, "The bus did not take them.")
+        self._abandon({ticket.source for ticket in tickets}, "The bus did not take them.")
 
     def _send(self, source: Source, value: bytes, token: int) -> None:
         held = self._held.get(source)
@@ -109,7 +117,7 @@ class BufferIntake:
             return  # it must not get ahead of those before it
         held.frames += 1
         self._under_way += 1
-        ticket = (source, token)
+        ticket = Ticket(source, token)
         note = BusNote(self._topic, _key(source.sensor_id), value)
         try:
             try:

@@ -6,6 +6,8 @@ sensor anew. Answers need not wait for one another, and other devices for nobody
 Not here: what a result does (`services/rpc/answers.py`).
 """
 
+from typing import NamedTuple
+
 from tripline.domain.ids import SensorId
 from tripline.ports import Source
 from tripline.services.device_frames import Frame
@@ -13,9 +15,17 @@ from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.wire import topics
 
 
-def fairly(frames: list[Frame], most: int, most_bytes: int) -> tuple[list[Frame], list[Frame]]:
-    """The frames that go through together, no more than these and with no longer bodies together, and those that wait;
-    the order of each source is kept.
+class Cut(NamedTuple):
+    """Frames in two."""
+
+    together: list[Frame]
+    """Those that go through now."""
+    later: list[Frame]
+    """Those that wait for the next batch."""
+
+
+def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
+    """No more frames go through together than these, and with no longer bodies; the order of each source is kept.
 
     Of a source one long message goes, and what it sent before: whoever sends only such ones waits behind everybody
     else. The first frame always goes.
@@ -33,18 +43,17 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> tuple[list[Frame]
             continue
         size += length
         if len(together) == most or (together and size > most_bytes):
-            return together, later + frames[place:]
+            return Cut(together, later + frames[place:])
         if length > LONG_BYTES:
             long.add(source)
         together.append(frame)
-    return together, later
+    return Cut(together, later)
 
 
-def behind_results(frames: list[Frame]) -> tuple[list[Frame], list[Frame]]:
-    """The frames that go through together, and those that wait for the next batch; the order of each sensor is
-    kept."""
+def behind_results(frames: list[Frame]) -> Cut:
+    """What follows a result of its sensor waits; the order of each sensor is kept."""
     if {frame.topic for frame in frames} <= topics.DATA:
-        return frames, []
+        return Cut(frames, [])
     answered: set[SensorId] = set()
     held: set[SensorId] = set()
     together: list[Frame] = []
@@ -58,7 +67,7 @@ def behind_results(frames: list[Frame]) -> tuple[list[Frame], list[Frame]]:
         if topic.startswith(topics.RPC_RESULT):
             answered.add(sensor_id)
         together.append(frame)
-    return together, later
+    return Cut(together, later)
 
 
 def beginning(frames: list[Frame], most_bytes: int) -> list[Frame]:

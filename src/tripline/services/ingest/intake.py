@@ -18,6 +18,7 @@ from tripline.ports import Clock, Outage, Signals, Source
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import cuts, release, silence, traces
+from tripline.services.ingest.cuts import Cut
 from tripline.services.ingest.pipeline import Begin, Pipeline, Taken
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
@@ -194,11 +195,11 @@ class Intake:
     async def _turn(self, silent: Sequence[SensorId] = ()) -> None:
         """One batch of what waits. An outage abandons it and everything behind it."""
         if self._size <= BATCH_BYTES:
-            frames, left = self._waiting[: self._batch], self._waiting[self._batch :]
+            cut = Cut(self._waiting[: self._batch], self._waiting[self._batch :])
         else:
-            frames, left = cuts.fairly(self._waiting, self._batch, BATCH_BYTES)
-        frames, later = cuts.behind_results(frames)
-        self._waiting = later + left
+            cut = cuts.fairly(self._waiting, self._batch, BATCH_BYTES)
+        frames, later = cuts.behind_results(cut.together)
+        self._waiting = later + cut.later
         self._size -= sum(len(frame.body) for frame in frames)
         if self._waiting or self._stop.is_set():
             self._wake.set()

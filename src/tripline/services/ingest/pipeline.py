@@ -24,7 +24,7 @@ from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
 from tripline.ports import Signals
 from tripline.services import batch_tries, hints
-from tripline.services.batch_tries import Stale
+from tripline.services.batch_tries import Halves, Stale
 from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest import acknowledgements, redeliveries, silence, steps
 from tripline.services.ingest import notices as ingest_notices
@@ -178,13 +178,13 @@ class Pipeline:
             self.tracks.forget(concerned)
             raise
 
-    def halves(self, portion: Portion) -> tuple[Portion, Portion] | None:
+    def halves(self, portion: Portion) -> Halves[Portion] | None:
         """What is no frame's goes with the first."""
-        halves = batch_tries.in_halves(portion.frames)
-        if halves is None:
+        frames = batch_tries.in_halves(portion.frames)
+        if frames is None:
             return None
-        first, second = halves
-        return portion._replace(frames=first), Portion(second, portion.now_ms, (), (), portion.begin)
+        second = portion._replace(frames=frames.second, silent=(), again=())
+        return Halves(portion._replace(frames=frames.first), second)
 
     async def recover(self, portion: Portion) -> None:
         """Skip row numbers that are taken: by another process, or by this installation before its clock was set back.

@@ -27,7 +27,7 @@ from tripline.services.ingest.placement import message_key
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import deliveries as entries
 from tripline.store.ingest import tracks as rows
-from tripline.store.ingest.deliveries import Found, Sent
+from tripline.store.ingest.deliveries import Content, Found, Sent
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
@@ -232,7 +232,8 @@ def _are_equal(one: Item, other: Item) -> bool:
     return _content(one) == _content(other)
 
 
-def _content(item: Item) -> tuple[SensorId, int | None, int | None, bytes]:
+def _content(item: Item) -> Content:
     track, reading = item.track, item.reading
     assert type(reading) is Microtrip or type(reading) is DeviceEvent
-    return track.sensor_id, reading.ty if type(reading) is DeviceEvent else None, reading.ts, reading.payload
+    ty = reading.ty if type(reading) is DeviceEvent else None
+    return Content(track.sensor_id, ty, reading.ts, reading.payload)

@@ -10,7 +10,7 @@ version before, which have no entries (`delivery_gaps.py`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import BigInteger, Table, bindparam, delete, select, text, tuple_
@@ -51,6 +51,16 @@ _DROP: Final = Hot(
 )
 
 
+class Content(NamedTuple):
+    """What two readings of one message have in common: none of it differs."""
+
+    sensor_id: SensorId
+    ty: int | None
+    """Number of an event; None: a microtrip."""
+    ts: int | None
+    payload: bytes
+
+
 class Sent(msgspec.Struct, gc=False):
     """A message that may have come before, and an entry by which an equal one may be found."""
 
@@ -63,6 +73,18 @@ class Sent(msgspec.Struct, gc=False):
     """Number of an event; None: a microtrip."""
     ts: int | None
     payload: bytes
+
+    @property
+    def content(self) -> Content:
+        """What an equal one has, too."""
+        return Content(self.sensor_id, self.ty, self.ts, self.payload)
+
+
+class _Looked(NamedTuple):
+    """A message whose key an entry has, and the row that the entry names."""
+
+    message: Sent
+    stored: Content
 
 
 class Noted(NamedTuple):
@@ -81,10 +103,9 @@ class Found(NamedTuple):
     other: set[int]
     """By another one."""
 
-    def add(self, message: Sent, row: tuple[Any, ...]) -> None:
+    def add(self, message: Sent, stored: Content) -> None:
         """Put in the message by the row that its entry names."""
-        is_equal = row == (message.sensor_id, message.ty, message.ts, message.payload)
-        (self.equal if is_equal else self.other).add(message.place)
+        (self.equal if stored == message.content else self.other).add(message.place)
 
 
 def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> Found:
@@ -93,8 +114,8 @@ def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int) -> 
     found = Found(set(), set())
     for table in (microtrip, device_event):
         of_table = [each for each in sent if _table(each) is table]
-        for message, row in _rows_of_some(tx, table, of_table, ids.first_no(since_ms)):
-            found.add(message, row)
+        for looked in _looked_up(tx, table, of_table, ids.first_no(since_ms)):
+            found.add(looked.message, looked.stored)
     return found
 
 
@@ -118,7 +139,7 @@ def compared(tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: in
         of_table = [each for each in entries if _table(each.message) is table]
         if of_table:
             wanted = _array(each.no for each in of_table)
-            rows = {row[0]: row[1:] for row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
+            rows = {no: Content(*row) for no, *row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
             for message, no in of_table:
                 if no in rows:
                     found.add(message, rows[no])
@@ -146,16 +167,14 @@ class Outlived:
         self._behind = until if last else _START
 
 
-def _rows_of_some(
-    tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo
-) -> Iterator[tuple[Sent, tuple[Any, ...]]]:
-    """The messages with the key of an entry, each with what it is compared with."""
+def _looked_up(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo) -> Iterator[_Looked]:
+    """The messages with the key of an entry."""
     start = 0
     for size in _SIZES:
         while len(sent) - start >= size:
             keys = [key for each in sent[start : start + size] for key in (each.instant, each.mark)]
             for number, *row in tx.hot(_of_some(table, size), *keys, since_no):
-                yield sent[start + number], tuple(row)
+                yield _Looked(sent[start + number], Content(*row))
             start += size
 
 

@@ -3,7 +3,7 @@
 Not here: their trips (`bus_trips.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Table, bindparam, select, update
@@ -35,16 +35,15 @@ def events(tx: ReadTx, scope: Scope, keys: Collection[int]) -> dict[int, list[by
     return _stored(tx, scope, device_event, keys, None)
 
 
-def driven_by(tx: WriteTx, scope: Scope, driven: Collection[tuple[int, UserId | None]]) -> None:
+def driven_by(tx: WriteTx, scope: Scope, driven: Mapping[int, UserId | None]) -> None:
     """What was scored of these trips, by number, names who drove as their messages say it now."""
     _everything(scope)
-    values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven]
+    values = [{"of_trip": trip_no, "by": user_id} for trip_no, user_id in driven.items()]
     if values:
-        trip_nos = [trip_no for trip_no, _ in driven]
-        before = sums.held(tx, trip_nos)
+        before = sums.held(tx, driven)
         for table in (driving_score, gps_event):
             tx.run(update(table).where(table.c.trip_no == bindparam("of_trip")).values(user_id=bindparam("by")), values)
-        sums.move(tx, before, sums.shares(tx, trip_nos))
+        sums.move(tx, before, sums.shares(tx, driven))
 
 
 def _stored(
