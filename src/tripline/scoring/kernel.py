@@ -307,12 +307,10 @@ STEPS: Final[dict[str, Callable[[Work, Rules], None]]] = {
 
 
 class _Sampling(NamedTuple):
-    """How often each trip was sampled."""
+    """Of each trip, as `Findings` has them."""
 
     gaps: Ints
-    """How many it has."""
     period_ms: Ints
-    """Its mean interval but for them."""
 
 
 def _sampling(work: Work, rules: Rules) -> _Sampling:
