@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from tripline import clock, config_files, numbering, observe, wiring, wiring_adapters
+from tripline import clock, config_files, numbering, observe, wiring, wiring_adapters, wiring_ingest
 from tripline.adapters import data_folder, http_uvicorn, listeners
 from tripline.adapters.http_bounds import Bounds
 from tripline.adapters.tls_renewal import ServedCertificates
@@ -64,7 +64,7 @@ async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Call
         await node.enter()
         opened.push_async_callback(node.leave)
         signals = wiring_adapters.signals(config)
-        ground = wiring.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
+        ground = wiring_ingest.Ground(store=store, ids=maker, signals=signals, clock=clock.now_ms)
         shown = certificates if ways_in.shows_certificate else None
         readiness = wiring.readiness_of(
             config,
@@ -103,7 +103,7 @@ async def _run(
 ) -> None:
     """Start the parts, open the listeners, wait for the signal to stop, and stop in order."""
     tls = certificates.context
-    renew: wiring.Worker = partial(certificates.run, clock.now_ms)
+    renew: wiring_ingest.Worker = partial(certificates.run, clock.now_ms)
     stop = _stop_signal()
     http = http_uvicorn.HttpListeners(
         made.http,

@@ -1,31 +1,28 @@
 """The parts of the server, wired to each other: which there are, and who is given whom.
 
-Not here: the adapters that some of them are given (`wiring_adapters.py`), in which order they start and stop
-(`app.py`).
+Not here: what takes in messages (`wiring_ingest.py`), the adapters that some parts are given (`wiring_adapters.py`), in
+which order they start and stop (`app.py`).
 """
 
 import time
 import zoneinfo
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline import config_bus, config_files
+from tripline import config_files, wiring_ingest
 from tripline.adapters import machine
 from tripline.adapters.loop_watch import LoopWatch
 from tripline.api import families, health
 from tripline.config import Config
-from tripline.domain.ids import SensorId, TimeIds
-from tripline.gateway.listener import Admit, DeviceListener
+from tripline.domain.ids import SensorId
 from tripline.http.application import create_app
 from tripline.http.rim import Rim, Vitals
 from tripline.portal import exports, troubles
 from tripline.portal import families as pages
-from tripline.ports import Clock, Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -33,17 +30,12 @@ from tripline.services.accounts.postman import Postman
 from tripline.services.accounts.sweeper import Sweeper
 from tripline.services.accounts.tokens import Tokens
 from tripline.services.barrier import Answering, Barrier
-from tripline.services.bus.batches import BusBatches
-from tripline.services.bus.consumer import BusConsumer
-from tripline.services.bus.silence import Silence
 from tripline.services.eraser import Eraser, LetGo
 from tripline.services.exports import Exporter
 from tripline.services.fleet.draft_worker import DraftWorker
 from tripline.services.fleet.import_desk import ImportDesk
 from tripline.services.ingest import release
-from tripline.services.ingest.buffer import BufferIntake
-from tripline.services.ingest.drain import Drain, Progress
-from tripline.services.ingest.intake import Intake, StoredUntil
+from tripline.services.ingest.intake import Intake
 from tripline.services.lines.batches import Batches
 from tripline.services.lines.pauses import Unpauser
 from tripline.services.live.position_keeper import PositionKeeper
@@ -64,28 +56,8 @@ from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.services.session_check import SessionCheck
 from tripline.services.settings import InForce
-from tripline.store.fleet import sensors
-from tripline.store.transactions import Store
 from tripline.wiring_adapters import Adapters, lost_maps
-
-Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-"""Works on rows until it is cancelled."""
-
-
-class Ground(TypedDict):
-    """What nearly every part is given."""
-
-    store: Store
-    ids: TimeIds
-    signals: Signals
-    clock: Clock
-
-
-class Ingress(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway is made of."""
-
-    intake: Intake | BufferIntake
-    listener: DeviceListener
+from tripline.wiring_ingest import Ground, Ingress, Worker
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,9 +103,9 @@ def wired(
         workers.append(LoopWatch(held_s=config.log.held_ms / 1_000).run)
     positions = PositionKeeper(store=store, signals=signals)
     workers.append(positions.run)
-    buffered = _buffered(config, ground, others, positions)
+    buffered = wiring_ingest.buffered(config, ground, others, positions)
     if does("gateway") and presence is not None:
-        ingress = _ingress(config, ground, others, presence, positions)
+        ingress = wiring_ingest.ingress(config, ground, others, presence, positions)
         roster = ingress.listener.roster
         check = SessionCheck(store=store, node=node, live=roster, presence=presence, signals=signals)
         workers += [
@@ -157,7 +129,7 @@ def wired(
         if not isinstance(pipeline, Intake):
             pipeline = None
         if pipeline is None and others.customers is not None:
-            pipeline = _pipeline_intake(config, ground, positions)
+            pipeline = wiring_ingest.pipeline_intake(config, ground, positions)
             workers.append(pipeline.run)
         workers += _workers(config, ground, others, pipeline, positions, api_url)
         workers.append(DraftWorker(node=node, **ground).run)
@@ -213,56 +185,6 @@ def readiness_of(
         place=str(folder),
         reach_bus=None if bus is None else partial(bus.reach, topic),
     )
-
-
-class Buffered(NamedTuple):
-    """What takes in frames that gateways wrote to the bus."""
-
-    intake: Intake
-    drain: Drain
-
-
-def _buffered(config: Config, ground: Ground, others: Adapters, positions: PositionKeeper) -> Buffered | None:
-    if others.frames is None:
-        return None
-    progress = Progress(log=others.frames.log, store=ground["store"])
-    intake = _pipeline_intake(config, ground, positions, stored_until=progress.stored_until)
-    drain = Drain(
-        reader=others.frames.reader, progress=progress, intake=intake, clock=ground["clock"], batch=config.bus.batch
-    )
-    return Buffered(intake, drain)
-
-
-def _pipeline_intake(
-    config: Config, ground: Ground, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
-) -> Intake:
-    return Intake(
-        settings=config.ingest,
-        scoring_grace_s=config.scoring.grace_s,
-        max_items=config.devices.max_items,
-        stored_until=stored_until,
-        positions=positions,
-        **ground,
-    )
-
-
-def _ingress(
-    config: Config, ground: Ground, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
-) -> Ingress:
-    intake: Intake | BufferIntake
-    if others.buffer is not None:
-        intake = BufferIntake(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
-    else:
-        intake = _pipeline_intake(config, ground, positions)
-    listener = DeviceListener(
-        config=config.devices,
-        intake=intake,
-        presence=presence,
-        admit=_admission(ground["store"]),
-        ids=ground["ids"],
-        clock=ground["clock"],
-    )
-    return Ingress(intake=intake, listener=listener)
 
 
 def _rim(
@@ -348,38 +270,8 @@ def _workers(
         postman.run,
         Sweeper(store=store, clock=clock, history_days=config.store.history_days).run,
         PartitionKeeper(store=store, settings=config.ingest, clock=clock).run,
-        *_bus_consumer(config, ground, others, pipeline, positions),
+        *wiring_ingest.bus_consumer(config, ground, others, pipeline, positions),
     )
-
-
-def _bus_consumer(
-    config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
-) -> tuple[Worker, ...]:
-    """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
-    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
-    silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
-    if others.customers is None or others.letters is None or pipeline is None:
-        return (silence.run,)
-    consumer = BusConsumer(
-        reader=others.customers,
-        writer=others.letters,
-        batches=BusBatches(
-            store=store,
-            ids=ground["ids"],
-            signals=signals,
-            zone=zoneinfo.ZoneInfo(config.time_zone),
-            grace_s=config.bus.grace_s,
-            max_items=config.devices.max_items,
-            devices=pipeline,
-            log=pipeline.rejected,
-            positions=positions,
-        ),
-        topics=config_bus.topics(config.bus),
-        dead_letters=config.bus.dead_letters,
-        clock=clock,
-        most=config.bus.batch,
-    )
-    return silence.run, consumer.run
 
 
 async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection[str]) -> None:
@@ -389,12 +281,3 @@ async def _let_go_everywhere(config: Config, ground: Ground, deleted: Collection
 def _heard_nothing(_: SensorId) -> int | None:
     """No device is connected to this process."""
     return None
-
-
-def _admission(store: Store) -> Admit:
-    """Who may connect as a device: whoever knows a sensor's credential."""
-
-    async def admit(user_name: str) -> SensorId | None:
-        return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))
-
-    return admit

@@ -1,0 +1,138 @@
+"""The parts that take in what devices and customers' systems send, wired to each other: gateway, pipeline, bus.
+
+Not here: the other parts (`wiring.py`), the adapters that these are given (`wiring_adapters.py`).
+"""
+
+import zoneinfo
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeAlias, TypedDict
+
+import msgspec
+
+from tripline import config_bus
+from tripline.config import Config
+from tripline.domain.ids import SensorId, TimeIds
+from tripline.gateway.listener import Admit, DeviceListener
+from tripline.ports import Clock, Signals
+from tripline.services.bus.batches import BusBatches
+from tripline.services.bus.consumer import BusConsumer
+from tripline.services.bus.silence import Silence
+from tripline.services.ingest.buffer import BufferIntake
+from tripline.services.ingest.drain import Drain, Progress
+from tripline.services.ingest.intake import Intake, StoredUntil
+from tripline.services.live.position_keeper import PositionKeeper
+from tripline.services.presence import PresenceKeeper
+from tripline.store.fleet import sensors
+from tripline.store.transactions import Store
+from tripline.wiring_adapters import Adapters
+
+Worker: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Works on rows until it is cancelled."""
+
+
+class Ground(TypedDict):
+    """What nearly every part is given."""
+
+    store: Store
+    ids: TimeIds
+    signals: Signals
+    clock: Clock
+
+
+class Ingress(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gateway is made of."""
+
+    intake: Intake | BufferIntake
+    listener: DeviceListener
+
+
+class Buffered(NamedTuple):
+    """What takes in frames that gateways wrote to the bus."""
+
+    intake: Intake
+    drain: Drain
+
+
+def buffered(config: Config, ground: Ground, others: Adapters, positions: PositionKeeper) -> Buffered | None:
+    """What takes in frames that gateways wrote to the bus; None: they write none there."""
+    if others.frames is None:
+        return None
+    progress = Progress(log=others.frames.log, store=ground["store"])
+    intake = pipeline_intake(config, ground, positions, stored_until=progress.stored_until)
+    drain = Drain(
+        reader=others.frames.reader, progress=progress, intake=intake, clock=ground["clock"], batch=config.bus.batch
+    )
+    return Buffered(intake, drain)
+
+
+def pipeline_intake(
+    config: Config, ground: Ground, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
+) -> Intake:
+    """The intake of the pipeline. `stored_until`: how far what devices were told is kept stands in the store."""
+    return Intake(
+        settings=config.ingest,
+        scoring_grace_s=config.scoring.grace_s,
+        max_items=config.devices.max_items,
+        stored_until=stored_until,
+        positions=positions,
+        **ground,
+    )
+
+
+def ingress(
+    config: Config, ground: Ground, others: Adapters, presence: PresenceKeeper, positions: PositionKeeper
+) -> Ingress:
+    """A gateway: before the pipeline itself, or before the bus."""
+    intake: Intake | BufferIntake
+    if others.buffer is not None:
+        intake = BufferIntake(others.buffer, topic=config.bus.buffer_topic, patience_s=config.bus.timeout_s)
+    else:
+        intake = pipeline_intake(config, ground, positions)
+    listener = DeviceListener(
+        config=config.devices,
+        intake=intake,
+        presence=presence,
+        admit=_admission(ground["store"]),
+        ids=ground["ids"],
+        clock=ground["clock"],
+    )
+    return Ingress(intake=intake, listener=listener)
+
+
+def bus_consumer(
+    config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
+) -> tuple[Worker, ...]:
+    """What takes in customers' messages, when a bus brings them, and what ends their trips, however they came."""
+    store, signals, clock = ground["store"], ground["signals"], ground["clock"]
+    silence = Silence(store=store, settings=config.ingest, signals=signals, clock=clock)
+    if others.customers is None or others.letters is None or pipeline is None:
+        return (silence.run,)
+    consumer = BusConsumer(
+        reader=others.customers,
+        writer=others.letters,
+        batches=BusBatches(
+            store=store,
+            ids=ground["ids"],
+            signals=signals,
+            zone=zoneinfo.ZoneInfo(config.time_zone),
+            grace_s=config.bus.grace_s,
+            max_items=config.devices.max_items,
+            devices=pipeline,
+            log=pipeline.rejected,
+            positions=positions,
+        ),
+        topics=config_bus.topics(config.bus),
+        dead_letters=config.bus.dead_letters,
+        clock=clock,
+        most=config.bus.batch,
+    )
+    return silence.run, consumer.run
+
+
+def _admission(store: Store) -> Admit:
+    """Who may connect as a device: whoever knows a sensor's credential."""
+
+    async def admit(user_name: str) -> SensorId | None:
+        return await store.read_short(lambda tx: sensors.holder_of(tx, user_name))
+
+    return admit
