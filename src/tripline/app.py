@@ -29,7 +29,7 @@ from tripline.config_files import Origin
 from tripline.gateway.listener import DeviceListener
 from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 from tripline.services import settings
 from tripline.services.readiness import Readiness
 from tripline.store.database import keys as kept_secrets

@@ -31,24 +31,17 @@ from tripline.adapters import (
 from tripline.adapters.pmtiles_file import TileFileError
 from tripline.adapters.tls_renewal import ServedCertificates
 from tripline.config import Config
-from tripline.domain.maps import MapKeeper
 from tripline.domain.refusals import Refusal
 from tripline.domain.rescorings import Touched
 from tripline.later import Later
-from tripline.ports import (
-    BaseMap,
-    BusLog,
-    BusReader,
-    BusWriter,
-    CarrierLines,
-    Clock,
-    LostMap,
-    Mailer,
-    Outage,
-    RoadMatcher,
-    Signals,
-    WebhookSender,
-)
+from tripline.ports.bus import BusLog, BusReader, BusWriter
+from tripline.ports.carriers import CarrierLines
+from tripline.ports.clocks import Clock
+from tripline.ports.mails import Mailer
+from tripline.ports.maps import BaseMap, LostMap, MapKeeper, RoadMatcher
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
+from tripline.ports.webhooks import WebhookSender
 from tripline.store import migrate
 from tripline.store.database import sqlite_files
 from tripline.store.database.sqlite import SqliteStore

@@ -13,7 +13,8 @@ from tripline import config_bus
 from tripline.config import Config
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.gateway.listener import Admit, DeviceListener
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.consumer import BusConsumer
 from tripline.services.bus.silence import Silence

@@ -13,7 +13,8 @@ from tests.support import brokers
 from tripline import config
 from tripline.adapters.bus_kafka_reader import KafkaReader
 from tripline.adapters.bus_kafka_writer import KafkaWriter
-from tripline.ports import BusMessageRefusedError, BusNote, Outage
+from tripline.ports.bus import BusMessageRefusedError, BusNote
+from tripline.ports.outages import Outage
 
 PATIENCE_S = 60
 NUMBERS = itertools.count()

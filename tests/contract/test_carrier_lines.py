@@ -1,4 +1,4 @@
-"""`ports.CarrierLines`: the same on the simulated carrier and on one asked over HTTP, which may misbehave."""
+"""`ports.carriers.CarrierLines`: the same on the simulated carrier and on one asked over HTTP, which may misbehave."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,8 @@ from tests.support.lines import MDN
 from tripline import config
 from tripline.adapters.carrier_http import ANSWER_MAX, HttpCarrier
 from tripline.adapters.carrier_simulated import SimulatedCarrier
-from tripline.ports import CarrierRefusedError, Outage
+from tripline.ports.carriers import CarrierRefusedError
+from tripline.ports.outages import Outage
 
 REQUEST = "1b0c4f60-c803-11ef-9d5c-6b1f6f2a4c11"
 TOKEN = "secret-token"

@@ -10,7 +10,8 @@ from tripline import config
 from tripline.adapters import mail_smtp
 from tripline.adapters.mail_folder import MailFolder
 from tripline.adapters.mail_smtp import SmtpMailer
-from tripline.ports import Letter, LetterRefusedError, Outage
+from tripline.ports.mails import Letter, LetterRefusedError
+from tripline.ports.outages import Outage
 
 NOW_MS = 1_760_000_000_000
 SENDER = "트립라인 <no-reply@tripline.example>"

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 from tests.support import databases, stores
 
 from tripline.domain.refusals import Kind, Refusal
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.bulk import COPIED_FROM, LARGEST, Bulk
 from tripline.store.database import uniqueness
 from tripline.store.database.postgres import PostgresStore

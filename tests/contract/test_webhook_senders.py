@@ -1,4 +1,4 @@
-"""`ports.WebhookSender`: requests over HTTP to real servers on the loopback, most of which misbehave."""
+"""`ports.webhooks.WebhookSender`: requests over HTTP to real servers on the loopback, most of which misbehave."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import LINE_MAX, REST_MAX
 from tripline.adapters.webhook_http import HttpWebhooks
 from tripline.adapters.webhook_trials import START_MAX
-from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
+from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"
 BODY = '{"ty":"EVENT","pld":{"메모":"값"}}'.encode()

@@ -8,7 +8,7 @@ from tests.support import ingest_rig, rest
 
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
-from tripline.ports import Delivery
+from tripline.ports.devices import Delivery
 from tripline.services import hints
 from tripline.services.rpc import answers
 from tripline.store import tables
@@ -19,7 +19,7 @@ UNSET = {"id": ids.PLACEHOLDER}
 
 
 class Acknowledging:
-    """Implements `ports.Devices`: every device acknowledges at once, through the first server."""
+    """Implements `ports.devices.Devices`: every device acknowledges at once, through the first server."""
 
     def __init__(self) -> None:
         self.servers = []

@@ -12,7 +12,8 @@ from tripline import config
 from tripline.adapters import bus_kafka_reader, bus_kafka_topics
 from tripline.adapters.bus_kafka_reader import KafkaReader
 from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES, KafkaWriter
-from tripline.ports import BusNote, Outage
+from tripline.ports.bus import BusNote
+from tripline.ports.outages import Outage
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 200

@@ -12,7 +12,8 @@ from tests.support import brokers, certificates, logs
 from tripline import config
 from tripline.adapters.bus_kafka_reader import KafkaReader
 from tripline.adapters.bus_kafka_writer import KafkaWriter
-from tripline.ports import BusNote, Outage
+from tripline.ports.bus import BusNote
+from tripline.ports.outages import Outage
 
 PATIENCE_S = 60
 TOPIC = "secured"
@@ -182,7 +183,8 @@ def test_library_writes_nothing_to_standard_error(bus, secured):
     """Its own lines name brokers and users."""
     code = (
         "import asyncio; from tripline import config; from tripline.adapters.bus_kafka_writer import KafkaWriter\n"
-        "from tripline.ports import BusNote, Outage\n"
+        "from tripline.ports.bus import BusNote\n"
+        "from tripline.ports.outages import Outage\n"
         "async def play():\n"
         f"    writer = KafkaWriter(config.Bus(url={bus.endpoint('SASL')!r}, security='sasl_plaintext', user='nobody',"
         " password='wrong', timeout_s=1))\n"

@@ -15,7 +15,7 @@ from tests.support.ingest_nodes import Node
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, aggregate, frame, microtrip, seed_rows
 
 from tripline import clock
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.store import migrate, tables
 from tripline.store.database import postgres_faults
 

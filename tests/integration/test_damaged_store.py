@@ -14,7 +14,7 @@ from sqlalchemy import text
 from tests.support import damage, stores
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, Rig, aggregate, frame, microtrip, seeded
 
-from tripline.ports import Fault, Outage, StoreOutage
+from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.store import tables
 from tripline.store.database import checkpoints, faults
 from tripline.store.database.sqlite import SqliteStore

@@ -13,7 +13,7 @@ from tripline import metrics
 from tripline.config import Devices
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Pubcomp, Publish, Pubrec, Pubrel
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 TRE = "v1/sensors/me/tre"
 SENSOR = SENSORS[USER]

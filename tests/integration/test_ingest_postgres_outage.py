@@ -15,7 +15,7 @@ from tests.support import databases
 from tests.support.ingest_nodes import Node, nodes
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource, frame, microtrip, trip_message
 
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store import tables
 
 

@@ -16,7 +16,7 @@ from tripline import observe
 from tripline.adapters.signals_local import LocalSignals
 from tripline.domain import ids as time_ids
 from tripline.domain.ids import SLOTS, RowNo, SensorId, TimeIds
-from tripline.ports import TAKEN_OVER, Delivery
+from tripline.ports.devices import TAKEN_OVER, Delivery
 from tripline.services import barrier, hints, nodes, session_check
 from tripline.services.barrier import GATEWAYS, Answering, Barrier
 from tripline.services.nodes import DEAD_MS, PATIENCE_S, Node, Undertaker

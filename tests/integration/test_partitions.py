@@ -14,7 +14,7 @@ from tests.support.stores import fresh as fresh_store
 from tripline.config import Ingest
 from tripline.domain import ids
 from tripline.domain.access import Scope
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.partitions import PartitionKeeper
 from tripline.store.database import partitions

@@ -14,7 +14,7 @@ from tripline.config import Devices
 from tripline.gateway.connection import SUBACK_S
 from tripline.mqtt import encode, packets
 from tripline.mqtt.packets import Connack, Connect, Puback, Publish, Suback, Subscribe
-from tripline.ports import Delivery
+from tripline.ports.devices import Delivery
 
 SENSOR, OTHER = SENSORS[USER], SENSORS[OTHER_USER]
 REQUESTS = "v1/sensors/me/rpc/request/"

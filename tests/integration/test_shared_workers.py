@@ -22,7 +22,9 @@ from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, TripId, VehicleId, first_no
 from tripline.domain.pushes import Channel
 from tripline.language.catalogue import Language
-from tripline.ports import Letter, Listening, Outage, Webhook
+from tripline.ports.mails import Letter
+from tripline.ports.outages import Outage
+from tripline.ports.webhooks import Listening, Webhook
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import Postman
 from tripline.services.eraser import Eraser
@@ -353,7 +355,7 @@ def test_bad_trip_is_put_off_and_holds_up_no_other(database):
 
 
 class Receiver:
-    """Implements `ports.WebhookSender`: keeps what arrives, for all pushers."""
+    """Implements `ports.webhooks.WebhookSender`: keeps what arrives, for all pushers."""
 
     def __init__(self) -> None:
         self.got: list[tuple[str, bytes]] = []
@@ -553,7 +555,7 @@ def test_claims_are_one_holders_until_they_run_out(database):
 
 
 class Box:
-    """Implements `ports.Mailer`: keeps letters."""
+    """Implements `ports.mails.Mailer`: keeps letters."""
 
     def __init__(self) -> None:
         self.letters: list[str] = []

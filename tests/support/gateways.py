@@ -11,7 +11,7 @@ from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.gateway.listener import DeviceListener
 from tripline.mqtt import decode, encode, packets
-from tripline.ports import Source
+from tripline.ports.devices import Source
 
 SENSORS = {
     "A" * 20: SensorId("11111111-1111-11f0-8000-0123456789ab"),

@@ -14,7 +14,7 @@ from tests.support import stores
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.device_frames import Answered, Frame
 from tripline.services.ingest.intake import Intake
 from tripline.services.ingest.pipeline import Pipeline

@@ -23,17 +23,10 @@ from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
 from tripline.http import middleware
 from tripline.http.application import create_app, routed_app
 from tripline.http.rim import Rim
-from tripline.ports import (
-    BaseMap,
-    CarrierLines,
-    Delivery,
-    Devices,
-    Listening,
-    Webhook,
-    WebhookFailedError,
-    WebhookReply,
-    WebhookSender,
-)
+from tripline.ports.carriers import CarrierLines
+from tripline.ports.devices import Delivery, Devices
+from tripline.ports.maps import BaseMap
+from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookSender
 from tripline.scoring.rules import Rules
 from tripline.services.accounts import refresh_sessions, registry
 from tripline.services.accounts.limits import Limits
@@ -68,7 +61,7 @@ NOBODY = Client(agent=None, address=None)
 
 
 class RecordingSignals:
-    """Implements `ports.Signals`: keeps what was told, and tells it to who listens."""
+    """Implements `ports.signals.Signals`: keeps what was told, and tells it to who listens."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
@@ -87,7 +80,7 @@ class RecordingSignals:
 
 
 class NoDevices:
-    """Implements `ports.Devices`: nobody is connected."""
+    """Implements `ports.devices.Devices`: nobody is connected."""
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
         """It did not get there."""
@@ -95,7 +88,7 @@ class NoDevices:
 
 
 class NoServers:
-    """Implements `ports.WebhookSender`: no customer's server can be reached."""
+    """Implements `ports.webhooks.WebhookSender`: no customer's server can be reached."""
 
     async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
         """It did not get there."""

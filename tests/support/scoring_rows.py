@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from tests.support import stores
 from tripline.domain import samples
 from tripline.domain.ids import TimeIds, no_of
-from tripline.ports import RoadMatcher
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables

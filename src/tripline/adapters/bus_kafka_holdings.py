@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from tripline.ports import BusBatch, BusMessage, BusPartition
+from tripline.ports.bus import BusBatch, BusMessage, BusPartition
 
 
 class _Open(msgspec.Struct):

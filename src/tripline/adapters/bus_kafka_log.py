@@ -1,4 +1,4 @@
-"""The state of a topic, as its brokers report it: `ports.BusLog`."""
+"""The state of a topic, as its brokers report it: `ports.bus.BusLog`."""
 
 import asyncio
 from concurrent.futures import Future
@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from tripline.adapters import bus_kafka_options
 from tripline.config import Bus
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 T = TypeVar("T")
 _WAIT_S: Final = 4.0
@@ -18,7 +18,7 @@ _WAIT_S: Final = 4.0
 
 
 class KafkaLog:
-    """Implements `ports.BusLog` for one topic."""
+    """Implements `ports.bus.BusLog` for one topic."""
 
     def __init__(self, settings: Bus, *, topic: str) -> None:
         self._topic = topic

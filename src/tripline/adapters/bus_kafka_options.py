@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError
 
 from tripline import config_bus, observe
 from tripline.config import Bus
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 SAID_AGAIN_S: Final = 60.0
 """The library repeats a trouble with each try; it is logged once in this time."""

@@ -1,4 +1,4 @@
-"""Reading from Kafka: `ports.BusReader` as a member of a consumer group, in a thread of its own.
+"""Reading from Kafka: `ports.bus.BusReader` as a member of a consumer group, in a thread of its own.
 
 The thread reads one batch ahead, keeps the member in its group whatever the event loop does, takes part in rebalances,
 and commits the offsets of what the loop said is stored (`docs/decisions/260`). Nobody else calls the library's
@@ -22,7 +22,7 @@ from tripline import metrics, observe
 from tripline.adapters import bus_kafka_options
 from tripline.adapters.bus_kafka_holdings import Holdings
 from tripline.config import Bus
-from tripline.ports import BusBatch, BusMessage, BusPartition
+from tripline.ports.bus import BusBatch, BusMessage, BusPartition
 
 GIVE_UP_S: Final = 5.0
 """How long a partition that moves to another member waits for batches under way; they are cut to a second of work."""
@@ -69,7 +69,7 @@ class _Statistics(msgspec.Struct):
 
 
 class KafkaReader:
-    """Implements `ports.BusReader`. Make it on the event loop; it reads from then on. Close it at the end."""
+    """Implements `ports.bus.BusReader`. Make it on the event loop; it reads from then on. Close it at the end."""
 
     def __init__(self, settings: Bus, *, topics: Sequence[str], group: str) -> None:
         self._topics, self._limit = list(topics), settings.batch

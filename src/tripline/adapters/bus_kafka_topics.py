@@ -10,7 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 from tripline.adapters import bus_kafka_options
 from tripline.adapters.bus_kafka_writer import MESSAGE_BYTES
 from tripline.config import Bus
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 _ENVELOPE_BYTES: Final = 65_536
 """What a batch of one message adds to it, at most."""

@@ -1,4 +1,4 @@
-"""Writing to Kafka: `ports.BusWriter` with an idempotent producer that waits for every replica that must have it.
+"""Writing to Kafka: `ports.bus.BusWriter` with an idempotent producer that waits for every replica that must have it.
 
 The library sends and retries in threads of its own; one thread here collects what became of messages and tells the
 event loop in batches, so a message costs no task and no future (`docs/decisions/261`).
@@ -18,7 +18,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from tripline import metrics, observe
 from tripline.adapters import bus_kafka_options
 from tripline.config import Bus
-from tripline.ports import BusMessageRefusedError, BusNote, Outage, Receipts
+from tripline.ports.bus import BusMessageRefusedError, BusNote, Receipts
+from tripline.ports.outages import Outage
 
 LINGER_MS: Final = 5
 """How long messages wait for company, as frames do for a commit of the store."""
@@ -39,7 +40,7 @@ _Outcome: TypeAlias = tuple[Receipts, Any, KafkaError | None]
 
 
 class KafkaWriter:
-    """Implements `ports.BusWriter`. Make it on the event loop; close it at the end."""
+    """Implements `ports.bus.BusWriter`. Make it on the event loop; close it at the end."""
 
     def __init__(self, settings: Bus, *, patient: bool = False) -> None:
         """A patient one tries for ever: a message is not dropped while others of its key are behind it."""

@@ -11,7 +11,8 @@ import httpx
 import msgspec
 
 from tripline import config
-from tripline.ports import CarrierRefusedError, Outage
+from tripline.ports.carriers import CarrierRefusedError
+from tripline.ports.outages import Outage
 
 ANSWER_MAX: Final = 65_536
 """Bytes of an answer that are read."""
@@ -25,7 +26,7 @@ class _Answer(msgspec.Struct):
 
 
 class HttpCarrier:
-    """Implements `ports.CarrierLines` over HTTP. Close it at the end."""
+    """Implements `ports.carriers.CarrierLines` over HTTP. Close it at the end."""
 
     def __init__(self, settings: config.Carrier) -> None:
         self._address = f"{settings.url.rstrip('/')}/unpause"

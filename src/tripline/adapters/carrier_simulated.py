@@ -1,12 +1,13 @@
 """A simulated carrier: lifts every pause that it knows, and remembers by which request."""
 
-from tripline.ports import CarrierRefusedError, Clock
+from tripline.ports.carriers import CarrierRefusedError
+from tripline.ports.clocks import Clock
 from tripline.store.lines import simulated as simulated_lines
 from tripline.store.transactions import Store, WriteTx
 
 
 class SimulatedCarrier:
-    """Implements `ports.CarrierLines` on the store."""
+    """Implements `ports.carriers.CarrierLines` on the store."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store

@@ -9,11 +9,13 @@ import secrets
 from pathlib import Path
 
 from tripline.adapters.mail_message import message_of
-from tripline.ports import Clock, Letter, Outage
+from tripline.ports.clocks import Clock
+from tripline.ports.mails import Letter
+from tripline.ports.outages import Outage
 
 
 class MailFolder:
-    """Implements `ports.Mailer`: each letter a file whose name begins with its instant, there whole or not at all."""
+    """Implements `ports.mails.Mailer`: each letter a file named by its instant first, there whole or not at all."""
 
     def __init__(self, folder: Path, *, sender: str, clock: Clock) -> None:
         self._folder = folder

@@ -11,7 +11,7 @@ from email.policy import SMTP
 from email.utils import formatdate, make_msgid, parseaddr
 from typing import Final
 
-from tripline.ports import Letter, LetterRefusedError
+from tripline.ports.mails import Letter, LetterRefusedError
 
 _PLAIN: Final = re.compile(r"[^\s@<>()\[\],;:\\\"\x00-\x1f\x7f]+@[^\s@<>()\[\],;:\\\"\x00-\x1f\x7f]+")
 

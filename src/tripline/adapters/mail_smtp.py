@@ -22,14 +22,16 @@ from aiosmtplib.errors import (
 
 from tripline import config
 from tripline.adapters.mail_message import message_of
-from tripline.ports import Clock, Letter, LetterRefusedError, Outage
+from tripline.ports.clocks import Clock
+from tripline.ports.mails import Letter, LetterRefusedError
+from tripline.ports.outages import Outage
 
 _PERMANENT: Final = 500
 _GOODBYE_S: Final = 5.0
 
 
 class SmtpMailer:
-    """Implements `ports.Mailer`. Raises `Outage` at once when the authority of the settings cannot be read."""
+    """Implements `ports.mails.Mailer`. Raises `Outage` at once when the authority of the settings cannot be read."""
 
     def __init__(self, settings: config.Mail, *, clock: Clock) -> None:
         self._settings = settings

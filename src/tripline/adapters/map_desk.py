@@ -1,4 +1,4 @@
-"""Maps for their administrator (`domain.maps.MapKeeper`): lists and removes them, takes in a file and has it imported.
+"""Maps for their administrator (`ports.maps.MapKeeper`): lists and removes them, takes in a file and has it imported.
 
 One file arrives or is imported at a time in a folder of maps, whichever process does it: whoever begins takes the lock
 of the folder, and hands it down to the process that imports.
@@ -30,7 +30,8 @@ from tripline.domain.maps import (
 )
 from tripline.domain.refusals import NotFound
 from tripline.later import Later
-from tripline.ports import Clock, Outage
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
 
 if TYPE_CHECKING:
     from tripline.adapters import map_files

@@ -1,5 +1,5 @@
 """The base map as it is served: tiles of all imported areas side by side, or those of one file that the operator names
-(`ports.BaseMap`).
+(`ports.maps.BaseMap`).
 
 Maps are looked for once a second, so that an import or a removal shows without a restart. Where several areas have a
 tile, at their borders and in far looks at the world, theirs are merged, and kept for the next one who asks. All other
@@ -23,7 +23,8 @@ from tripline.adapters import map_stamps, pmtiles_file
 from tripline.adapters.pmtiles_file import TileFile, TileFileError
 from tripline.basemap.layers import ATTRIBUTION
 from tripline.later import Later
-from tripline.ports import NO_MAP, MapTile, Outage, ShownMap
+from tripline.ports.maps import NO_MAP, MapTile, ShownMap
+from tripline.ports.outages import Outage
 
 if TYPE_CHECKING:
     from tripline.adapters import map_files, map_merger

@@ -1,4 +1,4 @@
-"""Roads and limits by imported maps (`ports.RoadMatcher`).
+"""Roads and limits by imported maps (`ports.maps.RoadMatcher`).
 
 Maps are looked for at each call, so that an import or a removal counts from the next trip on; a call works on those it
 began with. Arrays are mapped into memory, so that processes share them.
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from tripline.adapters import map_stamps
 from tripline.adapters.map_stamps import Stamp
 from tripline.later import Later
-from tripline.ports import LostMap, RoadsOutage
+from tripline.ports.maps import LostMap, RoadsOutage
 from tripline.scoring.quality import LimitSource
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Meta
 
 from tripline.adapters.roads_osm import LOST, PATIENCE_S, Answers
-from tripline.ports import RoadsOutage
+from tripline.ports.maps import RoadsOutage
 from tripline.roads import matcher
 from tripline.roads.index import DEGREE_M
 from tripline.roads.ways import Ways

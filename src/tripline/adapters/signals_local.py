@@ -13,7 +13,7 @@ _log = observe.logger("signals")
 
 
 class LocalSignals:
-    """Implements `ports.Signals`. Made on the event loop; `notify` may be called from any thread."""
+    """Implements `ports.signals.Signals`. Made on the event loop; `notify` may be called from any thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -46,7 +46,7 @@ _log = observe.logger("signals")
 
 
 class PostgresSignals:
-    """Implements `ports.Signals`. Made on the event loop; `run` must be running for others to be told and heard."""
+    """Implements `ports.signals.Signals`. Made on the event loop; others are told and heard while `run` is running."""
 
     def __init__(self, url: str) -> None:
         self._url = url

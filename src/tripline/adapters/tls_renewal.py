@@ -16,7 +16,7 @@ from tripline import observe
 from tripline.adapters import tls_local
 from tripline.adapters.tls_authority import SUCCESSOR_WITHIN
 from tripline.adapters.tls_local import Material, TlsError
-from tripline.ports import Clock
+from tripline.ports.clocks import Clock
 
 EVERY_S: Final = 60.0
 """Pause between two looks. A machine that was suspended looks within this time after it wakes up."""

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from tripline.adapters import address_ranges
-from tripline.ports import WebhookFailedError
+from tripline.ports.webhooks import WebhookFailedError
 
 FRESH_S: Final = 60.0
 """How long what was found for a name is not asked for again."""

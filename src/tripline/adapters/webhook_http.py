@@ -1,4 +1,4 @@
-"""Requests to customers' servers over HTTP/1.1: `ports.WebhookSender` (spec/push 3; `docs/decisions/440`).
+"""Requests to customers' servers over HTTP/1.1: `ports.webhooks.WebhookSender` (spec/push 3; `docs/decisions/440`).
 
 The status line is the answer: as soon as it is there the request is over. What the server sends behind it is read for
 a moment, by the connection itself and without a task, so that a server that ends its answers gets its next request on
@@ -25,7 +25,7 @@ from tripline.adapters.webhook_addresses import AddressGuard
 from tripline.adapters.webhook_answers import Answer, GarbageError
 from tripline.adapters.webhook_targets import Target
 from tripline.adapters.webhook_trials import LostError, Trial
-from tripline.ports import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookUnansweredError
+from tripline.ports.webhooks import Listening, Webhook, WebhookFailedError, WebhookReply, WebhookUnansweredError
 
 LINGER_S: Final = 1.0
 """How long the rest of an answer may take to come if the connection is to carry another request."""
@@ -54,7 +54,7 @@ class _LostError(Exception):
 
 
 class HttpWebhooks:
-    """Implements `ports.WebhookSender`. Close it at the end."""
+    """Implements `ports.webhooks.WebhookSender`. Close it at the end."""
 
     def __init__(self, *, timeout_s: float, guard: AddressGuard, tls: ssl.SSLContext | None = None) -> None:
         self._timeout_s = timeout_s

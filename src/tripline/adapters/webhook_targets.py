@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from tripline.ports import WebhookFailedError
+from tripline.ports.webhooks import WebhookFailedError
 
 _PORTS: Final = {"http": 80, "https": 443}
 # fmt: off

@@ -8,7 +8,7 @@ import asyncio
 from typing import Final
 
 from tripline.adapters.webhook_answers import Answer, GarbageError
-from tripline.ports import WebhookFailedError, WebhookReply, WebhookUnansweredError
+from tripline.ports.webhooks import WebhookFailedError, WebhookReply, WebhookUnansweredError
 
 START_MAX: Final = 1_000
 """Bytes of an answer's body that are shown."""

@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.http import cookies, parameters, permission
 from tripline.http.operations import JSON, Value, operation
 from tripline.http.rim import Call, rim_of
-from tripline.ports import NO_MAP
+from tripline.ports.maps import NO_MAP
 
 MVT: Final = "application/vnd.mapbox-vector-tile"
 FORM: Final = ".mvt"

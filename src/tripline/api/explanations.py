@@ -15,7 +15,7 @@ from tripline.http import answers, parameters, permission
 from tripline.http.operations import operation
 from tripline.http.rim import Call, rim_of
 from tripline.later import Later
-from tripline.ports import RoadMatcher
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.quality import LimitSource
 from tripline.services.scores import reads, totals
 from tripline.store.transactions import ReadTx

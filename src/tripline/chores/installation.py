@@ -14,7 +14,7 @@ from tripline import clock
 from tripline.adapters import data_folder, machine, tls_authority, tls_local
 from tripline.config import Config
 from tripline.later import Later
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.services.doctor import doctor, shared_store
 from tripline.store import migrate
 from tripline.store.database import inspection, sqlite, sqlite_files

@@ -13,7 +13,7 @@ from tripline.adapters import data_folder, signals_local
 from tripline.chores import policies, stores
 from tripline.config import Config
 from tripline.domain.rescorings import Touched
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Outcome, Progress
 from tripline.services.scores.scorer import Scorer

@@ -1,14 +1,12 @@
 """Maps as their administrator sees them: those that are there, and the import that is under way or went wrong.
 
-The seam to whoever keeps them is here, too (`MapKeeper`), beside what passes through it.
-
-Not here: where they lie (`adapters/map_files.py`), reading them (`adapters/map_import.py`).
+Not here: the seam to whoever keeps them (`ports/maps.py`), where they lie (`adapters/map_files.py`), reading them
+(`adapters/map_import.py`).
 """
 
 import re
-from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -121,35 +119,3 @@ class BadMapFile(BadParameter):
     """A file is no map."""
 
     code = "map.bad_file"
-
-
-class MapArrival(Protocol):
-    """A map file on its way. Raises `BadMapFile`, `MapsBusy`, `OSError`."""
-
-    async def write(self, piece: bytes) -> None:
-        """Take in a piece."""
-
-    async def finish(self) -> Standing:
-        """That was all: it is imported as soon as this arrival ends."""
-
-
-class MapKeeper(Protocol):
-    """Keeps the maps of this installation, for their administrator. All of it raises `Outage`."""
-
-    most_bytes: int
-    """Of a file."""
-
-    async def maps(self) -> Maps:
-        """The maps, and the import that has not come to a good end."""
-
-    def arrival(self, name: str, *, country: str) -> AbstractAsyncContextManager[MapArrival]:
-        """Takes in the file of an area; nothing of it is left unless it was finished."""
-
-    async def go_on(self, name: str) -> Standing:
-        """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
-
-    async def remove(self, name: str) -> None:
-        """Forget the map of an area, and an import of it that ended. Raises `NotFound`, `MapsBusy`."""
-
-    async def run(self) -> None:
-        """Import what was taken in, until cancelled."""

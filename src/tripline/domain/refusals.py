@@ -4,7 +4,7 @@ A refusal class stands beside the rule that raises it; the kinds stand here. The
 numeric errorCode (`http/errors.py`) or MQTT return code (`gateway/`), in one table each, and each refusal its
 sentence in the caller's language (`language/`).
 
-Not here: outages (`ports.Outage`), and bad samples on the hot path, which are values (`services/ingest`).
+Not here: outages (`ports.outages.Outage`), and bad samples on the hot path, which are values (`services/ingest`).
 """
 
 from enum import Enum, auto

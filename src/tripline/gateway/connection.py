@@ -20,7 +20,8 @@ from tripline.gateway.crowd import Crowd
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
 from tripline.mqtt.packets import ConnectCode
-from tripline.ports import TAKEN_OVER, Clock, Intake, Presence
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import TAKEN_OVER, Intake, Presence
 
 TOO_LARGE: Final = "too_large"
 """Reason under which a publish above `max_packet` is kept in the rejected-message log."""
@@ -64,7 +65,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Connection(asyncio.Protocol):
-    """A device, from its first byte to its last. Implements `ports.Source` and `roster.LiveSession`."""
+    """A device, from its first byte to its last. Implements `ports.devices.Source` and `roster.LiveSession`."""
 
     __slots__ = (
         "_around",

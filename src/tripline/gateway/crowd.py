@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from tripline.ports import Intake
+from tripline.ports.devices import Intake
 
 LOOK_S: Final = 0.01
 

@@ -24,10 +24,12 @@ from tripline.gateway.tls import TlsListener, TlsShell
 from tripline.gateway.turns import Turns
 from tripline.mqtt.packets import ConnectCode
 from tripline.mqtt.session import Rules
-from tripline.ports import Clock, Intake, Outage, Presence
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import Intake, Presence
+from tripline.ports.outages import Outage
 
 Admit: TypeAlias = Callable[[str], Awaitable[SensorId | None]]
-"""The sensor whose credential is this user name, or None. May raise `ports.Outage`."""
+"""The sensor whose credential is this user name, or None. May raise `ports.outages.Outage`."""
 
 SWEEP_S: Final = 1.0
 """How often we check for silent and late connections."""

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
-from tripline.ports import TAKEN_OVER, Delivery
+from tripline.ports.devices import TAKEN_OVER, Delivery
 
 QUICK_MS: Final = 60_000
 """A session that is taken over when it is younger was not a dead one."""
@@ -46,7 +46,7 @@ class LiveSession(Protocol):
 
 
 class Roster:
-    """Sessions by sensor. Implements `ports.Devices`."""
+    """Sessions by sensor. Implements `ports.devices.Devices`."""
 
     def __init__(self) -> None:
         self._sessions: dict[SensorId, LiveSession] = {}

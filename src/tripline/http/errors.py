@@ -27,7 +27,7 @@ from tripline.http import languages, methods
 from tripline.http.rim import Call
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 GENERAL: Final = 2
 AWAY: Final = "answer.away"

@@ -13,8 +13,9 @@ from litestar import Request
 from tripline import config
 from tripline.domain.access import Actor
 from tripline.domain.ids import SensorId, TimeIds, UserId
-from tripline.domain.maps import MapKeeper
-from tripline.ports import BaseMap, Clock, RoadMatcher, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import BaseMap, MapKeeper, RoadMatcher
+from tripline.ports.signals import Signals
 from tripline.services.accounts.browser_sessions import Prolonger
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords

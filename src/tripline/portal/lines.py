@@ -18,7 +18,7 @@ from tripline.portal import forms, newcomers, views, windows
 from tripline.portal.page import page
 from tripline.portal.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.windows import Part
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services import hints
 from tripline.services.fleet import sensors
 from tripline.services.lines import desk

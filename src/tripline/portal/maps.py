@@ -14,7 +14,7 @@ from tripline.http.rim import Call, rim_of
 from tripline.portal import views
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_of
-from tripline.ports import NO_MAP, LostMap
+from tripline.ports.maps import NO_MAP, LostMap
 
 
 @page("GET", "/admin/maps", access=Action.INSTALLATION_READ)

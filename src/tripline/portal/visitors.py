@@ -15,7 +15,7 @@ from tripline.http import authentication, cookies, languages, permission
 from tripline.http.rim import Call, rim_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.accounts.tokens import TokenUnreadable
 from tripline.store.accounts import visitors as store
 from tripline.store.accounts.visitors import Company

@@ -1,6 +1,6 @@
 """Drives whose roads are known: what a matcher gives to whoever scores.
 
-Not here: matchers (`ports.RoadMatcher`, `adapters/roads_osm.py`).
+Not here: matchers (`ports.maps.RoadMatcher`, `adapters/roads_osm.py`).
 """
 
 from collections.abc import Sequence

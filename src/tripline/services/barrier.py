@@ -17,7 +17,8 @@ from typing import Final
 import msgspec
 
 from tripline import observe
-from tripline.ports import Outage, Signals
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services.nodes import DEAD_MS, Node
 from tripline.store.database import nodes
 from tripline.store.transactions import Store

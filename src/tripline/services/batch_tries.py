@@ -7,7 +7,7 @@ it that cannot be used.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from tripline.ports import Fault, Outage
+from tripline.ports.outages import Fault, Outage
 from tripline.store.transactions import Store
 
 T = TypeVar("T")

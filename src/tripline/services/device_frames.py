@@ -6,7 +6,7 @@ Not here: its readings on their way (`services/ingest/batch.py`), the form in wh
 
 import msgspec
 
-from tripline.ports import Source
+from tripline.ports.devices import Source
 from tripline.wire.readings import Rejected, RpcAnswer
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.metrics import ERASED_ROWS
 from tripline.observe import SIGNAL_ERASURE_DUE, logger
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 from tripline.services.fleet import sensor_removal
 from tripline.services.rounds import Rounds
 from tripline.store.erasure import driver_remains, erasures, vehicle_remains

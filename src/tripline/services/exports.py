@@ -26,7 +26,8 @@ from tripline.domain.ids import RecordId, TimeIds
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.later import Later
 from tripline.observe import SIGNAL_EXPORT_DUE, logger
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services.hints import Hint
 from tripline.services.rounds import Rounds
 from tripline.store import exports as rows

@@ -1,7 +1,7 @@
 """Hints: signals to other parts of the program after a change is committed.
 
 A service answers what it changed; whoever opened the transaction tells it afterwards, never before: a listener looks at
-the rows at once. A hint that is lost costs time alone (`ports.Signals`).
+the rows at once. A hint that is lost costs time alone (`ports.signals.Signals`).
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tripline import observe
 from tripline.domain.ids import CompanyId, RequestId, SensorId, VehicleId
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 
 Hint: TypeAlias = tuple[str, str]
 """A subject and its detail."""

@@ -16,7 +16,7 @@ from typing import Final
 
 from tripline.domain.ids import TimeIds
 from tripline.observe import logger
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.database import nodes
 from tripline.store.transactions import Store
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from tripline.config import Ingest
 from tripline.observe import logger
-from tripline.ports import Clock, Outage
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
 from tripline.services import rounds
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition

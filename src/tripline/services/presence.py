@@ -19,7 +19,10 @@ from tripline import metrics, observe
 from tripline.domain import ids as time_ids
 from tripline.domain import presence
 from tripline.domain.ids import RowNo, SensorId, TimeIds
-from tripline.ports import TAKEN_OVER, Clock, Outage, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import TAKEN_OVER
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.hints import Hint
 from tripline.services.nodes import DEAD_MS, Node
@@ -50,7 +53,7 @@ log = observe.logger("presence")
 
 
 class PresenceKeeper:
-    """Implements `ports.Presence`. The newest change of each sensor waits, so its memory is bounded by their number."""
+    """Implements `ports.devices.Presence`. The newest change of each sensor waits: their number bounds its memory."""
 
     def __init__(
         self,

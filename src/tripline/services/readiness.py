@@ -17,7 +17,9 @@ import msgspec
 from tripline import metrics, observe
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase, verbatim
-from tripline.ports import Clock, Fault, LostMap, Outage, StoreOutage
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import LostMap
+from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.store import migrate
 from tripline.store.transactions import Store
 

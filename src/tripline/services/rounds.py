@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tripline import observe
-from tripline.ports import Outage, Signals
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger

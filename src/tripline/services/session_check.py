@@ -14,7 +14,9 @@ from typing import Final, Protocol
 
 from tripline import observe
 from tripline.domain.ids import RowNo, SensorId
-from tripline.ports import TAKEN_OVER, Outage, Signals
+from tripline.ports.devices import TAKEN_OVER
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services.nodes import Node
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Trouble

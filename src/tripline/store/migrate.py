@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection, exc, inspect, text
 
 from tripline.later import Later
-from tripline.ports import Fault
+from tripline.ports.outages import Fault
 from tripline.store.database import early_indexes, faults, partitions, requirements, sqlite, sqlite_files
 from tripline.store.transactions import ReadTx
 

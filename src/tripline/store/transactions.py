@@ -135,7 +135,7 @@ class WriteTx(ReadTx):
 
 
 class Store(Protocol):
-    """Opens transactions. Raises `ports.StoreOutage` when the database is away, full or damaged."""
+    """Opens transactions. Raises `ports.outages.StoreOutage` when the database is away, full or damaged."""
 
     troubles: Troubles
     """What the latest transactions met."""
@@ -164,7 +164,7 @@ class Store(Protocol):
 
     async def prove(self) -> None:
         """See whether the database can be used, unless the latest transactions say so. Cheap enough to repeat often.
-        Raises `ports.Outage`. What it finds is in `troubles`."""
+        Raises `ports.outages.Outage`. What it finds is in `troubles`."""
 
     @property
     def shared(self) -> bool:

@@ -1,7 +1,7 @@
 """The partitions of a member, and how far its batches are stored, whatever comes and goes meanwhile."""
 
 from tripline.adapters.bus_kafka_holdings import Holdings
-from tripline.ports import BusMessage
+from tripline.ports.bus import BusMessage
 
 A, B = ("t", 0), ("t", 1)
 

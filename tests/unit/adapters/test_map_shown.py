@@ -14,7 +14,8 @@ from tests.support import tile_files as made
 from tripline.adapters import map_files, map_shown
 from tripline.adapters.pmtiles_file import TileFileError
 from tripline.domain.maps import Area
-from tripline.ports import NO_MAP, Outage
+from tripline.ports.maps import NO_MAP
+from tripline.ports.outages import Outage
 
 HERE = (3, 4, 2)
 

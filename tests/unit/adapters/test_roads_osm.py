@@ -11,7 +11,7 @@ from tests.support import map_files as made
 
 from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
 from tripline.chores import maps
-from tripline.ports import RoadsOutage
+from tripline.ports.maps import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
 

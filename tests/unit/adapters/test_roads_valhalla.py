@@ -14,7 +14,7 @@ from tripline.adapters import roads_valhalla
 from tripline.adapters.roads_osm import PATIENCE_S, OsmRoads
 from tripline.adapters.roads_valhalla import OVERLAP, POINTS, REST_S, Valhalla
 from tripline.chores import maps
-from tripline.ports import RoadsOutage
+from tripline.ports.maps import RoadsOutage
 from tripline.roads.located import Road
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column

@@ -7,7 +7,7 @@ import pytest
 
 from tripline.adapters import webhook_addresses
 from tripline.adapters.webhook_addresses import ADDRESSES_MAX, LOOKUPS_MAX, AddressGuard, is_public
-from tripline.ports import WebhookFailedError
+from tripline.ports.webhooks import WebhookFailedError
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from tests.support import delegating, ingest_rig, rest
 
-from tripline.ports import Delivery
+from tripline.ports.devices import Delivery
 from tripline.services import hints
 from tripline.services.rpc import answers
 from tripline.wire.readings import RpcAnswer
@@ -13,7 +13,7 @@ TWOWAY = "/api/plugins/rpc/twoway/"
 
 
 class Asked:
-    """Implements `ports.Devices`: something happens before the device answers."""
+    """Implements `ports.devices.Devices`: something happens before the device answers."""
 
     def __init__(self):
         self.app = None

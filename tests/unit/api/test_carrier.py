@@ -9,7 +9,8 @@ from tests.support.lines import ACTIONS, IMEI, MDN
 from tripline import observe
 from tripline.domain import ids
 from tripline.domain.access import Authority
-from tripline.ports import CarrierRefusedError, Outage
+from tripline.ports.carriers import CarrierRefusedError
+from tripline.ports.outages import Outage
 from tripline.services.lines import patience
 
 NONE = {"id": ids.PLACEHOLDER}

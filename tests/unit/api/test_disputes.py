@@ -277,7 +277,7 @@ def test_refusals_of_state_are_told_in_words(run):
 
 
 class Box:
-    """Implements `ports.Mailer`: keeps letters."""
+    """Implements `ports.mails.Mailer`: keeps letters."""
 
     def __init__(self):
         self.letters = []

@@ -11,7 +11,7 @@ from tripline import observe
 from tripline.domain.access import Authority
 from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
-from tripline.ports import UNANSWERED
+from tripline.ports.webhooks import UNANSWERED
 from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
 from tripline.store.push.outbox import Waiting

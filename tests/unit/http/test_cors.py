@@ -9,7 +9,7 @@ from tests.unit.http.test_answer_headers import OPERATIONS
 from tripline.api import families
 from tripline.http import cors
 from tripline.http.application import create_app
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 
 pytestmark = pytest.mark.once("what every answer carries")
 

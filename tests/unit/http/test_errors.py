@@ -20,7 +20,7 @@ from tripline.domain.refusals import Kind
 from tripline.http import errors
 from tripline.http.application import create_app
 from tripline.http.rim import Call
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.transactions import ReadTx
 
 pytestmark = pytest.mark.once("what refusals look like")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from tests.support import reference
 
-from tripline import ports
 from tripline.language import catalogue, kept, phrases
 from tripline.language.catalogue import Language
-from tripline.ports import Fault
+from tripline.ports import webhooks
+from tripline.ports.outages import Fault
 from tripline.services.push import attempts
 from tripline.store.database import faults
 
@@ -52,7 +52,7 @@ def said(text: str, language: Language) -> str:
 
 def test_kept_sentences_are_those_that_the_program_makes() -> None:
     system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
-    made = [*sentences(), ports.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
+    made = [*sentences(), webhooks.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
     made += ["TLS failed: WRONG_VERSION_NUMBER."]
     made += [str(faults.outage(each, "some")) for each in Fault]
     made += [f"The connection failed: {os.strerror(each)}." for each in system]

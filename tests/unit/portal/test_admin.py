@@ -24,7 +24,7 @@ from tripline.domain.refusals import Forbidden
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
-from tripline.ports import LostMap
+from tripline.ports.maps import LostMap
 from tripline.services import readiness, settings
 from tripline.services.doctor import health
 from tripline.services.ingest import drain

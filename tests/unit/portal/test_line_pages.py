@@ -4,11 +4,12 @@ import pytest
 from tests.support import delegating, lines, rest
 from tests.support.portal import Browser, Page
 
-from tripline.ports import CarrierRefusedError, Outage
+from tripline.ports.carriers import CarrierRefusedError
+from tripline.ports.outages import Outage
 
 
 class Carrier:
-    """Implements `ports.CarrierLines`: fails as told."""
+    """Implements `ports.carriers.CarrierLines`: fails as told."""
 
     def __init__(self, failure):
         self.failure = failure

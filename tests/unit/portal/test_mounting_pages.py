@@ -5,7 +5,7 @@ from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page
 from tests.unit.services.rpc.test_activation_progress import Box, world
 
-from tripline.ports import Delivery
+from tripline.ports.devices import Delivery
 
 KOREAN = {"Accept-Language": "ko"}
 

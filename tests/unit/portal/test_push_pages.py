@@ -7,7 +7,7 @@ from tests.unit.api.test_pushes import parked, unconfirmed, waiting
 from tests.unit.services.push.test_trials import Server
 
 from tripline import observe
-from tripline.ports import WebhookFailedError, WebhookReply
+from tripline.ports.webhooks import WebhookFailedError, WebhookReply
 
 SECRET_ADDRESS = "https://who:what@n.example/noti?key=1"
 HOSTS = {"notifyHost": SECRET_ADDRESS, "notifyMsgType": "0f, 2, 102, 600"}

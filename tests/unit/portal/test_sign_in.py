@@ -12,7 +12,7 @@ from tests.support.portal import OWN, Browser, Page
 from tests.support.rest import Rest
 
 from tripline.domain.ids import UserId
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.accounts import directory, links, registry
 from tripline.store.tables import account, account_session
 

@@ -20,7 +20,7 @@ from tripline.http.rim import Call
 from tripline.portal import forms, views
 from tripline.portal.page import page
 from tripline.portal.visitors import visitor_of
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.accounts.limits import TooManyRequests
 
 pytestmark = pytest.mark.once("what pages show")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tripline.ports import Fault, Outage, StoreOutage
+from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.services import batch_tries
 from tripline.services.batch_tries import Stale
 

@@ -22,7 +22,7 @@ from tests.support.ingest_rig import (
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import PLACEHOLDER, CompanyId, SensorId, UserId, VehicleId
 from tripline.observe import SIGNAL_SENSOR_CHANGED
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services import eraser as services_eraser
 from tripline.services.eraser import Eraser
 from tripline.services.fleet import vehicles

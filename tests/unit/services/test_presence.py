@@ -12,7 +12,7 @@ from tests.support.stores import Content
 
 from tripline import observe
 from tripline.domain import ids
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services import presence
 from tripline.services.presence import BATCH, SEEN_EVERY_MS, PresenceKeeper
 from tripline.store import tables

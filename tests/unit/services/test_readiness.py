@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import structlog
 
-from tripline.ports import Fault, LostMap, Outage, StoreOutage
+from tripline.ports.maps import LostMap
+from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.services import readiness
 from tripline.services.readiness import Machine, Readiness, Report
 from tripline.store.database.faults import Troubles

@@ -8,7 +8,7 @@ import pytest
 from tests.support import logs
 
 from tripline import observe
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services import rounds
 
 

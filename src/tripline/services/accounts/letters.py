@@ -8,7 +8,7 @@ from typing import Final
 from tripline.domain.disputes import Dispute, State
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.ports import Letter
+from tripline.ports.mails import Letter
 from tripline.scoring.rules import EventType
 
 

@@ -21,7 +21,9 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language.catalogue import Language
 from tripline.metrics import MAILS
 from tripline.observe import SIGNAL_MAIL_DUE, logger
-from tripline.ports import Clock, Letter, LetterRefusedError, Mailer, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.mails import Letter, LetterRefusedError, Mailer
+from tripline.ports.signals import Signals
 from tripline.services.accounts import letters, links
 from tripline.services.rounds import Rounds
 from tripline.store.accounts import accounts, applications, mail_outbox, visitors

@@ -7,7 +7,7 @@ None of them is good for anything by then; they only take room.
 from typing import Final
 
 from tripline.observe import logger
-from tripline.ports import Clock
+from tripline.ports.clocks import Clock
 from tripline.services import rounds
 from tripline.store import positions
 from tripline.store.accounts import links, mail_outbox, sessions

@@ -21,7 +21,7 @@ from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import TimeIds
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 from tripline.services import batch_tries, hints
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.bus import device_messages, placement

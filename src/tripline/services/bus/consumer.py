@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from tripline import observe
 from tripline.config_bus import Carried
-from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter, Clock, Outage
+from tripline.ports.bus import BusBatch, BusMessage, BusMessageRefusedError, BusNote, BusReader, BusWriter
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Refused

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.bus.messages import Headed, Outcome, Refused
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import cuts

@@ -13,7 +13,8 @@ from tripline import observe
 from tripline.config import Ingest
 from tripline.domain import trips
 from tripline.domain.trips import Cause, State
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services.bus.batches import SCOPE
 from tripline.services.rounds import now_and_then
 from tripline.store.transactions import Store, WriteTx

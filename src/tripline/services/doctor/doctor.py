@@ -16,7 +16,7 @@ from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Value
 from tripline.language import kept, phrases
 from tripline.language.phrases import Phrase, phrase
-from tripline.ports import LostMap
+from tripline.ports.maps import LostMap
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
 from tripline.services.scores.reads import WhyNot

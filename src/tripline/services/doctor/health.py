@@ -7,7 +7,7 @@ from typing import Final
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
-from tripline.ports import Clock
+from tripline.ports.clocks import Clock
 from tripline.services import readiness
 from tripline.services.doctor import doctor, shared_store
 from tripline.services.doctor.doctor import Finding, Report

@@ -7,7 +7,7 @@ from typing import Final
 
 from tripline.language import kept
 from tripline.language.phrases import Phrase, phrase, verbatim
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.services.doctor.doctor import Finding
 from tripline.store.database.inspection import ASIDE_COUNTED, Node, Shared
 

@@ -30,7 +30,7 @@ from tripline.domain.import_drafts import (
 )
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.language import headings
-from tripline.ports import Clock
+from tripline.ports.clocks import Clock
 from tripline.services.fleet import draft_blocks, drafts
 from tripline.services.fleet.import_kinds import ImportKind
 from tripline.services.fleet.imports import TooManyRows

@@ -24,7 +24,9 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import Draft, DraftEvent, Note, RowState, State
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.observe import logger
-from tripline.ports import Clock, Outage, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services.fleet import companies, draft_blocks, drafts, history
 from tripline.services.fleet.draft_checks import Check
 from tripline.services.fleet.draft_rows import Examined, Taken

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tripline import observe
-from tripline.ports import Source
+from tripline.ports.devices import Source
 from tripline.services.device_frames import Frame
 
 TOLD_AT_ONCE: Final = 64

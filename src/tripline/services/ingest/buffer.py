@@ -13,7 +13,9 @@ from typing import Final, NamedTuple
 
 from tripline import metrics, observe
 from tripline.domain.ids import SensorId
-from tripline.ports import BusMessageRefusedError, BusNote, BusWriter, Outage, Source
+from tripline.ports.bus import BusMessageRefusedError, BusNote, BusWriter
+from tripline.ports.devices import Source
+from tripline.ports.outages import Outage
 from tripline.wire import frames
 
 REFUSED_BYTES: Final = 1_024
@@ -34,7 +36,7 @@ class Ticket(NamedTuple):
 
 
 class BufferIntake:
-    """Implements `ports.Intake` and `ports.Receipts`."""
+    """Implements `ports.devices.Intake` and `ports.bus.Receipts`."""
 
     def __init__(self, writer: BusWriter, *, topic: str, patience_s: float) -> None:
         """`writer` never drops a message that others of its key are behind. `patience_s`: how long a source waits

@@ -9,7 +9,7 @@ Not here: what a result does (`services/rpc/answers.py`).
 from typing import NamedTuple
 
 from tripline.domain.ids import SensorId
-from tripline.ports import Source
+from tripline.ports.devices import Source
 from tripline.services.device_frames import Frame
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.wire import topics

@@ -13,7 +13,9 @@ from typing import Final, NamedTuple
 
 from tripline import observe
 from tripline.domain.ids import SensorId
-from tripline.ports import BusBatch, BusLog, BusMessage, BusReader, Clock, Outage
+from tripline.ports.bus import BusBatch, BusLog, BusMessage, BusReader
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import cuts

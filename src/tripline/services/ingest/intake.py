@@ -14,7 +14,10 @@ from typing import Final
 from tripline import metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.ports import Clock, Outage, Signals, Source
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import Source
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import cuts, release, silence, traces
@@ -47,7 +50,7 @@ async def _everything_is(now_ms: int) -> int:
 
 
 class Intake:
-    """Implements `ports.Intake`. Make it on the event loop; `run` must be running for anything to happen."""
+    """Implements `ports.devices.Intake`. Make it on the event loop; `run` must be running for anything to happen."""
 
     def __init__(
         self,

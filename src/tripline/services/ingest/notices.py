@@ -18,7 +18,7 @@ from tripline import observe
 from tripline.domain import pushes
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.pushes import Receiver, Wish
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 from tripline.services.ingest.batch import Batch
 from tripline.services.ingest.tracks import Track
 from tripline.services.push import notices

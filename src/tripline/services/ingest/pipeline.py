@@ -22,7 +22,7 @@ from tripline import metrics, observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds, first_no
 from tripline.domain.trips import Cause
-from tripline.ports import Signals
+from tripline.ports.signals import Signals
 from tripline.services import batch_tries, hints
 from tripline.services.batch_tries import Halves, Stale
 from tripline.services.device_frames import Answered, Frame, Refusal

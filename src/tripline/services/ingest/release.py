@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Final
 
 from tripline.config import Ingest
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store.ingest import claims
 from tripline.store.transactions import ReadTx, Store

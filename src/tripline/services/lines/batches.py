@@ -9,7 +9,8 @@ from tripline.domain import lines
 from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.barrier import GATEWAYS, Barrier
 from tripline.services.lines import actions, patience

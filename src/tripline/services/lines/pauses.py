@@ -6,7 +6,7 @@
 The claim keeps everything else off the line while the carrier is asked. When this program dies meanwhile the claim runs
 out, and whoever lifts the pause next asks again with the request id of the lost call, which the carrier does once.
 
-Follows spec/rest 11 and spec/gaps G14, G15. Not here: how the carrier is asked (`ports.CarrierLines`).
+Follows spec/rest 11 and spec/gaps G14, G15. Not here: how the carrier is asked (`ports.carriers.CarrierLines`).
 """
 
 import asyncio
@@ -22,7 +22,9 @@ from tripline.domain.ids import SensorId, TimeIds
 from tripline.domain.lines import Change, Claim, LineEvent, NwStatus
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Sensor
-from tripline.ports import CarrierLines, CarrierRefusedError, Clock, Outage
+from tripline.ports.carriers import CarrierLines, CarrierRefusedError
+from tripline.ports.clocks import Clock
+from tripline.ports.outages import Outage
 from tripline.services.lines import patience
 from tripline.services.push import notices
 from tripline.store.fleet import sensors as sensor_rows

@@ -18,7 +18,8 @@ from typing import Final
 from tripline import observe
 from tripline.domain import positions
 from tripline.domain.ids import SensorId, VehicleId
-from tripline.ports import Outage, Signals
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services import hints, rounds
 from tripline.store import positions as rows
 from tripline.store.transactions import Store

@@ -15,9 +15,9 @@ from typing import Final
 from tripline.domain.ids import RowNo, first_no
 from tripline.metrics import PUSHES
 from tripline.observe import logger
-from tripline.ports import (
+from tripline.ports.clocks import Clock
+from tripline.ports.webhooks import (
     UNANSWERED,
-    Clock,
     Listening,
     Webhook,
     WebhookFailedError,

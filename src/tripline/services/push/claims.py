@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable
 from typing import Final
 
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.push import claims as push_claims
 from tripline.store.push.queue import Key
 from tripline.store.transactions import Store

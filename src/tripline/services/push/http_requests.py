@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from tripline.domain.pushes import Channel
-from tripline.ports import Webhook
+from tripline.ports.webhooks import Webhook
 from tripline.services.push import signatures
 from tripline.services.push.secrets import Sign
 from tripline.store.push.queue import Content, Row

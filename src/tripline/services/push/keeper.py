@@ -6,7 +6,7 @@ from typing import Final
 from tripline import config
 from tripline.metrics import PUSH_MUTE, PUSH_OLDEST_SECONDS, PUSHES_PARKED, PUSHES_UNCONFIRMED, PUSHES_WAITING
 from tripline.observe import logger
-from tripline.ports import Clock
+from tripline.ports.clocks import Clock
 from tripline.services import rounds
 from tripline.store.push import parked as push_parked
 from tripline.store.push import receiver_state

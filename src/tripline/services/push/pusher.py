@@ -22,7 +22,9 @@ from typing import Final
 from tripline import config
 from tripline.domain.ids import RowNo
 from tripline.observe import SIGNAL_COMPANY_CHANGED, SIGNAL_PUSH_DUE, SIGNAL_RESYNC, logger
-from tripline.ports import Clock, Signals, WebhookSender
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
+from tripline.ports.webhooks import WebhookSender
 from tripline.services import rounds
 from tripline.services.push import outbox
 from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries

@@ -16,7 +16,8 @@ from tripline.domain import access, pushes
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import PLACEHOLDER, CompanyId, RequestId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel
-from tripline.ports import Clock, WebhookFailedError, WebhookSender
+from tripline.ports.clocks import Clock
+from tripline.ports.webhooks import WebhookFailedError, WebhookSender
 from tripline.services.push import addresses, http_requests, secrets
 from tripline.services.push.secrets import Sign
 from tripline.store.fleet import companies

@@ -10,7 +10,8 @@ from tripline import config
 from tripline.domain.ids import TimeIds, first_no
 from tripline.domain.rpc import CallEvent
 from tripline.observe import logger
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services import hints, rounds
 from tripline.services.hints import Hint
 from tripline.services.rpc import requests

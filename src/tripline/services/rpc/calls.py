@@ -23,7 +23,10 @@ from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId
 from tripline.domain.refusals import Refusal
 from tripline.domain.rpc import Call, CallEvent
-from tripline.ports import Clock, Delivery, Devices, Outage, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import Delivery, Devices
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.rpc import requests
 from tripline.services.rpc.group_commit import Gathering

@@ -14,7 +14,10 @@ from typing import Final, Protocol
 
 from tripline import observe
 from tripline.domain.ids import RowNo, SensorId, TimeIds
-from tripline.ports import Clock, Delivery, Outage, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.devices import Delivery
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.services.nodes import Node
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store.devices import connections
@@ -40,7 +43,7 @@ class Here(Protocol):
 
 
 class EveryDevice:
-    """Devices connected to any gateway. Implements `ports.Devices`."""
+    """Devices connected to any gateway. Implements `ports.devices.Devices`."""
 
     def __init__(
         self, *, here: Here | None, node: Node, store: Store, ids: TimeIds, signals: Signals, clock: Clock

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tripline.domain.refusals import Refusal
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.transactions import Store, WriteTx
 
 T = TypeVar("T")

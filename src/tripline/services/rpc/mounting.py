@@ -17,7 +17,8 @@ from tripline.domain.ids import SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
-from tripline.ports import Clock, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.fleet.sensors import Mounting

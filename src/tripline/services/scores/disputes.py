@@ -27,7 +27,8 @@ from tripline.domain.ids import CompanyId, TimeIds, TripId
 from tripline.domain.refusals import BadParameter, Forbidden
 from tripline.language.catalogue import Language
 from tripline.later import Later
-from tripline.ports import Clock, RoadMatcher
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED

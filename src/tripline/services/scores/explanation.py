@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tripline.ports import RoadMatcher
+from tripline.ports.maps import RoadMatcher
 from tripline.roads.located import Road
 from tripline.scoring import kernel, measures, score, style
 from tripline.scoring import policy as verdicts

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tripline.domain import trips
 from tripline.domain.ids import VehicleId
-from tripline.ports import RoadMatcher
+from tripline.ports.maps import RoadMatcher
 from tripline.roads.located import Located, Road
 from tripline.scoring import covers, kernel, quality
 from tripline.scoring import policy as verdicts

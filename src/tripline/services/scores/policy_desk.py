@@ -12,7 +12,8 @@ from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter, TryLater
-from tripline.ports import Clock, RoadMatcher
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.fleet import history
 from tripline.services.scores import rescore

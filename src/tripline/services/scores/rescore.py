@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tripline.later import Later
-from tripline.ports import Clock, RoadMatcher
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.scores.duplicates import DUPLICATE
 from tripline.services.scores.scorer import Scorer, with_samples

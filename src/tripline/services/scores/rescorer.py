@@ -19,7 +19,9 @@ from msgspec.structs import replace
 
 from tripline.domain.rescorings import NEXT, Bite, Cause, Rescoring, Touched
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
-from tripline.ports import Clock, RoadMatcher, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import RoadMatcher
+from tripline.ports.signals import Signals
 from tripline.services import hints
 from tripline.services.rounds import Rounds
 from tripline.services.scores import rescore, rescorings

@@ -18,7 +18,10 @@ from tripline.domain.ids import TimeIds
 from tripline.later import Later
 from tripline.metrics import SCORED
 from tripline.observe import SIGNAL_SCORING_DUE, logger
-from tripline.ports import Clock, Outage, RoadMatcher, RoadsOutage, Signals
+from tripline.ports.clocks import Clock
+from tripline.ports.maps import RoadMatcher, RoadsOutage
+from tripline.ports.outages import Outage
+from tripline.ports.signals import Signals
 from tripline.scoring.rules import Rules
 from tripline.services.rounds import Rounds
 from tripline.store.scores import policies, scores, sums

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, select, update
 
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.bulk import Bulk
 from tripline.store.tables import bus_position
 from tripline.store.transactions import Hot, ReadTx, WriteTx

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tripline import observe
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 
 _SQLITE: Final = {
     sqlite3.SQLITE_PERM: Fault.AWAY,

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Row, bindparam, cast, delete, extract, func, 
 from sqlalchemy.sql import ColumnElement
 
 from tripline.domain.ids import SLOTS
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store.tables import device_connection, device_send, node, push_claim
 from tripline.store.transactions import ReadTx, WriteTx
 

@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, exc, text
 from sqlalchemy.util import LRUCache
 
 from tripline.observe import logger
-from tripline.ports import Fault, Outage
+from tripline.ports.outages import Fault, Outage
 from tripline.store.database import faults, postgres_faults
 from tripline.store.database.faults import Troubles
 from tripline.store.database.postgres_queries import Asker

@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 from psycopg import errors
 
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.store.database.faults import outage
 
 _DISK_FULL: Final = "53100"

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, exc
 from sqlalchemy.util import LRUCache
 
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.store.database import checkpoints, faults, sqlite_files
 from tripline.store.database.faults import Troubles
 from tripline.store.transactions import Hot, ReadTx, WriteTx

@@ -19,7 +19,8 @@ from tripline.domain.access import Authority
 from tripline.domain.disputes import Contested, Dispute, Reason, State
 from tripline.domain.ids import TimeIds, UserId, first_no
 from tripline.language.catalogue import Language
-from tripline.ports import Letter, LetterRefusedError, Outage
+from tripline.ports.mails import Letter, LetterRefusedError
+from tripline.ports.outages import Outage
 from tripline.scoring.rules import EventType
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
@@ -33,7 +34,7 @@ EMAIL = "kim@fleet.example"
 
 
 class Box:
-    """Implements `ports.Mailer`: keeps letters, or raises what it is told."""
+    """Implements `ports.mails.Mailer`: keeps letters, or raises what it is told."""
 
     def __init__(self) -> None:
         self.letters: list[Letter] = []

@@ -12,7 +12,7 @@ from tests.support.ingest_rig import DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR,
 from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.config import Ingest
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.bus.silence import Silence
 from tripline.services.ingest import trip_ends
 from tripline.store import tables

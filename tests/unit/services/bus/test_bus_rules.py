@@ -20,7 +20,7 @@ from tests.support.bus_messages import (
 from tests.support.bus_rig import LATER, BusRig, message, reasons
 from tests.support.ingest_rig import COMPANY, DRIVER, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, item
 
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.store import tables
 
 STRANGER = "99999999-0000-11ef-8000-000000000009"

@@ -15,7 +15,8 @@ from tests.support.ingest_rig import microtrip as of_device
 
 from tripline.config_bus import Carried
 from tripline.domain.ids import CompanyId
-from tripline.ports import BusBatch, BusMessage, BusMessageRefusedError, BusNote, Outage
+from tripline.ports.bus import BusBatch, BusMessage, BusMessageRefusedError, BusNote
+from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.bus.consumer import BusConsumer
 from tripline.services.ingest import steps

@@ -9,7 +9,7 @@ from tests.support import logs
 from tests.support.rest import RecordingSignals
 
 from tripline.config import Ingest
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.bus import silence
 from tripline.services.bus.silence import Silence
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tripline.ports import Fault, StoreOutage
+from tripline.ports.outages import Fault, StoreOutage
 from tripline.services.doctor import shared_store
 from tripline.services.doctor.doctor import Finding
 from tripline.store.database.inspection import ASIDE_COUNTED, Node, Shared

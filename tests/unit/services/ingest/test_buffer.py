@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource
 
-from tripline.ports import BusMessageRefusedError, BusNote, Outage, Receipts
+from tripline.ports.bus import BusMessageRefusedError, BusNote, Receipts
+from tripline.ports.outages import Outage
 from tripline.services.ingest import buffer
 from tripline.services.ingest.buffer import BufferIntake
 from tripline.wire import frames

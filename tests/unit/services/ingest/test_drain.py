@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 from tests.support.ingest_rig import NOW, SENSOR, TOPIC, Rig, microtrip
 
-from tripline.ports import BusBatch, BusMessage, BusPartition, Outage
+from tripline.ports.bus import BusBatch, BusMessage, BusPartition
+from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.ingest.drain import Drain, Progress
 from tripline.services.ingest.intake import Intake

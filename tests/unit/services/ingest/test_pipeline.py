@@ -26,8 +26,8 @@ from tests.support.ingest_rig import (
     trip_message,
 )
 
-from tripline import ports
 from tripline.domain.ids import SensorId
+from tripline.ports.outages import Outage
 from tripline.services.device_frames import Frame
 from tripline.services.ingest.pipeline import ALONE_FROM
 from tripline.store import tables
@@ -149,7 +149,7 @@ def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(
 def test_outage_settles_nothing_and_keeps_nothing(rig: Rig) -> None:
     rig.send(microtrip(NOW))
     rig.store.away = True
-    with pytest.raises(ports.Outage):
+    with pytest.raises(Outage):
         rig.send(microtrip(NOW + 1), microtrip(NOW + 2, tid=42))
     rig.store.away = False
 

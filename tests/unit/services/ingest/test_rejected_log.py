@@ -14,7 +14,7 @@ from tests.support.ingest_rig import COMPANY, MINUTE, NOW, SENSOR, FakeSource, R
 
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.ingest import rejected_log
 from tripline.store import tables
 from tripline.store.ingest import rejected

@@ -7,7 +7,7 @@ from tests.support.lines import ACTIONS, MDN
 from tripline.domain.ids import SensorId
 from tripline.domain.lines import NwStatus
 from tripline.domain.refusals import Forbidden
-from tripline.ports import CarrierRefusedError
+from tripline.ports.carriers import CarrierRefusedError
 from tripline.services.lines import desk
 from tripline.store.lists import Window
 from tripline.store.tables import line_change
@@ -63,7 +63,7 @@ def test_what_became_of_a_line_is_kept_with_the_time_that_the_carrier_says(tmp_p
 
 
 class Unwilling:
-    """Implements `ports.CarrierLines`: will not."""
+    """Implements `ports.carriers.CarrierLines`: will not."""
 
     async def unpause(self, mdn, *, request_id):
         raise CarrierRefusedError("unpaid bill")

@@ -11,7 +11,7 @@ from tests.support import ingest_rig as support
 from tests.support.ingest_rig import NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig, aggregate, item, microtrip
 
 from tripline import observe
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.services.live import position_keeper
 from tripline.store import positions, tables
 

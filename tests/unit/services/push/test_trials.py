@@ -12,7 +12,7 @@ from tripline.domain import pushes
 from tripline.domain.ids import PLACEHOLDER
 from tripline.domain.pushes import Channel
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.ports import WebhookFailedError, WebhookReply
+from tripline.ports.webhooks import WebhookFailedError, WebhookReply
 from tripline.services.push import signatures
 from tripline.services.push.trials import AT_ONCE, Trial
 from tripline.store.tables import push_outbox
@@ -26,7 +26,7 @@ HOSTS = {
 
 
 class Server:
-    """Implements `ports.WebhookSender`: answers as told."""
+    """Implements `ports.webhooks.WebhookSender`: answers as told."""
 
     def __init__(self, *answers):
         self.asked = []

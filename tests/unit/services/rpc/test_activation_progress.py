@@ -9,7 +9,7 @@ from tripline.domain import rpc
 from tripline.domain.activations import Step
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.ports import Delivery
+from tripline.ports.devices import Delivery
 from tripline.services import hints
 from tripline.services.rpc import activation_progress, answers
 from tripline.services.rpc.abandoned import MARGIN_MS, Overdue
@@ -17,7 +17,7 @@ from tripline.wire.readings import RpcAnswer
 
 
 class Box:
-    """Implements `ports.Devices`: takes every request, and says something when the test wants it to."""
+    """Implements `ports.devices.Devices`: takes every request, and says something when the test wants it to."""
 
     def __init__(self, delivery=Delivery.SENT):
         self.delivery = delivery

@@ -15,7 +15,8 @@ from tripline.domain import rpc
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import Forbidden, NotFound
-from tripline.ports import Delivery, Outage
+from tripline.ports.devices import Delivery
+from tripline.ports.outages import Outage
 from tripline.services import hints
 from tripline.services.rpc import answers, calls, group_commit, records, requests
 from tripline.services.rpc.abandoned import BATCH, MARGIN_MS, Overdue
@@ -35,7 +36,7 @@ ASKED = Asked("reset", b"{}", b'{"method":"reset","params":{}}', 20_000)
 
 @dataclass
 class Scripted:
-    """Implements `ports.Devices`: notes what is sent, and answers as told."""
+    """Implements `ports.devices.Devices`: notes what is sent, and answers as told."""
 
     delivery: Delivery = Delivery.SENT
     sent: list[tuple[SensorId, str, bytes]] = field(default_factory=list)

@@ -20,7 +20,7 @@ from tests.support.scoring_rows import (
 
 from tripline.domain import ids, samples
 from tripline.observe import SIGNAL_SCORING_DUE
-from tripline.ports import Outage
+from tripline.ports.outages import Outage
 from tripline.scoring import quality
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import scorer

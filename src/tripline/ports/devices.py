@@ -1,0 +1,79 @@
+"""Devices: what the gateway offers them frames to, tells of them, and sends to them."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, Protocol
+
+from tripline.domain.ids import RowNo, SensorId
+
+
+class Source(Protocol):
+    """Where frames came from, and whom to tell when they are durable. Implemented by the gateway's connection."""
+
+    sensor_id: SensorId
+
+    def settled(self, tokens: list[int]) -> None:
+        """The frames with these tokens (in the order offered) are committed; called on the event loop."""
+
+    def abandoned(self) -> None:
+        """The store is away: nothing offered since the last `settled` is kept. Close without acknowledging."""
+
+
+class Intake(Protocol):
+    """The listener of the ingest pipeline, offered to the gateway."""
+
+    def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
+        """Queue one frame. Cheap; never blocks. The order of a source's frames is kept."""
+
+    def refuse(
+        self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
+    ) -> None:
+        """Keep a frame the gateway could not take in: `head` is the first KiB of its `size` bytes.
+
+        It goes to the rejected-message log with the reason and is settled in order, like a frame.
+        """
+
+    @property
+    def crowded(self) -> bool:
+        """Whether sources should stop reading until their next `settled`."""
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing that is offered now would be kept: who comes had better come again later."""
+
+
+TAKEN_OVER: Final = "taken_over"
+"""Why an older session of a sensor ends in the moment in which a newer one begins."""
+
+
+class Presence(Protocol):
+    """Told by the gateway which devices are there. A session's number is greater than those of older sessions."""
+
+    def connected(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, callable_now: Callable[[], None]) -> None:
+        """A session began. Cheap; never blocks.
+
+        `callable_now` runs on the event loop once a call that any process makes reaches this session: at once where
+        there is one process, after a commit where there are several, never when a newer session took its place.
+        """
+
+    def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
+        """The session ended, for this reason; something was last heard at `seen_ms`. Cheap; never blocks.
+
+        One that is `TAKEN_OVER` ends just before, or any time after, the newer one begins.
+        """
+
+
+class Delivery(Enum):
+    """What became of a message to a device."""
+
+    SENT = "written to its connection"
+    NOT_CONNECTED = "it has no live session"
+    NOT_SUBSCRIBED = "it has a session, and did not subscribe to the topic"
+    CONGESTED = "it does not read what was sent before"
+
+
+class Devices(Protocol):
+    """Devices with a live session, on whichever gateway."""
+
+    async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
+        """Send a message at QoS 1, or less when the device asked for less."""

@@ -1,0 +1,20 @@
+"""Hints between parts of the program, and between its processes."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Signals(Protocol):
+    """Hints between components (and, scaled out, between processes). State is in tables; a lost hint costs only time.
+
+    Subjects are the constants of `observe.py` (`SIGNAL_...`).
+    """
+
+    def notify(self, subject: str, detail: str = "") -> None:
+        """Tell every subscriber of the subject; never blocks, never raises."""
+
+    def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
+        """Call the listener (on the event loop, quickly) with the detail of each hint."""
+
+    async def run(self) -> None:
+        """Let hints pass between processes, where there are several, until cancelled; what waits then is still sent."""

@@ -1,0 +1,60 @@
+"""Requests to customers' servers."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+
+class Webhook(msgspec.Struct, frozen=True):
+    """A request to a customer's server."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class WebhookFailedError(Exception):
+    """No status line came in time, or the address may not be asked; the text says why, without the address."""
+
+
+UNANSWERED: Final = "The server took the message and did not answer."
+
+
+class WebhookUnansweredError(WebhookFailedError):
+    """The server took the connection and the whole request; neither a byte nor the end came in time (spec/push M1)."""
+
+    def __init__(self) -> None:
+        super().__init__(UNANSWERED)
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """How to send to a server that takes messages and never answers: go on early, and listen on."""
+
+    place_s: float
+    """How long to wait for an answer once the whole request is written."""
+    heard: Callable[[int], None]
+    """Called on the event loop with the status of an answer that comes later, within the usual time."""
+
+
+class WebhookReply(msgspec.Struct, frozen=True):
+    """What a customer's server answered, for somebody who wants to see it."""
+
+    status: int
+    took_ms: int
+    """From the request to its status line."""
+    start: bytes
+    """How the body begins, 1,000 bytes at most."""
+
+
+class WebhookSender(Protocol):
+    """Sends requests to servers of customers, and follows no redirect."""
+
+    async def post(self, webhook: Webhook, listening: Listening | None = None) -> int | None:
+        """The status of the answer, whose body is not waited for; None when the connection listens on.
+
+        Raises `WebhookFailedError`, of which `WebhookUnansweredError` is one.
+        """
+
+    async def ask(self, webhook: Webhook) -> WebhookReply:
+        """The answer, as somebody wants to see it. Raises as `post`."""
