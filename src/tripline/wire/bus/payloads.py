@@ -5,7 +5,7 @@ The items and samples are read by the readers of devices' payloads. Not here: th
 
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,13 +21,11 @@ from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import Header
+from tripline.wire.device.items import Header, Sent
 from tripline.wire.device.kinds import Item
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
 
 Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
-Pairs: TypeAlias = Sequence[tuple[Item, bytes]]
-"""Objects of a payload, each with its JSON."""
 
 LONGEST_TYPE: Final = 32
 """Characters of a device type that are kept."""
@@ -68,10 +66,10 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
             received_ms=self.received_ms,
         )
 
-    def pairs(self, refusals: list[Rejected]) -> Pairs:
+    def objects(self, refusals: list[Rejected]) -> Sequence[Sent]:
         """The objects in the payload; `refusals` gets what is wrong with it, or with some of its elements (A4)."""
         if isinstance(self.payload, dict):
-            return [(self.payload, self.text)]
+            return [Sent(self.payload, self.text)]
         if not isinstance(self.payload, list):
             refusals.append(rejected(bus_reasons.PAYLOAD_FORM, self.body))
             return []
@@ -79,7 +77,7 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
             refusals.append(rejected(bus_reasons.TOO_MANY_ITEMS, self.body))
             return []
         both = zip(self.payload, device_body.element_texts(self.text), strict=True)
-        found = [(item, text) for item, text in both if isinstance(item, dict)]
+        found = [Sent(item, text) for item, text in both if isinstance(item, dict)]
         if len(found) < len(self.payload):
             refusals.append(rejected(bus_reasons.ITEM_FORM, self.body))
         return found
@@ -100,14 +98,21 @@ def _microtrips(context: Context) -> list[Usable | Rejected]:
     )
     refusals: list[Rejected] = []
     if read is None:
-        pairs = context.pairs(refusals)
-        if not pairs:
+        sent = context.objects(refusals)
+        if not sent:
             return [*refusals]
-        text = b"[" + b",".join(text for _, text in pairs) + b"]" if refusals else context.text
-        samples = [device_items.sample(item, header, device_type) for item, _ in pairs]
+        text = device_items.array_of(sent) if refusals else context.text
+        samples = [device_items.sample(each, header, device_type) for each in sent]
         read = device_items.record(samples, text, header, ty=number, device=device_type)
     read.ts = header.ts
     return [read, *refusals]
+
+
+class _Times(NamedTuple):
+    """When a trip was; None: not known."""
+
+    start_ms: int | None
+    end_ms: int | None
 
 
 def _trip(context: Context) -> list[Usable | Rejected]:
@@ -125,7 +130,7 @@ def _trip(context: Context) -> list[Usable | Rejected]:
     return [read]
 
 
-def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> tuple[int | None, int | None]:
+def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> _Times:
     """Start and end: the message's when its end is after its start, the payload's when those can be, else none."""
     values, zone, received_ms = context.values, context.zone, context.received_ms
     start_ms = values.instant("startTs", "startDt", zone, received_ms)
@@ -137,14 +142,14 @@ def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> tuple[in
     first_ms = stt_ms if start_ms is None else start_ms
     last_ms = edt_ms if end_ms is None else end_ms
     if first_ms is not None and last_ms is not None and last_ms < first_ms:
-        return start_ms, end_ms
-    return first_ms, last_ms
+        return _Times(start_ms, end_ms)
+    return _Times(first_ms, last_ms)
 
 
 def _events(context: Context) -> list[Usable | Rejected]:
     """Each object of the payload as an event (4.9)."""
     refusals: list[Rejected] = []
-    return [*(_event(context, item, text) for item, text in context.pairs(refusals)), *refusals]
+    return [*(_event(context, item, text) for item, text in context.objects(refusals)), *refusals]
 
 
 def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:

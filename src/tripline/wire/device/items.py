@@ -5,7 +5,8 @@ for well-formed messages without a detour through dicts (`fast.py`).
 """
 
 import math
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +20,14 @@ PARKING: Final = 2
 """Value of `try`."""
 FARTHEST_M: Final = 1e9
 """Longer distances are no trip's (D9): a million kilometres is more than a vehicle drives in its life."""
+
+
+class Sent(NamedTuple):
+    """An object of a payload."""
+
+    item: Item
+    text: bytes
+    """Its JSON as sent."""
 
 
 class Header(msgspec.Struct, gc=False, kw_only=True):
@@ -35,6 +44,8 @@ class Header(msgspec.Struct, gc=False, kw_only=True):
 class Sample(msgspec.Struct, gc=False, kw_only=True):
     """One item, interpreted. Position and speed are NaN when absent or invalid."""
 
+    text: bytes
+    """Its JSON."""
     tid: int | None
     parking: bool
     own_ms: int | None
@@ -56,11 +67,13 @@ def is_parking(item: Item, header: Header) -> bool:
     return header.parking if kind is None else kind == PARKING
 
 
-def sample(item: Item, header: Header, device: str) -> Sample:
+def sample(sent: Sent, header: Header, device: str) -> Sample:
     """The item as numbers; manoeuvre flags are read from OBD items only."""
+    item = sent.item
     place = device_values.position(item.get("lat"), item.get("lon")) or device_values.NOWHERE
     speed = device_values.real(item.get("sp"))
     return Sample(
+        text=sent.text,
         tid=trip_number(item),
         parking=is_parking(item, header),
         own_ms=device_values.instant(item.get("clt"), header.received_ms),
@@ -71,20 +84,23 @@ def sample(item: Item, header: Header, device: str) -> Sample:
     )
 
 
-def microtrips(
-    read: list[Sample], texts: list[bytes], payload: bytes, header: Header, *, ty: int, device: str
-) -> list[Microtrip]:
+def microtrips(read: list[Sample], payload: bytes, header: Header, *, ty: int, device: str) -> list[Microtrip]:
     """One record for each run of items of one trip (A5).
 
-    `texts` are the items' JSON; `payload` is that of all, kept as sent when they make one record (A7).
+    `payload` is the JSON of all, kept as sent when they make one record (A7).
     """
     cuts = _cuts(read, at_parking=device == device_tables.BLACKBOX)
     if len(cuts) == 1:
         return [record(read, payload, header, ty=ty, device=device)]
     return [
-        record(read[start:end], b"[" + b",".join(texts[start:end]) + b"]", header, ty=ty, device=device)
+        record(read[start:end], array_of(read[start:end]), header, ty=ty, device=device)
         for start, end in zip(cuts, [*cuts[1:], len(read)], strict=True)
     ]
+
+
+def array_of(objects: Iterable[Sent | Sample]) -> bytes:
+    """The JSON of all of these, as an array."""
+    return b"[" + b",".join([each.text for each in objects]) + b"]"
 
 
 def trip(item: Item, payload: bytes, header: Header, *, ty: int, device: str) -> Trip:

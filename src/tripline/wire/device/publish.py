@@ -18,7 +18,7 @@ from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.items import Header
+from tripline.wire.device.items import Header, Sent
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading, Trip
@@ -109,24 +109,24 @@ class _Message:
         if reason:
             return rejected(reason, self._body)
         if self._is_microtrip():
-            return self._microtrips([item], [text], text)[0]
+            return self._microtrips([Sent(item, text)], text)[0]
         return self._single(item, text)
 
     def _array(self, content: list[Any], payload: bytes) -> list[Reading]:
         reason = self._unknown()
         if reason:
             return [rejected(reason, self._body)]
-        pairs = zip(content, device_body.element_texts(payload), strict=True)
-        usable = [(item, text) for item, text in pairs if isinstance(item, dict)]
+        both = zip(content, device_body.element_texts(payload), strict=True)
+        usable = [Sent(item, text) for item, text in both if isinstance(item, dict)]
         left_out: list[Reading] = []
         if len(usable) < len(content):  # A4
             left_out = [rejected(device_reasons.ITEM_FORM, self._body)]
-            payload = b"[" + b",".join(text for _, text in usable) + b"]"
+            payload = device_items.array_of(usable)
         if not self._is_microtrip():
             return [*(self._object(item, text) for item, text in usable), *left_out]  # A6
         if not usable:
             return left_out
-        return [*self._microtrips([item for item, _ in usable], [text for _, text in usable], payload), *left_out]
+        return [*self._microtrips(usable, payload), *left_out]
 
     def _unknown(self) -> str | None:
         """Why the number says nothing; None when it is a known one or may be an event's (K7)."""
@@ -138,11 +138,11 @@ class _Message:
     def _is_microtrip(self) -> bool:
         return self._number in device_tables.MICROTRIPS
 
-    def _microtrips(self, items: list[Item], texts: list[bytes], payload: bytes) -> list[Microtrip]:
+    def _microtrips(self, sent: list[Sent], payload: bytes) -> list[Microtrip]:
         assert self._number is not None
-        device = device_kinds.vehicle_device(self._number, items, self._registered)
-        read = [device_items.sample(item, self._header, device) for item in items]
-        return device_items.microtrips(read, texts, payload, self._header, ty=self._number, device=device)
+        device = device_kinds.vehicle_device(self._number, [each.item for each in sent], self._registered)
+        read = [device_items.sample(each, self._header, device) for each in sent]
+        return device_items.microtrips(read, payload, self._header, ty=self._number, device=device)
 
     def _single(self, item: Item, text: bytes) -> Trip | DeviceEvent:
         assert self._number is not None
