@@ -6,20 +6,29 @@ Values only: no network, no thread, no clock. The member (`bus_kafka_reader.py`)
 import itertools
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from tripline.ports.bus import BusBatch, BusMessage, BusPartition
+from tripline.ports.bus import BusBatch, BusMark, BusMessage, BusPartition
 
 
 class _Open(msgspec.Struct):
     """A batch that was read and may not be stored yet."""
 
     number: int
-    marks: dict[BusPartition, tuple[int, int]]
+    marks: dict[BusPartition, BusMark]
     size: int
     done: bool = False
+
+
+class Given(NamedTuple):
+    """What was read ahead, in two."""
+
+    batch: BusBatch
+    """Under way from now on."""
+    rest: BusBatch | None
 
 
 class Holdings:
@@ -86,25 +95,25 @@ class Holdings:
 
     def batch(self, messages: list[BusMessage]) -> BusBatch:
         """A batch of these messages, without those of partitions that the member does not have."""
-        marks = {}
+        marks: dict[BusPartition, BusMark] = {}
         for message in messages:
-            partition = (message.topic, message.partition)
+            partition = message.of
             since = self._since.get(partition)
             if since is not None:
-                marks[partition] = (since, message.offset + 1)
-        if len(marks) < len({(message.topic, message.partition) for message in messages}):
-            messages = [message for message in messages if (message.topic, message.partition) in marks]
+                marks[partition] = BusMark(since, message.offset + 1)
+        if len(marks) < len({message.of for message in messages}):
+            messages = [message for message in messages if message.of in marks]
         return BusBatch(messages, next(self._numbers), marks)
 
     def kept(self, batch: BusBatch) -> BusBatch:
         """The batch without messages of partitions that left since it was made."""
-        marks = {partition: mark for partition, mark in batch.marks.items() if self._since.get(partition) == mark[0]}
+        marks = {partition: mark for partition, mark in batch.marks.items() if self._since.get(partition) == mark.since}
         if len(marks) == len(batch.marks):
             return batch
         return _without(batch, batch.marks.keys() - marks.keys())
 
-    def next(self, ahead: BusBatch, most: int) -> tuple[BusBatch, BusBatch | None]:
-        """At most so many of the first messages, as a batch that is under way from now on; and the rest.
+    def next(self, ahead: BusBatch, most: int) -> Given:
+        """At most so many of the first messages, and the rest.
 
         Neither holds messages of partitions that left or are about to leave, or messages that are skipped.
         """
@@ -120,15 +129,15 @@ class Holdings:
             ahead = replace(ahead, came=not self._came.isdisjoint(ahead.marks))
             self._came -= ahead.marks.keys()
             self._open.append(_Open(ahead.number, dict(ahead.marks), len(ahead.messages)))
-        return ahead, rest
+        return Given(ahead, rest)
 
     def _behind_skipped(self, ahead: BusBatch) -> BusBatch:
         skipped = self._skipped
-        return self._cut(ahead, [each for each in ahead.messages if each.offset >= skipped.get(each[:2], 0)])
+        return self._cut(ahead, [each for each in ahead.messages if each.offset >= skipped.get(each.of, 0)])
 
     def _cut(self, whole: BusBatch, messages: Sequence[BusMessage]) -> BusBatch:
         """These messages of the batch as a batch of their own."""
-        marks = {message[:2]: (whole.marks[message[:2]][0], message.offset + 1) for message in messages}
+        marks = {message.of: whole.marks[message.of]._replace(behind=message.offset + 1) for message in messages}
         return BusBatch(messages, next(self._numbers), marks)
 
     @property
@@ -156,7 +165,7 @@ class Holdings:
 
 
 def _without(batch: BusBatch, partitions: Collection[BusPartition]) -> BusBatch:
-    left = [message for message in batch.messages if (message.topic, message.partition) not in partitions]
+    left = [message for message in batch.messages if message.of not in partitions]
     return replace(
         batch,
         messages=left,

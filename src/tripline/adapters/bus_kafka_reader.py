@@ -351,4 +351,4 @@ def _read(message: Message) -> BusMessage:
 
 
 def _ours(partitions: list[TopicPartition]) -> list[BusPartition]:
-    return [(each.topic, each.partition) for each in partitions]
+    return [BusPartition(each.topic, each.partition) for each in partitions]

@@ -1,9 +1,16 @@
 """The bus: reading from it, writing to it, and what is known of a topic."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
+
+
+class BusPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
 
 
 class BusMessage(NamedTuple):
@@ -17,9 +24,19 @@ class BusMessage(NamedTuple):
     timestamp_ms: int
     """When it was written, epoch ms; 0 when nobody said so."""
 
+    @property
+    def of(self) -> BusPartition:
+        """The partition that it is in."""
+        return BusPartition(self.topic, self.partition)
 
-BusPartition: TypeAlias = tuple[str, int]
-"""Topic and partition."""
+
+class BusMark(NamedTuple):
+    """What a batch has of a partition, for its reader."""
+
+    since: int
+    """Since when the partition is the reader's."""
+    behind: int
+    """The offset behind its last message in the batch."""
 
 
 class BusBatch(msgspec.Struct, frozen=True):
@@ -28,8 +45,8 @@ class BusBatch(msgspec.Struct, frozen=True):
     messages: Sequence[BusMessage]
     number: int
     """The reader's own: which batch this is, also with fewer messages."""
-    marks: Mapping[BusPartition, tuple[int, int]]
-    """The reader's own: since when each partition is its, and where it goes on behind this batch."""
+    marks: Mapping[BusPartition, BusMark]
+    """The reader's own."""
     came: bool = False
     """Whether it is the first with messages of a partition that came to this reader: others may have stored them."""
 

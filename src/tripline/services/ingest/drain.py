@@ -156,7 +156,7 @@ class Drain:
         marks = self._reader.kept(batch).marks
         if len(marks) == len(batch.marks):
             return left
-        partitions = {partition for _, partition in marks}
+        partitions = {each.partition for each in marks}
         return [frame for frame in left if _partition(frame) in partitions]
 
     async def _unstored(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
@@ -164,9 +164,9 @@ class Drain:
         The reader goes on behind what is. Raises `Outage`."""
         stored = await self._progress.positions()
         behind = {
-            partition: stored.get(partition[1], 0)
-            for partition, (_, end) in batch.marks.items()
-            if stored.get(partition[1], 0) > end
+            each: stored.get(each.partition, 0)
+            for each, mark in batch.marks.items()
+            if stored.get(each.partition, 0) > mark.behind
         }
         if behind:
             self._reader.skip(behind)

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.ingest_rig import NOW, SENSOR, TOPIC, Rig, microtrip
 
-from tripline.ports.bus import BusBatch, BusMessage, BusPartition
+from tripline.ports.bus import BusBatch, BusMark, BusMessage, BusPartition
 from tripline.ports.outages import Outage
 from tripline.services import batch_tries
 from tripline.services.ingest.drain import Drain, Progress
@@ -48,7 +48,7 @@ class Reader:
         return self.batches.pop(0)
 
     def kept(self, batch: BusBatch) -> BusBatch:
-        marks = {part: mark for part, mark in batch.marks.items() if part[1] not in self.lost}
+        marks = {part: mark for part, mark in batch.marks.items() if part.partition not in self.lost}
         return replace(
             batch, marks=marks, messages=[each for each in batch.messages if each.partition not in self.lost]
         )
@@ -81,7 +81,7 @@ def batch(numbers: Sequence[int], *, partition: int = 0, came: bool = False) -> 
         body = json.dumps(microtrip(NOW + number * 1_000 + partition)).encode()
         frame = frames.packed(TOPIC, NOW, body)
         messages.append(BusMessage(BUS, partition, number, SENSOR.encode(), frame, NOW))
-    return BusBatch(messages, numbers[0], {(BUS, partition): (1, numbers[-1] + 1)}, came)
+    return BusBatch(messages, numbers[0], {BusPartition(BUS, partition): BusMark(1, numbers[-1] + 1)}, came)
 
 
 def drained(rig: Rig, reader: Reader, *, most: int = 1_000, before: Callable[[int], None] = lambda _: None) -> Intake:
