@@ -6,7 +6,7 @@ thrown away as they arrive, so a connection never holds more than one packet of 
 """
 
 from abc import ABC, abstractmethod
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.mqtt import decode, primitives
 from tripline.mqtt.events import PUBACK_TOKEN, Frames, SessionEvent
@@ -20,6 +20,15 @@ MAX_CONTROL: Final = 65_536
 """Largest remaining length of any packet but a publish of a live session."""
 _MAX_TOPICS: Final = 512
 _MAX_TOPIC_LENGTH: Final = 128
+
+
+class _Oversized(NamedTuple):
+    """A publish whose body is thrown away."""
+
+    publish: Publish
+    """With the head of its body."""
+    size: int
+    """Of the whole body."""
 
 
 class Inbound(ABC):
@@ -40,8 +49,7 @@ class Inbound(ABC):
         """How many held bytes make another look worth while."""
         self._skip = 0
         """Bytes of an oversized body still to be thrown away."""
-        self._oversized: tuple[Publish, int] | None = None
-        """That publish with the head of its body, and the size of the whole body."""
+        self._oversized: _Oversized | None = None
 
     def _learn(self, topic: str) -> None:
         """Let the fast loop take publishes on this topic, whose name was checked; not on one of unusual length."""
@@ -151,14 +159,14 @@ class Inbound(ABC):
         if not self._live or not self._begin_oversized(data, at):
             self._held += data[at:]
             header = primitives.remaining_length(data, at + 1)
-            self._needed = 2 if header is None else header[1] + header[0] - at
-            if self._live and header is not None and header[0] > self._max_body:
+            self._needed = 2 if header is None else header.start + header.body - at
+            if self._live and header is not None and header.body > self._max_body:
                 # An oversized publish is looked at as soon as its head may be there, not when all of it has arrived.
                 self._needed = min(self._needed, len(data) - at + HEAD)
 
     def _begin_oversized(self, data: bytes, at: int) -> bool:
         header = primitives.remaining_length(data, at + 1)
-        if header is None or data[at] >> 4 != Kind.PUBLISH or header[0] <= self._max_body:
+        if header is None or data[at] >> 4 != Kind.PUBLISH or header.body <= self._max_body:
             return False
         length, start = header
         if start + 2 > len(data):
@@ -171,7 +179,7 @@ class Inbound(ABC):
             return False
         publish = decode.packet(data[at], data[start:head_end])
         assert isinstance(publish, Publish)
-        self._oversized = publish, body_size
+        self._oversized = _Oversized(publish, body_size)
         self._skip = start + length - len(data)
         return True
 

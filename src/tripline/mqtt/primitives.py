@@ -3,11 +3,20 @@
 Follows sections 1.5 and 2.2-2.3 of the standard.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.mqtt.packets import MAX_REMAINING_LENGTH, ProtocolError
 
 _MAX_FIELD: Final = 65_535
+
+
+class Length(NamedTuple):
+    """The remaining length of a packet."""
+
+    body: int
+    """Bytes of its body."""
+    start: int
+    """Where the body begins."""
 
 
 class FieldReader:
@@ -92,8 +101,8 @@ def check_topic(packet: str, topic: str, rule: str) -> None:
         raise ProtocolError(f"{packet} has a wildcard in its topic name.", rule)
 
 
-def remaining_length(data: bytes, at: int) -> tuple[int, int] | None:
-    """The remaining length whose first byte is `data[at]`, and where the body begins; None when bytes are missing."""
+def remaining_length(data: bytes, at: int) -> Length | None:
+    """The remaining length whose first byte is `data[at]`; None when bytes are missing."""
     length = 0
     for index in range(4):
         if at + index >= len(data):
@@ -101,7 +110,7 @@ def remaining_length(data: bytes, at: int) -> tuple[int, int] | None:
         byte = data[at + index]
         length |= (byte & 0x7F) << 7 * index
         if byte < 0x80:
-            return length, at + index + 1
+            return Length(length, at + index + 1)
     raise ProtocolError("The remaining length has more than four bytes.", "2.2.3")
 
 
