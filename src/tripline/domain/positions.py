@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from tripline.domain import samples
 from tripline.domain.ids import VehicleId
+from tripline.domain.samples import Unpacked
 
 MOVING_KMH: Final = 5.0
 """From this speed on a vehicle drives, and has a heading: below it the receiver's noise turns it round and round."""
@@ -36,8 +37,12 @@ _SIZE: Final = samples.RECORD.size
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
 """A record of which only the latitude is read."""
 
-Sample = tuple[int, float, float, float, int, int]
-"""The fields of `samples.RECORD`."""
+
+class _Way(NamedTuple):
+    """How a vehicle came to where it is."""
+
+    speed_kmh: float | None
+    heading_deg: float | None
 
 
 class State(StrEnum):
@@ -91,7 +96,9 @@ def newest(tail: bytes, packed: bytes, *, last_ms: int) -> bytes:
     """
     found = _usable(packed[-TAIL_BYTES:])
     # As a rule samples come in order; a long message is not unpacked for three of them.
-    if len(packed) > TAIL_BYTES and not (len(found) == KEPT and found[0][0] < found[1][0] < found[2][0] == last_ms):
+    if len(packed) > TAIL_BYTES and not (
+        len(found) == KEPT and found[0].time_ms < found[1].time_ms < found[2].time_ms == last_ms
+    ):
         found = _usable(packed)
     merged = {_order(each): each for each in (*_usable(tail), *found)}
     return b"".join(samples.RECORD.pack(*merged[key]) for key in sorted(merged)[-KEPT:])
@@ -131,9 +138,7 @@ def position(vehicle_id: VehicleId, tail: bytes) -> Position:
     return Position(vehicle_id, time_ms, lat, lon, speed_kmh, heading_deg, bool(flags & samples.FLAG_PARKING))
 
 
-def _way(
-    north_deg: float, east_deg: float, lat: float, *, ms: int, speed_kmh: float | None
-) -> tuple[float | None, float | None]:
+def _way(north_deg: float, east_deg: float, lat: float, *, ms: int, speed_kmh: float | None) -> _Way:
     """Speed, if it is unknown, and heading, by the way from a sample before that ends at this latitude."""
     north = north_deg * DEGREE_M
     east = ((east_deg + 180.0) % 360.0 - 180.0) * DEGREE_M * math.cos(math.radians(lat))
@@ -141,18 +146,18 @@ def _way(
     if speed_kmh is None and ms >= _INSTANT_MS:
         speed_kmh = metres / ms * 3_600
     if speed_kmh is None or speed_kmh < MOVING_KMH or metres < _NOISE_M:
-        return speed_kmh, None
+        return _Way(speed_kmh, None)
     # To a tenth; round() takes as long as everything else here.
-    return speed_kmh, int(math.degrees(math.atan2(east, north)) * 10.0 + 3_600.5) % 3_600 / 10.0
+    return _Way(speed_kmh, int(math.degrees(math.atan2(east, north)) * 10.0 + 3_600.5) % 3_600 / 10.0)
 
 
-def _usable(packed: bytes) -> list[Sample]:
+def _usable(packed: bytes) -> list[Unpacked]:
     """The samples with a valid position and a time of their own; the last of them where none has."""
-    valid = [each for each in samples.RECORD.iter_unpack(packed) if each[1] == each[1]]
-    return [each for each in valid if each[5] & samples.FLAG_OWN_TIME] or valid[-1:]
+    valid = [each for each in map(Unpacked._make, samples.RECORD.iter_unpack(packed)) if each.lat == each.lat]
+    return [each for each in valid if each.flags & samples.FLAG_OWN_TIME] or valid[-1:]
 
 
-def _order(sample: Sample) -> tuple[int, float, float, bool, float]:
+def _order(sample: Unpacked) -> tuple[int, float, float, bool, float]:
     time_ms, lat, lon, speed, _, _ = sample
     unknown = speed != speed
     return time_ms, lat, lon, not unknown, 0.0 if unknown else speed
