@@ -20,8 +20,8 @@ from tripline.services.scores import reads as service
 from tripline.store.accounts.accounts import Known
 from tripline.store.lists import Span
 from tripline.store.scores import reads as score_reads
-from tripline.store.scores.reads import By, Owner, Row
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.scores.reads import By, Owner, Row, WholePage
+from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Id, Page, id_or_unset
 from tripline.wire.rest.scores import AccumulatedScore, DrivingScore, GpsEvent, number
 
@@ -53,7 +53,7 @@ class _ReadWhole(Protocol):
 
     def __call__(
         self, owner: Owner, owner_id: str, span: Span, by: By, /, *, known: Known, scope: Scope
-    ) -> tuple[Hot, tuple[Any, ...]]: ...
+    ) -> WholePage: ...
 
 
 class _Kind(msgspec.Struct, frozen=True):

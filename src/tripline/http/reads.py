@@ -6,7 +6,7 @@ query. So what is wrong with the query of a foreign list is not told, and permis
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -49,6 +49,14 @@ I = TypeVar("I", bound=Item)  # noqa: E741
 
 class _HeavyError(Exception):
     """Too much for the event loop."""
+
+
+class _Weighed(NamedTuple, Generic[R]):
+    """The rows of a page that is no burden."""
+
+    rows: list[R]
+    cut: bool
+    """Whether there are more, which would make it one."""
 
 
 class Whole(NamedTuple):
@@ -119,7 +127,7 @@ def by_time(
     if weight is None:
         return pages.time_answer(asked, rows(span), record=record, id_of=id_of, by=by)
     found = _weighed(request, rows, span, weight=weight, id_of=id_of)
-    return pages.time_answer(asked, found[0], record=record, id_of=id_of, cut=found[1])
+    return pages.time_answer(asked, found.rows, record=record, id_of=id_of, cut=found.cut)
 
 
 async def by_time_at_once(
@@ -166,8 +174,8 @@ def _weighed(
     *,
     weight: Callable[[R], int],
     id_of: Callable[[R], str],
-) -> tuple[list[R], bool]:
-    """The rows of the span, at least one if there is any, and whether it has more than weigh too much together.
+) -> _Weighed[R]:
+    """The rows of the span that do not weigh too much together, at least one if there is any.
 
     Raises `_HeavyError` for what is not to be done on the event loop.
     """
@@ -182,11 +190,11 @@ def _weighed(
             if on_loop and total > SHORT_BYTES:
                 raise _HeavyError
             if found and total > PAGE_BYTES:
-                return found, True
+                return _Weighed(found, cut=True)
             found.append(row)
         if len(some) < wanted:
             break
-    return found, False
+    return _Weighed(found, cut=False)
 
 
 def _is_short(request: Call) -> bool:

@@ -51,6 +51,14 @@ SCORE: Final = ("trip_id", "created_ms", "vehicle_id", "user_id", "score", "dist
 """What is read of `driving_score`, in this order."""
 
 
+class WholePage(NamedTuple):
+    """A statement that answers a page by itself."""
+
+    statement: Hot
+    values: tuple[Any, ...]
+    """In the order of its names."""
+
+
 class Scored(NamedTuple):
     """A scored trip."""
 
@@ -106,10 +114,8 @@ def events(tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By = By.ANAL
     return _rows(tx, _EVENTS[by], owner, owner_id, span)
 
 
-def whole_scores(
-    owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope
-) -> tuple[Hot, tuple[Any, ...]]:
-    """A statement, with its values, that answers by itself what `scores` does.
+def whole_scores(owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope) -> WholePage:
+    """What answers by itself what `scores` does.
 
     It finds no row when the account is not as known or its session ended, when the owner is outside the scope or when
     the offset is no item within the bounds; neither, for a driver, while something deleted waits to be erased, for
@@ -118,9 +124,7 @@ def whole_scores(
     return _whole(_SCORES[by], owner, owner_id, span, known, scope)
 
 
-def whole_events(
-    owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope
-) -> tuple[Hot, tuple[Any, ...]]:
+def whole_events(owner: Owner, owner_id: str, span: Span, by: By, *, known: Known, scope: Scope) -> WholePage:
     """As `whole_scores`, the fields of what `events` answers."""
     return _whole(_EVENTS[by], owner, owner_id, span, known, scope)
 
@@ -264,14 +268,12 @@ def _rows(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> S
     return tx.hot(_page(walk, owner, span.ascending), owner_id, *place, _far_end(span), span.limit)
 
 
-def _whole(
-    walk: _Walk, owner: Owner, owner_id: str, span: Span, known: Known, scope: Scope
-) -> tuple[Hot, tuple[Any, ...]]:
+def _whole(walk: _Walk, owner: Owner, owner_id: str, span: Span, known: Known, scope: Scope) -> WholePage:
     place: tuple[Any, ...] = _bound(walk, span)
     if span.after is not None:
         place = (span.first_ms if span.ascending else span.last_ms, span.after)
     statement = _whole_page(walk, owner, span.ascending, span.after is not None, scope.reaches)
-    return statement, (owner_id, _far_end(span), span.limit, *accounts.as_known(known), *place)
+    return WholePage(statement, (owner_id, _far_end(span), span.limit, *accounts.as_known(known), *place))
 
 
 def _place(tx: ReadTx, walk: _Walk, owner: Owner, owner_id: str, span: Span) -> Sequence[int]:

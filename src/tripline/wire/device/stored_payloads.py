@@ -10,7 +10,7 @@ Not here: the tables (`tables.py`), the envelope of the answer (`wire/rest/trips
 import functools
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,14 @@ _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
 _NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn\[{]')
 """A value that is no number."""
+
+
+class _Patterns(NamedTuple):
+    """What to search the payloads of a table for."""
+
+    text_key: re.Pattern[bytes]
+    wrong: re.Pattern[bytes]
+    """A documented key with a value of another kind."""
 
 
 def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
@@ -46,21 +54,20 @@ def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
     """Whether a closer look is needed. Most payloads hold nothing but numbers, which a cheap search tells."""
     if b"\\" in payload:
         return True  # a key may be written with escapes
-    text_key, wrong = _patterns(ty, device_type)
-    if _NOT_A_NUMBER.search(payload) is None and text_key.search(payload) is None:
+    patterns = _patterns(ty, device_type)
+    if _NOT_A_NUMBER.search(payload) is None and patterns.text_key.search(payload) is None:
         return False
-    return wrong.search(payload) is not None
+    return patterns.wrong.search(payload) is not None
 
 
 @functools.lru_cache(maxsize=256)
-def _patterns(ty: int, device_type: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Two patterns for a table's payloads: a text key; a documented key with a value of another kind."""
+def _patterns(ty: int, device_type: str) -> _Patterns:
     table = device_tables.kinds_of(ty, device_type)
     numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
     text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
     space = r"[ \t\r\n]*"
     wrong = rf'{numeric}{space}:{space}["tfn\[{{]|{text}{space}:{space}[-0-9tf]'
-    return re.compile(text.encode()), re.compile(wrong.encode())
+    return _Patterns(re.compile(text.encode()), re.compile(wrong.encode()))
 
 
 def _any_of(keys: Iterable[str]) -> str:
