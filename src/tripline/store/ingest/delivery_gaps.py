@@ -33,6 +33,35 @@ class Gap(NamedTuple):
     """Of its microtrips; None: among its events."""
 
 
+class _Microtrip(NamedTuple):
+    """Of a stored microtrip what tells its entry."""
+
+    no: int
+    ts: int | None
+    payload: bytes
+    samples: bytes
+
+
+class _Event(NamedTuple):
+    """The same of an event."""
+
+    no: int
+    ts: int | None
+    payload: bytes
+    ty: int
+    event_ms: int
+
+
+_Stored = _Microtrip | _Event
+
+
+class _Newest(NamedTuple):
+    """Where an entry may be missing, and the newest row there."""
+
+    gap: Gap
+    row: _Stored
+
+
 class _Entry(NamedTuple):
     """A row of `delivery`."""
 
@@ -130,23 +159,24 @@ def found(tx: ReadTx, scope: Scope, lately: Mapping[SensorId, Sequence[int]], *,
     """Where the sensors' entries since the instant are missing; `lately` has the numbers of their trips."""
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     since_no = ids.first_no(since_ms)
-    newest: list[tuple[Gap, tuple[Any, ...]]] = []
+    newest: list[_Newest] = []
     if tx.shared:
         sensor_of = {trip_no: sensor_id for sensor_id, trips in lately.items() for trip_no in trips}
         rows = tx.hot(_NEWEST_MICROTRIPS, list(sensor_of), since_no) if sensor_of else []
-        newest += [(Gap(sensor_of[trip_no], trip_no), tuple(row)) for trip_no, *row in rows]
+        newest += [_Newest(Gap(sensor_of[trip_no], trip_no), _Microtrip(*row)) for trip_no, *row in rows]
         newest += [
-            (Gap(SensorId(sensor_id), None), tuple(row))
+            _Newest(Gap(SensorId(sensor_id), None), _Event(*row))
             for sensor_id, *row in tx.hot(_NEWEST_EVENTS, list(lately), since_no)
         ]
-        keys = [(key, gap) for gap, row in newest for key in _keys(gap, row)]
-        columns = [list(column) for column in zip(*(key for key, _ in keys), strict=True)]
+        keys = [key for gap, row in newest for key in _keys(gap, row)]
+        columns = [list(column) for column in zip(*keys, strict=True)]
         there = {no for (no,) in tx.hot(_ENTRIES, *columns)} if keys else set()
-        return [gap for gap, row in newest if row[0] not in there]
+        return [gap for gap, row in newest if row.no not in there]
     for sensor_id, trips in lately.items():
         for trip_no in trips:
-            newest += [(Gap(sensor_id, trip_no), row) for row in tx.hot(_MICROTRIP, trip_no, since_no)]
-        newest += [(Gap(sensor_id, None), row) for row in tx.hot(_EVENT, sensor_id, since_no)]
+            rows = tx.hot(_MICROTRIP, trip_no, since_no)
+            newest += [_Newest(Gap(sensor_id, trip_no), _Microtrip(*row)) for row in rows]
+        newest += [_Newest(Gap(sensor_id, None), _Event(*row)) for row in tx.hot(_EVENT, sensor_id, since_no)]
     return [gap for gap, row in newest if not _is_there(tx, gap, row)]
 
 
@@ -155,33 +185,38 @@ def fill(tx: WriteTx, scope: Scope, gaps: Sequence[Gap], *, since_ms: int) -> in
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     filled = 0
     for gap in gaps:
-        owner, statement = (gap.sensor_id, _EVENTS) if gap.trip_no is None else (gap.trip_no, _MICROTRIPS)
+        key = deliveries.key_of(gap.sensor_id)
         since_no: int = ids.first_no(since_ms)
-        while rows := tx.hot(statement, owner, since_no, _AT_ONCE):
-            key = deliveries.key_of(gap.sensor_id)
-            _FILLED.insert(tx, [value for row in rows for value in _entry(gap, key, row)])
+        while rows := _stored(tx, gap, since_no):
+            _FILLED.insert(tx, [value for row in rows for value in _entry(key, row)])
             filled += len(rows)
-            since_no = rows[-1][0] + 1
+            since_no = rows[-1].no + 1
     return filled
 
 
-def _is_there(tx: ReadTx, gap: Gap, row: tuple[Any, ...]) -> bool:
-    entry = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
+def _stored(tx: ReadTx, gap: Gap, since_no: int) -> Sequence[_Stored]:
+    """The first rows there from this number on."""
+    if gap.trip_no is None:
+        return [_Event(*row) for row in tx.hot(_EVENTS, gap.sensor_id, since_no, _AT_ONCE)]
+    return [_Microtrip(*row) for row in tx.hot(_MICROTRIPS, gap.trip_no, since_no, _AT_ONCE)]
+
+
+def _is_there(tx: ReadTx, gap: Gap, row: _Stored) -> bool:
+    entry = _entry(key := deliveries.key_of(gap.sensor_id), row)
     return bool(tx.hot(_ENTRY, entry.instant, key, entry.mark, deliveries.untimed(key), entry.no))
 
 
-def _keys(gap: Gap, row: tuple[Any, ...]) -> list[_Entry]:
+def _keys(gap: Gap, row: _Stored) -> list[_Entry]:
     """What the entry of this row may be."""
-    entry = _entry(gap, key := deliveries.key_of(gap.sensor_id), row)
+    entry = _entry(key := deliveries.key_of(gap.sensor_id), row)
     return [entry._replace(mark=mark) for mark in (key, entry.mark, deliveries.untimed(key))]
 
 
-def _entry(gap: Gap, key: int, row: tuple[Any, ...]) -> _Entry:
+def _entry(key: int, row: _Stored) -> _Entry:
     """The entry of a stored row, with the mark of a message whose instant alone does not tell it."""
-    no, ts, payload, *own = row
-    if gap.trip_no is None:
-        ty, event_ms = own
-        return _Entry(event_ms if ts is None else ts, deliveries.mark_of(key, payload, ty), no)
+    no, ts, payload = row.no, row.ts, row.payload
+    if isinstance(row, _Event):
+        return _Entry(row.event_ms if ts is None else ts, deliveries.mark_of(key, payload, row.ty), no)
     if ts is None:
-        ts = max((record[0] for record in RECORD.iter_unpack(own[0])), default=ids.ms_of_no(no))
+        ts = max((record[0] for record in RECORD.iter_unpack(row.samples)), default=ids.ms_of_no(no))
     return _Entry(ts, deliveries.mark_of(key, payload), no)
