@@ -10,6 +10,7 @@ Another matcher may say which ways were driven (`Asked`). Maps tell the roads an
 """
 
 import datetime
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -137,10 +138,10 @@ class OsmRoads:
                 continue
             samples, own = _of(drives, near)
             found = _matched(each.arrays, own, near, answers)
-            kmh, how = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
+            told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]
-            limit_kmh[taken], source[taken] = kmh[fresh], how[fresh]
+            limit_kmh[taken], source[taken] = told.kmh[fresh], told.source[fresh]
             known, numbers = np.unique(found.road[fresh], return_inverse=True)
             road[taken] = numbers + len(roads)
             roads += [_told(each, number) for number in known.tolist()]
@@ -195,7 +196,10 @@ class OsmRoads:
 
     def _offsets(self, drives: "Drives") -> "Ints":
         """How far local time is ahead at the beginning of each trip, ms."""
-        begun = [int(drives.time_ms[start]) if start < end else 0 for start, end in _bounds(drives)]
+        begun = [
+            int(drives.time_ms[start]) if start < end else 0
+            for start, end in itertools.pairwise(drives.starts.tolist())
+        ]
         return np.array([self._offset(at_ms) for at_ms in begun], np.int64)
 
     def _offset(self, at_ms: int) -> int:
@@ -208,22 +212,25 @@ _LATEST_MS: Final = 4_102_444_800_000
 """The year 2100."""
 
 
-def _bounds(drives: "Drives") -> list[tuple[int, int]]:
-    return list(zip(drives.starts[:-1].tolist(), drives.starts[1:].tolist(), strict=True))
-
-
 def _within(bounds: tuple[float, float, float, float], drives: "Drives") -> "Flags":
     south, north, west, east = bounds
     return (drives.lat >= south) & (drives.lat <= north) & (drives.lon >= west) & (drives.lon <= east)
 
 
-def _of(drives: "Drives", trips: "Ints") -> "tuple[Ints, Drives]":
-    """These trips alone, and where their samples stand among all."""
-    every = _bounds(drives)
-    bounds = [every[trip] for trip in trips.tolist()]
-    samples = np.concatenate([np.arange(begin, end) for begin, end in bounds])
+class _Own(NamedTuple):
+    """Some trips alone."""
+
+    samples: "Ints"
+    """Where their samples stand among all."""
+    drives: "Drives"
+
+
+def _of(drives: "Drives", trips: "Ints") -> _Own:
+    """These trips alone."""
+    begins, ends = drives.starts[trips], drives.starts[trips + 1]
+    samples = np.concatenate([np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)])
     own = of_trips.Drives(
-        starts=np.cumsum([0, *(end - begin for begin, end in bounds)]),
+        starts=np.append(0, np.cumsum(ends - begins)),
         time_ms=drives.time_ms[samples],
         lat=drives.lat[samples],
         lon=drives.lon[samples],
@@ -234,7 +241,7 @@ def _of(drives: "Drives", trips: "Ints") -> "tuple[Ints, Drives]":
         obd=drives.obd[trips],
         stated_m=drives.stated_m[trips],
     )
-    return samples, own
+    return _Own(samples, own)
 
 
 def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":

@@ -59,13 +59,13 @@ _WAYS: Final = {
 async def trip_explanation(request: Call) -> ASGIApp:
     """Why the trip has its score, item by item, or why it has none."""
 
-    def work(tx: ReadTx) -> tuple[str, reads.Untold]:
+    def work(tx: ReadTx) -> reads.Untold:
         actor = permission.permitted_in(tx, request)
-        trip_id = parameters.path_id(request, "tripId")
-        return trip_id, reads.to_explain(tx, actor=actor, of=trip_id)
+        return reads.to_explain(tx, actor=actor, of=parameters.path_id(request, "tripId"))
 
     rim = rim_of(request)
-    trip_id, untold = await rim.store.read(work)
+    untold = await rim.store.read(work)
+    trip_id = parameters.path_id(request, "tripId")
     return answers.ok(await asyncio.to_thread(told, trip_id, untold, rim.time_zone, rim.roads))
 
 
@@ -173,15 +173,14 @@ def _measures(found: "measures.Measures") -> DriveMeasures:
 async def vehicle_explanation(request: Call) -> ASGIApp:
     """Which of its trips cost a vehicle's accumulated score how much, the dearest first."""
 
-    def work(tx: ReadTx) -> tuple[str, totals.Explanation]:
+    def work(tx: ReadTx) -> totals.Explanation:
         actor = permission.permitted_in(tx, request)
-        vehicle_id = parameters.path_id(request, "vehicleId")
-        return vehicle_id, totals.explained(tx, actor=actor, of=vehicle_id)
+        return totals.explained(tx, actor=actor, of=parameters.path_id(request, "vehicleId"))
 
-    vehicle_id, told = await rim_of(request).store.read(work)
+    told = await rim_of(request).store.read(work)
     return answers.ok(
         AccumulatedExplanation(
-            id=Id(vehicle_id),
+            id=Id(parameters.path_id(request, "vehicleId")),
             score=told.score,
             count=told.count,
             distance=told.distance_m,

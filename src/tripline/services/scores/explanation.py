@@ -8,6 +8,7 @@ Not here: the shape of the answer (`wire/rest/explanations.py`), how a trip is j
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -97,6 +98,20 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     quality: Quality
 
 
+class _Moment(NamedTuple):
+    """By what an event is found again among those that are kept."""
+
+    event_ms: int
+    event_type: int
+
+
+class _Items(NamedTuple):
+    """What a trip's GPS events are shown as."""
+
+    manoeuvres: list[Manoeuvre]
+    stretches: list[Stretch]
+
+
 def of_trip(
     task: Task,
     rules: Rules,
@@ -136,10 +151,10 @@ def of_drive(
     scored = verdict if isinstance(verdict, TripScore) and not judgement.is_annulled(task) else None
     ids = _ids(kept)
     points = _points_of_burden(found, scored, rules)
-    manoeuvres, stretches = _items(shown, ids, points, task.annulled, rules, roads)
+    items = _items(shown, ids, points, task.annulled, rules, roads)
     return Explanation(
-        manoeuvres=manoeuvres,
-        stretches=stretches,
+        manoeuvres=items.manoeuvres,
+        stretches=items.stretches,
         brakings=_moments(work, work.brakings, rules.style.braking_weight * points),
         corners=_moments(work, work.corners, rules.style.cornering_weight * points),
         unexplained=[event_id for of_moment in ids.values() for event_id in of_moment],
@@ -150,12 +165,12 @@ def of_drive(
     )
 
 
-def _ids(kept: Sequence[KeptEvent]) -> dict[tuple[int, int], list[str]]:
-    """Ids of the kept events by instant and type, the first one last."""
-    ids: dict[tuple[int, int], list[str]] = defaultdict(list)
+def _ids(kept: Sequence[KeptEvent]) -> dict[_Moment, list[str]]:
+    """Ids of the kept events, the first one last."""
+    ids: dict[_Moment, list[str]] = defaultdict(list)
     # Popped from the end, so the first of two equal events gets the first id.
     for event in reversed(kept):
-        ids[event.event_ms, event.event_type].append(event.id)
+        ids[_Moment(event.event_ms, event.event_type)].append(event.id)
     return ids
 
 
@@ -170,18 +185,18 @@ def _points_of_burden(found: Findings, scored: TripScore | None, rules: Rules) -
 
 def _items(
     events: Events,
-    ids: dict[tuple[int, int], list[str]],
+    ids: dict[_Moment, list[str]],
     points: float,
     annulled: Sequence[Annulled],
     rules: Rules,
     roads: Sequence[Road],
-) -> tuple[list[Manoeuvre], list[Stretch]]:
+) -> _Items:
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])
     for kind, at_ms, lat, lon, kmh, limit, way, road, begin_ms, end_ms, *figures in zip(*columns, strict=True):
         begin_kmh, end_kmh, rate, least, seconds, far = figures
-        known = ids.get((at_ms, kind))
+        known = ids.get(_Moment(at_ms, kind))
         event_id = known.pop() if known else None
         dispute_id = _dispute(kind, at_ms, annulled)
         worth = points if dispute_id is None else 0.0
@@ -238,7 +253,7 @@ def _items(
                 cost=cost,
             )
         )
-    return manoeuvres, stretches
+    return _Items(manoeuvres, stretches)
 
 
 def _name(road: Road | None) -> str:

@@ -10,7 +10,7 @@ Not here: what administrators ask for over REST (`rescorer.py`), how a trip is j
 import asyncio
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -170,6 +170,14 @@ async def count(
     outcome.compare(done, before, after)
 
 
+class _Asked(NamedTuple):
+    """What is judged without keeping it."""
+
+    scores: dict[int, float]
+    """Those that trips have now."""
+    jobs: list[Job]
+
+
 async def try_on(
     store: Store,
     trip_nos: Sequence[int],
@@ -180,9 +188,10 @@ async def try_on(
 ) -> int:
     """Judge these trips and keep nothing of it; how many samples they had."""
 
-    def read(tx: ReadTx) -> tuple[dict[int, float], list[Job]]:
+    def read(tx: ReadTx) -> _Asked:
         jobs = filter(None, (scores.as_if_asked(tx, no) for no in trip_nos))
-        return rescore.values(tx, trip_nos), [job if policy is None else job._replace(policy=policy.no) for job in jobs]
+        by_policy = [job if policy is None else job._replace(policy=policy.no) for job in jobs]
+        return _Asked(rescore.values(tx, trip_nos), by_policy)
 
     before, jobs = await store.read(read)
     after: dict[int, float] = {}

@@ -41,8 +41,16 @@ class _Place(NamedTuple):
     driving_ms: int | None
 
 
-_Key = tuple[str, str, int, int, str]
-"""Subject, period, day, policy, kind: as in the rows."""
+class _Key(NamedTuple):
+    """By what a sum is kept."""
+
+    subject: str
+    period: str
+    day: int
+    """The first of the period."""
+    policy: int
+    kind: str
+    """Of the subject."""
 
 
 def held(tx: WriteTx, trip_nos: Iterable[int]) -> dict[int, Share]:
@@ -129,7 +137,7 @@ def _keys(share: Share) -> list[_Key]:
     if share.user_id is not None:
         subjects.append((Subject.DRIVER, share.user_id))
     return [
-        (subject, period.value, trends.first_day(share.day, period), share.policy, kind.value)
+        _Key(subject, period.value, trends.first_day(share.day, period), share.policy, kind.value)
         for kind, subject in subjects
         for period in Period
     ]
@@ -176,7 +184,6 @@ _UNSUMMED: Final = Hot(
     .limit(bindparam("most", type_=Integer)),
     *("after", "most"),
 )
-_KEPT_BY: Final = ("subject", "period", "day", "policy", "kind")
 _KEY: Final = ("of_subject", "of_period", "of_day", "of_policy")
 _EMPTY: Final[Any] = delete(score_sum).where(
     and_(
@@ -189,7 +196,7 @@ _EMPTY: Final[Any] = delete(score_sum).where(
 )
 _ROWS: Final = Bulk(
     score_sum,
-    *_KEPT_BY,
+    *_Key._fields,
     *Sums._fields,
     on_conflict="ON CONFLICT (subject, period, day, policy) DO UPDATE SET "
     + ", ".join(f"{name} = score_sum.{name} + excluded.{name}" for name in Sums._fields),
@@ -199,7 +206,7 @@ _ROWS: Final = Bulk(
 def kept(tx: ReadTx) -> dict[_Key, Sums]:
     """All sums as they are kept."""
     found: dict[_Key, Sums] = {}
-    for row in tx.all(select(*(score_sum.c[name] for name in (*_KEPT_BY, *Sums._fields)))):
+    for row in tx.all(select(*(score_sum.c[name] for name in (*_Key._fields, *Sums._fields)))):
         subject, period, day, policy, kind, *values = tuple(row)
-        found[subject, period, day, policy, kind] = Sums(*values)
+        found[_Key(subject, period, day, policy, kind)] = Sums(*values)
     return found
