@@ -138,6 +138,7 @@ class OsmRoads:
                 continue
             samples, own = _of(drives, near)
             found = _matched(each.arrays, own, near, answers)
+            # By the map, whoever found the road: so a trip is judged alike by either matcher (docs/decisions/312).
             told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=self._offsets(own))
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]

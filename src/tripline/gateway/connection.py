@@ -289,6 +289,7 @@ class Connection(asyncio.Protocol):
         """Tell whom it concerns that the session is over."""
         if not self._entered:
             return
+        # Before the socket closes: no call waits for a goodbye, which TLS lets take two seconds (docs/decisions/107).
         self._entered = False
         around, reason = self._around, self._reason or LOST
         around.roster.leave(self.sensor_id, self)
@@ -303,6 +304,7 @@ class Connection(asyncio.Protocol):
     def _on_oversized(self, publish: events.Oversized, received_ms: int) -> None:
         if publish.token:
             self._under_way += 1
+        # Settled like a frame: closed, the device would send the same again for ever (docs/decisions/104).
         self._around.intake.refuse(
             self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size
         )

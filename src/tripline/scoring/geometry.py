@@ -39,6 +39,7 @@ def steps_m(lat: Floats, lon: Floats) -> NDArray[np.float32]:
     north = np.subtract(lat[1:], lat[:-1]).astype(np.float32)
     east = np.subtract(lon[1:], lon[:-1]).astype(np.float32)
     long = _exceeding(north, east)
+    # A cosine for each step: one for a trip would be wrong on long drives north or south (docs/decisions/302).
     middle = lat.astype(np.float32)
     middle = middle[1:] + middle[:-1]
     middle *= _HALF_RADIANS

@@ -90,6 +90,7 @@ def from_speed(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Int
     begin, end = found.at[first], found.at[last]
     begin = begin - _belongs(drives, speed_kmh, intervals_ms, begin - 1, faster, rules)
     end = end + _belongs(drives, speed_kmh, intervals_ms, end + 1, faster, rules)
+    # At the ends of the phase: of a start with 0, 9, 24 km/h only the step from 9 on exceeds (docs/decisions/301).
     from_standing = speed_kmh[begin] <= rules.harsh.standing_kmh
     to_standing = speed_kmh[end + 1] <= rules.harsh.standing_kmh
     types = np.where(
@@ -218,6 +219,7 @@ def _belongs(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, beside: Ints
     before, after = speed_kmh[at], speed_kmh[at + 1]
     change, rate = changes(before, after, intervals_ms[at])
     rows, table = _rows(before, after, rules), _table(rules)
+    # Of buses and trucks the edge is lower by as much as their thresholds are (docs/decisions/301).
     edge = rules.harsh.phase_edge_kmh_s * table[rows, drives.column[drives.at(at)]] / table[rows, Column.CAR]
     brisk = np.abs(change) >= edge * spans_s(intervals_ms[at], rules)
     belongs: Flags = known & brisk & ((change > 0) == faster) & is_rate(intervals_ms[at], rate, rules)

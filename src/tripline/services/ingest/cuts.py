@@ -37,6 +37,7 @@ def fairly(frames: list[Frame], most: int, most_bytes: int) -> Cut:
     size = 0
     for place, frame in enumerate(frames):
         source, length = frame.source, len(frame.body)
+        # A device that sent a hundred long ones kept the event loop for 25 s (docs/decisions/255).
         if source in held or (source in long and length > LONG_BYTES):
             held.add(source)
             later.append(frame)

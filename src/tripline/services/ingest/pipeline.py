@@ -87,7 +87,8 @@ LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
 TRIES: Final = 12
 """Times that a batch is placed anew because others write on the same sensors."""
 ALONE_FROM: Final = 3
-"""Times that it is, on a file of our own, before no other process may commit meanwhile."""
+"""Times that it is, on a file of our own, before no other process may commit meanwhile: a server and a command that
+takes a file in beside it must not keep each other out (docs/decisions/250)."""
 _LONGEST_PAUSE_S: Final = 0.2
 _ALWAYS_STALE: Final = "Other processes take in data of the same sensors all the time."
 _MINUTE_MS: Final = 60_000

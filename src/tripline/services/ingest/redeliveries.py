@@ -96,6 +96,7 @@ def _sorted(items: Sequence[Item], since_ms: int, now_ms: int) -> _Sorted:
                 item.instant, item.mark = ts, track.key
                 continue
             received_ms = item.frame.received_ms
+            # Two equal ones may be two facts: losing one is worse than keeping one twice (docs/decisions/251).
             if ts is None and last_ms == received_ms:
                 item.instant, item.mark = last_ms, deliveries.untimed(track.key)
                 continue
