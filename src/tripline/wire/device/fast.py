@@ -2,7 +2,7 @@
 
 Whatever is unusual in the least (an unknown key, a number as text, a time out of range, another trip number inside the
 aggregate) makes `microtrip` answer None, and `publish.py` reads the message with all its tolerance. Both must agree on
-every message that is read here: `tests/properties/test_device_fast.py`.
+every message that is read here: `tests/properties/test_device_reading.py`.
 
 The payload is decoded once and copied once: as a rule `pld` stands last in the message, so the bytes before it make a
 header, the bytes behind it the payload, and each half is decoded strictly by itself. If the cut were in the wrong
