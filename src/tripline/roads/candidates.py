@@ -9,10 +9,11 @@ from tripline.roads.index import METRES, REACH_M, UNITS, RoadIndex
 from tripline.scoring.drives import Flags, Floats, Ints
 
 SIGMA_M: Final = 10.0
-"""How far from its road a point usually is. Costs are those of a normal distribution."""
+"""How far from its road a point usually is. Up to there costs are those of a normal distribution; beyond they grow
+evenly, for errors that drift are far larger, and stay so for many points."""
 HEADING: Final = 6.0
 """The cost of a road across the direction of travel; one that leads against it, and may not be driven so, has twice."""
-SIDE: Final = 1.0
+SIDE: Final = 0.75
 """The cost of a road beside others: fewer are on it."""
 MOST: Final = 7
 """Candidates of a point, the best."""
@@ -94,7 +95,8 @@ def candidates(index: RoadIndex, lat: Floats, lon: Floats, north: Floats, east: 
     sure = np.hypot(north, east)[near.point]
     way = index.one_way[road]
     agreed = np.where(way == 0, np.abs(along), along * way)
-    cost = 0.5 * near.squared / SIGMA_M**2 + HEADING * (sure - agreed) + SIDE * index.side[road]
+    usual = np.sqrt(near.squared) / SIGMA_M
+    cost = np.where(usual < 1.0, 0.5 * usual * usual, usual - 0.5) + HEADING * (sure - agreed) + SIDE * index.side[road]
     order = np.lexsort((cost, road, near.point))
     point, road = near.point[order], road[order]
     best = order[np.append(True, (point[1:] != point[:-1]) | (road[1:] != road[:-1]))[: order.size]]

@@ -16,7 +16,7 @@ SLACK_M: Final = 10.0
 """So much longer than what was travelled the way over the node may be."""
 DETOUR_M: Final = 10.0
 """More than that costs 1 for each of these."""
-ACROSS: Final = 3.5
+ACROSS: Final = 2.8
 """Of a change to a road that shares a node with a road between."""
 JUMP: Final = 7.0
 """Of a change to any other road."""

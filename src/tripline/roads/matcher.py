@@ -20,7 +20,7 @@ from tripline.roads.index import REACH_M, RoadIndex
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 
 OFF_ROAD: Final = 9.0
-"""The cost of a point on no road: as of one 42 m from its road."""
+"""The cost of a point on no road: more than distance alone costs on any road within reach."""
 
 
 class Matches(NamedTuple):

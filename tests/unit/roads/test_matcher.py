@@ -43,6 +43,20 @@ def test_parallel_road_that_is_not_driven_is_not_found():
     assert set(found) == {1}
 
 
+def test_positions_far_beside_their_road_do_not_lose_it():
+    """Between houses errors of 45 m stay for a minute."""
+    world = {1: [(0, 0), (3_000, 0)]}
+
+    assert set(links(world, [(0, 0), (1_000, 0), (1_050, 45), (1_850, 45), (1_900, 0), (3_000, 0)])) == {1}
+
+
+def test_road_that_was_passed_between_two_points_takes_none_of_them():
+    """One sample in 70 m, at 980 and 1,050 m: the first is 15 m from the short road, the second 20 m."""
+    world = {1: [(0, 0), (995, 0)], 2: [(995, 0), (1_030, 0)], 3: [(1_030, 0), (3_000, 0)]}
+
+    assert set(links(world, [(0, 0), (3_000, 0)], interval_s=5)) == {1, 3}
+
+
 def test_parallel_road_that_is_joined_far_away_is_not_found():
     """A road and another one 25 m beside it, which leaves it 600 m further on: they share a node, not on the way."""
     world = {1: [(0, 0), (3_000, 0)], 2: [(0, 25), (2_900, 25), (3_000, 0)]}
