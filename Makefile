@@ -25,7 +25,7 @@ help:
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
-	@echo "make evaluate measure how right the scores and the limits of roads are: pages with plots in build/evaluation, in a minute; where Valhalla is installed, beside it, in six"
+	@echo "make evaluate measure how right the scores and the limits of roads are: pages with plots in build/evaluation, in a minute; where Valhalla is installed, beside it, in two"
 	@echo "make screenshots  a picture of every page of the portal in each theme, language and width, into build/screenshots (ONLY='vehicles ko' for some)"
 	@echo "make serve   start the server on ./tripline-data"
 	@echo "make format  rewrite the sources in the house format"

@@ -6,6 +6,7 @@ driven, by the reading of tags alone, which has to be right always, and the one 
 """
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,13 +16,18 @@ from msgspec.structs import replace
 
 from evaluation.road_drives import BEGIN_MS, METRES, World, sampled
 from tripline.roads import limited, matcher
-from tripline.scoring.drives import Flags, Floats, Ints
+from tripline.roads.index import RoadIndex
+from tripline.roads.matcher import Matches
+from tripline.scoring.drives import Drives, Flags, Floats, Ints
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column
 
 MILE_KMH: Final = 1.609344
 HOLDS_MIN: Final = 470
 """7:50, when the conditions below begin to hold. A drive begins ten minutes before, on a Thursday."""
 _NONE: Final = float("nan")
+Find = Callable[[RoadIndex, Drives], Matches]
+"""Who finds the roads of drives."""
 
 
 class Form(NamedTuple):
@@ -67,8 +73,11 @@ _ODD: Final = 2_654_435_761
 """Mixes ids, so that neighbours have different forms."""
 
 
-def measured(file: Path, drives: int) -> list[dict[str, Any]]:
-    """A row for each form: shares of points with the right limit, on the road that was driven and as matched."""
+def measured(file: Path, drives: int, find: Find = matcher.matched) -> list[dict[str, Any]]:
+    """A row for each form: shares of points with the right limit, on the road that was driven and as matched.
+
+    Beside them those on the right road, and those with a tagged limit where the form tells none.
+    """
     names = list(FORMS)
     with tempfile.TemporaryDirectory() as folder:
         rewritten = Path(folder) / "forms.osm.pbf"
@@ -78,28 +87,34 @@ def measured(file: Path, drives: int) -> list[dict[str, Any]]:
     own, truth = sampled(driven, noise_m=5.0, interval_s=1, seed=5)
     begins = own.time_ms - BEGIN_MS
     own = replace(own, time_ms=BEGIN_MS + begins + (HOLDS_MIN - 10) * 60_000)
-    found = matcher.matched(world.index, own)
+    found = find(world.index, own)
+    on_way = (found.road >= 0) & (world.index.link[found.road] == world.index.link[truth.road])
     form = _form(world.index.link)[truth.road]
     held = begins >= 600_000
     asked = (own.speed_kmh > 2.0) & np.isin(world.index.link, links)[truth.road]
-    right = {name: np.zeros(2) for name in names}
+    right = {name: np.zeros(4) for name in names}
     points = dict.fromkeys(names, 0)
     for column in _COLUMNS:
         by = replace(own, column=np.full(len(own), column, np.int8))
         zero = np.zeros(len(own), np.int64)
         on_road = limited.limits_of(world.index, world.texts, by, truth, offset_ms=zero).kmh
-        matched = limited.limits_of(world.index, world.texts, by, found, offset_ms=zero).kmh
+        told = limited.limits_of(world.index, world.texts, by, found, offset_ms=zero)
+        matched, source = told.kmh, told.source
         for number, name in enumerate(names):
             at = np.flatnonzero((form == number) & asked)
             true = _true(FORMS[name], truth.backward[at], held[at], column)
             points[name] += at.size
-            right[name] += [_same(limit[at], true).sum() for limit in (on_road, matched)]
+            wrong = np.isnan(true) & (source[at] == LimitSource.TAGGED)
+            shares = *(_same(limit[at], true) for limit in (on_road, matched)), on_way[at], wrong
+            right[name] += [each.sum() for each in shares]
     return [
         {
             "form": name,
             "points": points[name],
             "on_road": float(right[name][0] / points[name]),
             "matched": float(right[name][1] / points[name]),
+            "right_road": float(right[name][2] / points[name]),
+            "wrong": float(right[name][3] / points[name]),
         }
         for name in names
         if points[name]

@@ -31,8 +31,11 @@ def written(
     """Write `roads.html`; the page. A Valhalla server's figures stand in it when `valhalla.json` has as many drives."""
     rows = facts["rows"]
     theirs = folder / "valhalla.json"
-    told = json.loads(theirs.read_text("utf-8")) if theirs.exists() else {"drives": None}
-    other = told["rows"] if told["drives"] == facts["drives"] else []
+    empty: dict[str, Any] = {"drives": None}
+    told = json.loads(theirs.read_text("utf-8")) if theirs.exists() else empty
+    same = told["drives"] == facts["drives"]
+    other = told["rows"] if same else []
+    by_form = {each["form"]: each["valhalla"] for each in told["forms"]} if same else {}
     by_case = {(row["kind"], row["noise"], row["interval"]): row["valhalla"] for row in other}
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         (Path(__file__).parent / "roads.html").read_text("utf-8")
@@ -40,7 +43,8 @@ def written(
     page = folder / "roads.html"
     text = template.render(
         rows=[row | {"valhalla": by_case.get((row["kind"], row["noise"], row["interval"]))} for row in rows],
-        forms=facts["forms"],
+        forms=[form | {"valhalla": by_form.get(form["form"])} for form in facts["forms"]],
+        by_class=[_of_classes(row, by_case) for row in rows if row["interval"] == 1],
         drives=facts["drives"],
         kinds=KINDS,
         gates=gates,
@@ -59,6 +63,12 @@ def written(
     )
     page.write_text(text, "utf-8")
     return page
+
+
+def _of_classes(row: dict[str, Any], by_case: dict[tuple[str, int, int], dict[str, Any]]) -> dict[str, Any]:
+    """A case with its classes of road, each with Valhalla's figures where there are any."""
+    theirs = by_case.get((row["kind"], row["noise"], row["interval"]), {}).get("classes", {})
+    return row | {"classes": {name: own | {"valhalla": theirs.get(name)} for name, own in row["classes"].items()}}
 
 
 def _lines(rows: list[dict[str, Any]], kind: str, which: str, what: str, gates: dict[int, float]) -> str:

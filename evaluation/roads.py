@@ -93,6 +93,7 @@ def figures(world: World, case: Case, answer: Told) -> dict[str, Any]:
                 "points": int(own.sum()),
                 "right_road": float(on_way[own].mean()),
                 "right_limit": float(right[own & tagged].mean()) if (own & tagged).any() else None,
+                "wrong": float(wrong[own].mean()),
             }
             for of_rank, name in CLASSES.items()
             if (own := moving & (rank == of_rank)).any()

@@ -1,7 +1,8 @@
 """`python -m evaluation.valhalla`: a Valhalla server beside our matcher, on the drives that this one is judged on.
 
 Both get the same points, thinned in the same way, and both have the limits of our map. The server is Valhalla's own
-program with tiles of the same extract. Where it is not installed nothing is compared.
+program with tiles of the same extract, also where its limits are written in other forms: it tells ways alone. Where it
+is not installed nothing is compared.
 """
 
 import argparse
@@ -9,27 +10,30 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from tests.support import road_servers
 
-from evaluation import road_drives, roads
+from evaluation import road_drives, road_forms, roads
 from evaluation.road_drives import World
+from evaluation.road_forms import Find
 from tripline.adapters.roads_valhalla import Valhalla
 from tripline.roads import matcher, ways
+from tripline.roads.index import RoadIndex
 from tripline.roads.matcher import Matches
 from tripline.scoring.drives import Drives
 
 TIMEOUT_S: Final = 60.0
 FIGURES: Final = ("right_road", "right_limit", "wrong")
-Find = Callable[[Drives], Matches]
+CLEAR: Final = "white", 10, 1
+"""The case whose classes of road are printed."""
 
 
 @contextlib.contextmanager
-def finding(world: World, file: Path) -> Iterator[Find]:
+def finding(file: Path) -> Iterator[Find]:
     """Who finds the roads of drives by a server over tiles of this extract."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -37,9 +41,9 @@ def finding(world: World, file: Path) -> Iterator[Find]:
     ):
         asked = Valhalla(server.url, timeout_s=TIMEOUT_S)
 
-        def find(drives: Drives) -> Matches:
+        def find(index: RoadIndex, drives: Drives) -> Matches:
             answers = asked(drives, np.arange(len(drives)))
-            return ways.matched(world.index, drives, answers.ways, answers.told)
+            return ways.matched(index, drives, answers.ways, answers.told)
 
         yield find
 
@@ -48,13 +52,31 @@ def compared(world: World, find: Find, drives: int) -> Iterator[dict[str, Any]]:
     """A row for each case, with the figures of each matcher under its name."""
     for case in road_drives.cases(world, drives):
         row: dict[str, Any] = {"kind": case.kind, "noise": case.noise_m, "interval": case.interval_s}
-        for name, by in (("ours", lambda own: matcher.matched(world.index, own)), ("valhalla", find)):
+        for name, by in (("ours", matcher.matched), ("valhalla", find)):
             began = time.perf_counter()
-            found = by(case.drives)
+            found = by(world.index, case.drives)
             took_s = time.perf_counter() - began
             figures = roads.figures(world, case, roads.told(world, case.drives, found))
-            row[name] = {key: figures[key] for key in FIGURES} | {"points_s": case.drives.time_ms.size / took_s}
+            row[name] = {key: figures[key] for key in (*FIGURES, "classes")} | {
+                "points_s": case.drives.time_ms.size / took_s
+            }
         yield row
+
+
+def forms(file: Path, find: Find, drives: int) -> Iterator[dict[str, Any]]:
+    """A row for each form of a limit, with the figures of each matcher under its name."""
+    for ours, theirs in zip(*(road_forms.measured(file, drives, by) for by in (matcher.matched, find)), strict=True):
+        yield {"form": ours["form"], "ours": _as_case(ours), "valhalla": _as_case(theirs)}
+
+
+def _as_case(form: dict[str, Any]) -> dict[str, Any]:
+    return {"right_road": form["right_road"], "right_limit": form["matched"], "wrong": form["wrong"]}
+
+
+def _cells(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
+    """Both figures of each of `FIGURES`; those of a road without tagged limits are left out."""
+    pairs = [(ours[key], theirs[key]) for key in FIGURES]
+    return "   ".join(f"{one:.4f}  {other:.4f}  " if one is not None else "-       -       " for one, other in pairs)
 
 
 def main() -> int:
@@ -68,19 +90,28 @@ def main() -> int:
         print("Valhalla is not installed (tests/support/install-system): not compared.")
         return 0
     world = World.of(given.map)
-    with finding(world, given.map) as find:
+    with finding(given.map) as find:
         rows = list(compared(world, find, given.drives))
+        by_form = list(forms(given.map, find, given.drives))
     print("                  right road         right limit        wrong for none     points/s")
     print("noise        s    ours    Valhalla   ours    Valhalla   ours    Valhalla   ours     Valhalla")
     for row in rows:
         ours, theirs = row["ours"], row["valhalla"]
-        cells = "   ".join(f"{ours[key]:.4f}  {theirs[key]:.4f}  " for key in FIGURES)
         print(
-            f"{row['noise']:2} m {row['kind']}  {row['interval']}    {cells}   "
+            f"{row['noise']:2} m {row['kind']}  {row['interval']}    {_cells(ours, theirs)}   "
             f"{ours['points_s']:7,.0f}  {theirs['points_s']:7,.0f}"
         )
+    (clear,) = (row for row in rows if (row["kind"], row["noise"], row["interval"]) == CLEAR)
+    print(f"by class of road, {CLEAR[1]} m {CLEAR[0]} {CLEAR[2]} s")
+    for name, ours in clear["ours"]["classes"].items():
+        print(f"{name:22} {_cells(ours, clear['valhalla']['classes'][name])}")
+    print("by form of the limit")
+    for form in by_form:
+        print(f"{form['form']:22} {_cells(form['ours'], form['valhalla'])}")
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "valhalla.json").write_text(json.dumps({"drives": given.drives, "rows": rows}, indent=1), "utf-8")
+    (given.out / "valhalla.json").write_text(
+        json.dumps({"drives": given.drives, "rows": rows, "forms": by_form}, indent=1), "utf-8"
+    )
     return 0
 
 

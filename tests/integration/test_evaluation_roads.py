@@ -34,14 +34,18 @@ def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
 
 
 def test_valhalla_stands_beside_us_where_it_had_the_same_drives(monkeypatch, capsys, tmp_path):
-    row = {"kind": "white", "noise": 5, "interval": 1, "valhalla": {"right_road": 0.1234, "right_limit": 1, "wrong": 0}}
+    seen = {"right_road": 0.1234, "right_limit": 1, "wrong": 0}
+    of_class, of_form = seen | {"right_road": 0.2345}, seen | {"right_road": 0.3456}
+    row = {"kind": "white", "noise": 5, "interval": 1, "valhalla": seen | {"classes": {"secondary": of_class}}}
+    forms = [{"form": "walk", "valhalla": of_form}]
     shown = []
     for drives in (15, 16):
-        (tmp_path / "valhalla.json").write_text(json.dumps({"drives": drives, "rows": [row]}), "utf-8")
+        (tmp_path / "valhalla.json").write_text(json.dumps({"drives": drives, "rows": [row], "forms": forms}), "utf-8")
         run(monkeypatch, capsys, tmp_path)
-        shown.append("<td>0.1234</td>" in (tmp_path / "roads.html").read_text("utf-8"))
+        page = (tmp_path / "roads.html").read_text("utf-8")
+        shown.append([f"<td>{share}</td>" in page for share in ("0.1234", "0.2345", "0.3456")])
 
-    assert shown == [False, True]
+    assert shown == [[False] * 3, [True] * 3]
 
 
 def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsys, tmp_path):

@@ -14,9 +14,15 @@ def run(monkeypatch, capsys, tmp_path):
 def test_every_case_is_told_for_both_matchers(monkeypatch, capsys, tmp_path):
     road_servers.need("the comparison with Valhalla")
     code, told = run(monkeypatch, capsys, tmp_path)
-    rows = json.loads((tmp_path / "valhalla.json").read_text("utf-8"))["rows"]
+    facts = json.loads((tmp_path / "valhalla.json").read_text("utf-8"))
+    rows, forms = facts["rows"], facts["forms"]
 
-    assert (code, len(rows), len(told.splitlines())) == (0, 36, 38)
+    classes = len(rows[0]["ours"]["classes"])
+    assert (code, len(rows), len(told.splitlines())) == (0, 36, 38 + 2 + classes + len(forms))
+    assert all(list(row["ours"]["classes"]) == list(row["valhalla"]["classes"]) for row in rows)
+    assert len(forms) > 10
+    assert all(set(form[name]) == set(valhalla.FIGURES) for form in forms for name in ("ours", "valhalla"))
+    assert any(form["ours"] != form["valhalla"] for form in forms)
     clear = [row for row in rows if row["kind"] != "town"]
     assert min(row[name]["right_limit"] for row in clear for name in ("ours", "valhalla")) > 0.85
     assert all(row["ours"] != row["valhalla"] for row in rows)
