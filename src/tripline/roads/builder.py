@@ -5,9 +5,10 @@ Not here: reading the file (`adapters/map_import.py`).
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tripline.roads import classes, limits
 from tripline.roads.areas import Points, Ring
@@ -15,6 +16,7 @@ from tripline.roads.classes import Tags
 from tripline.roads.index import CELL_M, METRES, REACH_M, Coordinates, Numbers, RoadIndex, Texts, cells_around
 from tripline.scoring.drives import Flags, Ints
 
+Number = TypeVar("Number", np.int32, np.int64)
 MOST_NAME: Final = 200
 """Characters of a name that are kept."""
 _STEP_M: Final = 50.0
@@ -151,9 +153,9 @@ def _grid(lat: Coordinates, lon: Coordinates, road: Numbers) -> tuple[Ints, Ints
     nth = np.arange(which.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     share = nth / np.maximum(pieces - 1, 1)[which]
     around = cells_around(a_lat[which] + share * d_lat[which], a_lon[which] + share * d_lon[which], _AROUND_M)
-    pairs = np.unique(np.stack([around.ravel(), np.repeat(begins[which], 4)], axis=1), axis=0)
-    cells, firsts = np.unique(pairs[:, 0], return_index=True)
-    return cells, np.append(firsts, len(pairs)).astype(np.int64), pairs[:, 1].astype(np.int32)
+    found, segments = _pairs(around.ravel(), np.repeat(begins[which].astype(np.int32), 4))
+    cells, firsts = np.unique(found, return_index=True)
+    return cells, np.append(firsts, found.size).astype(np.int64), segments
 
 
 _AROUND_M: Final = REACH_M + _STEP_M / 2
@@ -164,16 +166,21 @@ def _neighbours(node: Ints, road: Numbers, roads: int) -> tuple[Ints, Numbers, N
     """Where the neighbours of each road begin, these, and where they meet it."""
     order = np.lexsort((road, node))
     nodes, at = node[order], road[order].astype(np.int64)
-    found = [np.empty((0, 2), np.int64)]
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for apart in range(1, _CROWD):
         same = np.flatnonzero((nodes[apart:] == nodes[:-apart]) & (at[apart:] != at[:-apart]))
         if not (nodes[apart:] == nodes[:-apart]).any():
             break
         one, other = same, same + apart
-        found += [
-            np.stack([at[own] * roads + at[near], order[own]], axis=1) for own, near in ((one, other), (other, one))
-        ]
-    pairs = np.unique(np.concatenate(found), axis=0)
-    starts = np.searchsorted(pairs[:, 0], np.arange(roads + 1) * roads)
-    near, near_at = (pairs[:, 0] % max(roads, 1)).astype(np.int32), pairs[:, 1].astype(np.int32)
-    return starts.astype(np.int64), near, near_at
+        found += [(at[own] * roads + at[near], order[own]) for own, near in ((one, other), (other, one))]
+    both, near_at = _pairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    starts = np.searchsorted(both, np.arange(roads + 1) * roads)
+    return starts.astype(np.int64), (both % max(roads, 1)).astype(np.int32), near_at.astype(np.int32)
+
+
+def _pairs(first: Ints, second: NDArray[Number]) -> tuple[Ints, NDArray[Number]]:
+    """Pairs in order, each once; much less time and memory than `np.unique` of rows takes."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    fresh = np.append(True, (first[1:] != first[:-1]) | (second[1:] != second[:-1]))[: first.size]
+    return first[fresh], second[fresh]
