@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.support import databases, pushes, receivers, scoring_rows
+from tests.support import databases, map_files, pushes, receivers, road_servers, scoring_rows
 from tests.support.databases import Database
+from tests.support.road_servers import Stand, all_on
 from tests.support.scoring_rows import COMPANY, NOW_MS, VEHICLE, add_microtrip, drive, sample
 
 from tripline import config
+from tripline.adapters.roads_osm import OsmRoads
+from tripline.adapters.roads_valhalla import Valhalla
 from tripline.adapters.signals_local import LocalSignals
+from tripline.chores import maps
 from tripline.domain import companies
 from tripline.domain.access import Actor, Authority
 from tripline.domain.disputes import Reason
@@ -25,6 +30,7 @@ from tripline.language.catalogue import Language
 from tripline.ports.mails import Letter
 from tripline.ports.outages import Outage
 from tripline.ports.webhooks import Listening, Webhook
+from tripline.scoring import quality
 from tripline.services.accounts import letters, postman, registry
 from tripline.services.accounts.postman import Postman
 from tripline.services.eraser import Eraser
@@ -180,6 +186,48 @@ def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_
         return len(in_hand), early, await second.drain(), await second.rows(tables.driving_score, "score")
 
     assert played(database, 2, play) == (1, 0, 1, [(100,)])
+
+
+def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tmp_path, monkeypatch):
+    """Its answers to one batch take several times as long as a lease lasts."""
+    monkeypatch.setattr(scorer, "LEASE_MS", 400)
+    monkeypatch.setattr(scorer, "RENEW_S", 0.1)
+    file = map_files.street(tmp_path / "a.osm.pbf", maxspeed="50")
+    maps.imported(tmp_path / "maps", file, name="town", country="", told=lambda _: None)
+    on_street = all_on(7)
+
+    def slowly(action, body):
+        time.sleep(0.3)
+        return on_street(action, body)
+
+    async def play(stores, url):
+        asked = Valhalla(url, timeout_s=5.0)
+        roads = OsmRoads(tmp_path / "maps", zone=scoring_rows.ZONE, asked=asked)
+        rigs = [scoring_rows.Rig(Path(), store=store, slot=slot, roads=roads) for slot, store in enumerate(stores)]
+        began = time.monotonic()
+        for rig in rigs:
+            rig.scorer._clock = lambda: NOW_MS + round((time.monotonic() - began) * 1_000)
+        await rigs[0].add_vehicle()
+        for _ in range(5):
+            drive = [sample(second, 40.0, lat=47.003 + second / 10_000, lon=9.5) for second in range(180)]
+            await rigs[0].add_trip(drive)
+
+        async def scoring(rig):
+            handled = 0
+            while await rig.rows(tables.scoring_job, "trip_no"):
+                handled += await rig.scorer.score_due()
+                await asyncio.sleep(0.05)
+            return handled
+
+        async with asyncio.timeout(30):
+            handled = await asyncio.gather(*(scoring(rig) for rig in rigs))
+        told = [quality.read(body).maps[1:] for (body,) in await rigs[0].rows(tables.trip, "quality")]
+        return sum(handled), told
+
+    with road_servers.standing(Stand(answer=slowly)) as stand:
+        handled, told = played(database, 2, lambda stores: play(stores, stand.url))
+
+    assert (handled, len(stand.asked), told) == (5, 5, [("valhalla:5",)] * 5)
 
 
 def test_scorer_stopped_in_order_while_it_judges_leaves_its_trips_to_another_one_at_once(database):

@@ -5,7 +5,8 @@ whose jobs changed meanwhile). A job's row goes with the commit of its result, s
 begins again where it was. A job that fails is tried again after growing pauses and holds up no other.
 
 On a shared store any number of scorers work side by side. Whoever takes a job leases it: for the others it becomes due
-when the lease ends. The lease only saves work; that nothing is kept twice is up to the comparison (`results.py`).
+when the lease ends, which is renewed while its batch is judged. The lease only saves work; that nothing is kept twice
+is up to the comparison (`results.py`).
 """
 
 import asyncio
@@ -13,6 +14,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from tripline.domain.ids import TimeIds
 from tripline.later import Later
@@ -45,8 +48,10 @@ SAMPLES: Final = 100_000
 INLINE_SAMPLES: Final = 4_000
 """Up to this many samples are judged on the event loop (under a millisecond); more, or any with maps, on a thread."""
 LEASE_MS: Final = 10_000
-"""How long a job taken on a shared store is left to the process that has it: after that it is taken for dead. Judging a
-batch takes milliseconds, a trip of a million samples less than a second."""
+"""How long a job taken on a shared store is left to the process that has it: after that it is taken for dead."""
+RENEW_S: Final = 3.0
+"""How often the leases of a batch are renewed while it is judged. That takes milliseconds, a trip of a million samples
+less than a second; but where a server is asked for roads, as long as its answers do, one after another."""
 UNSUMMED: Final = 100
 """Scores from before there were sums that are put there in one transaction: some 10 ms."""
 LOOK_S: Final = 1.0
@@ -87,6 +92,8 @@ class Scorer:
         self._clock = clock
         self._zone = zone
         """Of days."""
+        self._leased: dict[int, Job] = {}
+        """The jobs in hand on a shared store by their trips, as the latest lease says."""
         self._summed_to: int | None = 0
         """Scores of trips up to this one are in sums; None: all are."""
         self._rounds = Rounds(signals, SIGNAL_SCORING_DUE, look_s=LOOK_S)
@@ -129,7 +136,7 @@ class Scorer:
         try:
             await self._score_all(tasks)
         except asyncio.CancelledError:
-            await self._give_back(tasks)
+            await self._give_back()
             raise
         return len(tasks)
 
@@ -166,7 +173,9 @@ class Scorer:
             return await self._store.read(lambda tx: with_samples(tx, self._due(tx, JOBS)))
         if not await self._store.read(lambda tx: self._due(tx, 1)):
             return []
-        return await self._store.write(self._lease, locked=True)
+        tasks = await self._store.write(self._lease, locked=True)
+        self._leased = {task.job.trip_no: task.job for task in tasks}
+        return tasks
 
     def _due(self, tx: ReadTx, limit: int) -> list[Job]:
         return scores.due(tx, now_ms=self._clock(), limit=limit)
@@ -176,21 +185,32 @@ class Scorer:
         tasks = with_samples(tx, scores.claim(tx, now_ms=now_ms, limit=JOBS))
         return [task._replace(job=scores.put_off(tx, task.job, due_ms=now_ms + LEASE_MS)) for task in tasks]
 
-    async def _give_back(self, tasks: Sequence[Task]) -> None:
-        """Let others have the jobs at once, at the end; when the store is away they find out by themselves."""
-        if not self._store.shared:
+    async def _renew(self, lease_ms: int) -> None:
+        """Have the jobs in hand for another while, but those that were asked for anew; when the store is away they
+        become due for others."""
+        if not self._leased:
             return
 
-        def put_off(tx: WriteTx) -> None:
-            for task in tasks:
-                scores.put_off(tx, task.job, due_ms=self._clock())
+        def put_off(tx: WriteTx) -> dict[int, Job]:
+            due_ms = self._clock() + lease_ms
+            return {no: scores.put_off(tx, job, due_ms=due_ms) for no, job in self._leased.items()}
 
-        with contextlib.suppress(Outage, TimeoutError):
+        with contextlib.suppress(Outage):
+            self._leased = await self._store.write(put_off, locked=True)
+
+    async def _give_back(self) -> None:
+        """Let others have the jobs at once, at the end."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
-                await self._store.write(put_off, locked=True)
+                await self._renew(0)
+
+    def _in_hand(self, job: Job) -> Job:
+        """A job that was taken, as its lease is now."""
+        return self._leased.get(job.trip_no, job)
 
     async def _score(self, tasks: Sequence[Task]) -> None:
-        results = await self._judged(tasks)
+        judged = await self._judged(tasks)
+        results = [replace(result, job=self._in_hand(result.job)) for result in judged]
 
         def keep(tx: WriteTx) -> "list[Result]":
             return scores_results.keep(tx, results, ids=self._ids, now_ms=self._clock(), zone=self._zone)
@@ -202,7 +222,13 @@ class Scorer:
         roads = self._roads if self._roads is not None and self._roads.has_maps else None
         if roads is None and sum(len(task.packed) for task in tasks) <= INLINE_SAMPLES * judgement.SAMPLE_BYTES:
             return judgement.judged(tasks, self._policies)
-        return await asyncio.to_thread(judgement.judged, tasks, self._policies, roads)
+        judging = asyncio.get_running_loop().run_in_executor(None, judgement.judged, tasks, self._policies, roads)
+        try:
+            while not (await asyncio.wait([judging], timeout=RENEW_S))[0]:
+                await self._renew(LEASE_MS)
+        finally:
+            judging.cancel()
+        return judging.result()
 
     async def _score_alone(self, task: Task) -> None:
         """Score a job by itself; put it off when it fails."""
@@ -211,7 +237,7 @@ class Scorer:
         except Exception as error:  # any bug, bad row or lost map; it is kept with the job and logged
             if _stops_all(error):
                 raise
-            job = task.job
+            job = self._in_hand(task.job)
             SCORED.labels("failed").inc()
             if isinstance(error, RoadsOutage):
                 log.warning("score.failed", trip=job.trip_id, attempts=job.attempts + 1, error=str(error))
