@@ -317,7 +317,7 @@ class Map(Section, frozen=True):
         ),
     ] = "osm"
     tiles: Annotated[str, Meta(description="PMTiles file with the base map; empty: what the imported maps show")] = ""
-    upload_mib: Annotated[int, Meta(ge=1, description="largest map file that is taken over REST, MiB")] = 1_024
+    upload_mib: Annotated[int, Meta(ge=1, description="largest map file that is uploaded, MiB")] = 1_024
     valhalla_url: Annotated[str, Meta(pattern=r"^https?://\S+\Z", description="address of the Valhalla server")] = (
         "http://127.0.0.1:8002"
     )

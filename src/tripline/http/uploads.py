@@ -89,7 +89,7 @@ async def stream(request: Call, *, most: int, write: Callable[[bytes], Awaitable
     """
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "") if media_type.lower() == FORM else None
-    _check_announced(request, most if boundary is None else most + _FORM_OVERHEAD, most)
+    require_announced(request, most=most, in_form=boundary is not None)
     received = _Received(most, write)
     body = pieces(request, pace=pace)
     if boundary is None:
@@ -106,6 +106,13 @@ def pieces(request: Call, *, pace: Pace = PACE) -> AsyncIterator[bytes]:
     if KEPT_ELSEWHERE in extensions:
         extensions[KEPT_ELSEWHERE]["tell"]()
     return _in_time(_body(request), pace)
+
+
+def require_announced(request: Call, *, most: int, in_form: bool) -> None:
+    """Let pass a body that is announced no longer than a file of so many bytes makes it. Raises `FileTooLarge`."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > most + (_FORM_OVERHEAD if in_form else 0):
+        raise too_large(most)
 
 
 class _Received:
@@ -129,12 +136,6 @@ class _Received:
         self._beside += len(piece)
         if self._beside > _FORM_OVERHEAD:
             raise too_large(self._most)
-
-
-def _check_announced(request: Call, bound: int, most: int) -> None:
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > bound:
-        raise too_large(most)
 
 
 async def _body(request: Call) -> AsyncIterator[bytes]:

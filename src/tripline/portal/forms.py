@@ -9,7 +9,7 @@ Not here: the proof that a page of ours sent it (`http/authentication.py`), what
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from types import TracebackType
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl
@@ -104,29 +104,52 @@ class Form:
         return Typed({name: values[0] if len(values) == 1 else tuple(values) for name, values in shown.items()})
 
 
+class Arriving(msgspec.Struct, frozen=True):
+    """A form whose file is on its way."""
+
+    form: Form
+    file: AsyncIterator[bytes] | None = None
+    """None when none was chosen."""
+
+
 async def read(request: Call, *, fields: int = FIELDS_MAX, most: int = TEXT_MAX, files: int = 0) -> Form:
     """The form of the request, which a page of ours sent: at most this many fields, bytes of their texts, and bytes of
     files; 0: no files.
 
     Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
     """
-    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
-    bounds = _Bounds(fields, most, files)
-    if media_type.lower() == uploads.FORM:
+    boundary, bounds = _boundary(request), _Bounds(fields, most, files)
+    if boundary is None:
+        form = _pairs(await parameters.body(request), bounds)
+    else:
         if files:
             # Nobody else makes us read long bodies.
             permission.require_role(request, await authentication.sender(request))
-        form = await _parts(request, options.get("boundary", ""), bounds)
-    else:
-        form = _pairs(await parameters.body(request), bounds)
-    request.scope[_SENT] = form  # type: ignore[typeddict-unknown-key]
-    if operations.of_request(request).access is not Gate.ANYONE:
-        try:
-            await authentication.require_own_page(request, form.secret(CSRF))
-        except BaseException:
-            form.close()
-            raise
-    return form
+        form = await _parts(_events(request, boundary, bounds), bounds)
+    return await _believed(request, form)
+
+
+@contextlib.asynccontextmanager
+async def arriving(request: Call, *, most: int) -> AsyncIterator[Arriving]:
+    """The form of the request once its fields came and before its file does, which stands last and is kept nowhere: at
+    most this many bytes of it.
+
+    Raises as `read`.
+    """
+    boundary, bounds = _boundary(request), _Bounds(FIELDS_MAX, TEXT_MAX, 0)
+    if boundary is None:
+        yield Arriving(await _believed(request, _pairs(await parameters.body(request), bounds)))
+        return
+    permission.require_role(request, await authentication.sender(request))
+    async with contextlib.aclosing(_events(request, boundary, bounds)) as events:
+        parts, file = _Parts(bounds), None
+        async for event in events:
+            if isinstance(event, multipart.MultipartSegment) and event.filename is not None:
+                file = event.filename or None
+                break
+            parts.add(event)
+        form = await _believed(request, parts.form())
+        yield Arriving(form, None if file is None else _file(request, events, bounds, most))
 
 
 def sent(request: Call) -> Form | None:
@@ -154,27 +177,67 @@ def _pairs(body: bytes, bounds: _Bounds) -> Form:
         raise BadParameter("form_unreadable") from error
 
 
-async def _parts(request: Call, boundary: str, bounds: _Bounds) -> Form:
-    """The fields and files of a multipart body."""
-    parts = _Parts(bounds)
+def _boundary(request: Call) -> str | None:
+    """What stands between the parts of a multipart body; None for a body of another kind."""
+    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
+    return options.get("boundary", "") if media_type.lower() == uploads.FORM else None
+
+
+async def _believed(request: Call, form: Form) -> Form:
+    """The form, which a page of ours sent. Raises as `authentication.require_own_page`."""
+    request.scope[_SENT] = form  # type: ignore[typeddict-unknown-key]
+    if operations.of_request(request).access is not Gate.ANYONE:
+        try:
+            await authentication.require_own_page(request, form.secret(CSRF))
+        except BaseException:
+            form.close()
+            raise
+    return form
+
+
+async def _events(request: Call, boundary: str, bounds: _Bounds) -> AsyncGenerator[Any, None]:
+    """What a multipart body holds: of each part its head, then pieces of its content."""
     try:
         with multipart.PushMultipartParser(boundary, max_segment_count=bounds.fields) as parser:
             async for piece in uploads.pieces(request):
                 for event in parser.parse(piece):
-                    if isinstance(event, multipart.MultipartSegment):
-                        parts.begin(event)
-                    elif event is not None:
-                        parts.take(bytes(event))
-        return parts.form()
+                    if event is not None:
+                        yield event
     except multipart.ParserLimitReached as error:
-        parts.close()
         raise bounds.too_long() from error
     except multipart.MultipartError as error:
-        parts.close()
         raise BadParameter("form_unreadable") from error
+
+
+async def _parts(events: AsyncIterator[Any], bounds: _Bounds) -> Form:
+    """The fields and files of a multipart body."""
+    parts = _Parts(bounds)
+    try:
+        async for event in events:
+            parts.add(event)
+        return parts.form()
     except BaseException:
         parts.close()
         raise
+
+
+async def _file(request: Call, events: AsyncIterator[Any], bounds: _Bounds, most: int) -> AsyncIterator[bytes]:
+    """The content of the file whose head came, piece by piece; what stands behind it is passed over."""
+    uploads.require_announced(request, most=most, in_form=True)
+    size = passed = 0
+    is_behind = False
+    async for event in events:
+        if isinstance(event, multipart.MultipartSegment):
+            is_behind = True
+        elif is_behind:
+            passed += len(event)
+            if passed > bounds.most:
+                raise bounds.too_long()
+        else:
+            size += len(event)
+            if size > most:
+                raise uploads.too_large(most)
+            yield bytes(event)
 
 
 class _Parts:
@@ -189,30 +252,12 @@ class _Parts:
         self._size = 0
         self._size_of_files = 0
 
-    def begin(self, segment: Any) -> None:
-        """The next part begins."""
-        if segment.filename is None:
-            self._into = bytearray()
-            self._texts.append((segment.name, self._into))
-            return
-        file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=uploads.IN_MEMORY)  # noqa: SIM115  outlives this
-        self._opened.callback(file.close)
-        self._into = Upload(segment.filename, 0, file)
-        self._files.setdefault(segment.name, self._into)
-
-    def take(self, piece: bytes) -> None:
-        """Add to the present part."""
-        if isinstance(self._into, Upload):
-            self._size_of_files += len(piece)
-            if self._size_of_files > self._bounds.files:
-                raise uploads.too_large(self._bounds.files)
-            self._into.size += len(piece)
-            self._into.file.write(piece)
+    def add(self, event: Any) -> None:
+        """The next part begins, or more of the present one came."""
+        if isinstance(event, multipart.MultipartSegment):
+            self._begin(event)
         else:
-            self._size += len(piece)
-            if self._size > self._bounds.most:
-                raise self._bounds.too_long()
-            self._into += piece
+            self._take(bytes(event))
 
     def form(self) -> Form:
         """Everything, read to its end."""
@@ -228,3 +273,26 @@ class _Parts:
     def close(self) -> None:
         """Let go of the files."""
         self._opened.close()
+
+    def _begin(self, segment: Any) -> None:
+        if segment.filename is None:
+            self._into = bytearray()
+            self._texts.append((segment.name, self._into))
+            return
+        file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=uploads.IN_MEMORY)  # noqa: SIM115  outlives this
+        self._opened.callback(file.close)
+        self._into = Upload(segment.filename, 0, file)
+        self._files.setdefault(segment.name, self._into)
+
+    def _take(self, piece: bytes) -> None:
+        if isinstance(self._into, Upload):
+            self._size_of_files += len(piece)
+            if self._size_of_files > self._bounds.files:
+                raise uploads.too_large(self._bounds.files)
+            self._into.size += len(piece)
+            self._into.file.write(piece)
+        else:
+            self._size += len(piece)
+            if self._size > self._bounds.most:
+                raise self._bounds.too_long()
+            self._into += piece

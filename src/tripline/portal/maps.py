@@ -1,38 +1,87 @@
-"""The base map, to be looked at, and the maps that cannot be read.
+"""The page of maps: the imported areas, the import that is under way or ended before it was done, the base map.
 
-Not here: tiles and style (`api/base_map.py`), drawing (`static/map.js`).
+Not here: what changes maps (`map_changes.py`), tiles and style (`api/base_map.py`), drawing (`static/map.js`).
 """
 
-import asyncio
-from collections.abc import Sequence
 from typing import Any, Final
 
 from litestar.response import Response
 
 from tripline.domain.access import Action
+from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
+from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
+from tripline.language import kept, phrases
 from tripline.portal import views
 from tripline.portal.page import page
-from tripline.portal.visitors import visitor_of
-from tripline.ports.maps import NO_MAP, LostMap
+from tripline.portal.visitors import Visitor, visitor_of
+from tripline.ports.maps import NO_MAP
+
+PATH: Final = "/admin/maps"
+AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
+_STEPS: Final = tuple(ImportStep)
 
 
-@page("GET", "/admin/maps", access=Action.INSTALLATION_READ)
+@page("GET", PATH, access=Action.MAP_MANAGE)
 async def show(request: Call) -> Response[bytes]:
-    """The base map as pages draw it, and which maps of areas are lost."""
+    """Every imported map, the import that has not come to a good end, and the base map as pages draw it."""
     rim = rim_of(request)
     visitor = await visitor_of(request)
+    found = await rim.maps.maps()
     shown = NO_MAP if rim.base_map is None else rim.base_map.shown()
-    lost: Sequence[LostMap] = () if rim.roads is None else await asyncio.to_thread(rim.roads.lost)
+    return _shown(request, visitor, found, bounds=shown.bounds, attribution=shown.attribution)
+
+
+@page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,))
+async def progress(request: Call) -> Response[bytes]:
+    """How far the import of an area is; back to all maps when it is over."""
+    visitor = await visitor_of(request)
+    found = await rim_of(request).maps.maps()
+    area = request.path_params["area"]
+    if under_way(found, area):
+        return _shown(request, visitor, found, fragment="progress", bounds=None, attribution="")
+    if found.under_way is None and any(each.name == area and each.lost is None for each in found.known):
+        return views.moved(request, PATH, notice="portal.maps.imported", name=area)
+    return views.moved(request, PATH)
+
+
+def under_way(found: Maps, area: str | None = None) -> bool:
+    """Whether a file of this area, or of any, arrives or is imported right now."""
+    standing = found.under_way
+    return standing is not None and standing.stage is ImportState.RUNNING and area in (None, standing.told.name)
+
+
+def _shown(
+    request: Call, visitor: Visitor, found: Maps, *, fragment: str = views.CONTENT, **values: Any
+) -> Response[bytes]:
+    standing = found.under_way
+    at = len(_STEPS) if standing is None else _STEPS.index(standing.told.step)
     return views.show(
         request,
         visitor,
         "admin/maps.html",
         title="portal.maps.title",
-        bounds=shown.bounds,
-        attribution=shown.attribution,
-        lost=lost,
+        fragment=fragment,
+        maps=found.known,
+        lost={each.name: _said(visitor, each.lost) for each in found.known if each.lost is not None},
+        standing=standing,
+        running=under_way(found),
+        reason=None if standing is None or standing.told.reason is None else _said(visitor, standing.told.reason),
+        steps=[(step, "done" if no < at else "current" if no == at else "next") for no, step in enumerate(_STEPS)],
+        newest=_newest(found.known),
+        **values,
     )
 
 
-handlers: Final[list[Any]] = [show]
+def _said(visitor: Visitor, text: str) -> str:
+    """A kept reason in the visitor's language."""
+    return phrases.said((kept.phrase_of(text),), visitor.language)
+
+
+def _newest(known: list[KnownMap]) -> str | None:
+    """The area that was imported last, of those that can be read."""
+    good = [each.area for each in known if each.area is not None and each.lost is None]
+    return max(good, key=lambda area: area.imported_ms).name if good else None
+
+
+handlers: Final[list[Any]] = [show, progress]

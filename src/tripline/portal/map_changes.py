@@ -1,0 +1,174 @@
+"""Pages that change maps: taking in a file, going on with an import, removing an area.
+
+Not here: the page that they lead back to (`maps.py`), who keeps maps (`domain/maps.py`).
+"""
+
+from typing import Any, Final
+
+from litestar.response import Response
+
+from tripline.domain import fields
+from tripline.domain.access import Action
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportState, Maps, MapsBusy, NothingToContinue
+from tripline.domain.refusals import BadParameter, NotFound, Refusal
+from tripline.http import uploads
+from tripline.http.operations import Value
+from tripline.http.rim import Call, rim_of
+from tripline.portal import deletions, forms, maps, views
+from tripline.portal.forms import Form, Typed
+from tripline.portal.maps import AREA
+from tripline.portal.page import page
+from tripline.portal.visitors import visitor_of
+
+NEW: Final = f"{maps.PATH}/new"
+_LABELS: Final = {"area": "portal.maps.area", "country": "portal.maps.country", "file": "portal.maps.file"}
+_OF_FILE: Final = (BadMapFile, uploads.FileTooLarge, uploads.TooSlow)
+_NAMED: Final = Value(name="area", type=str, meaning="area to begin with", example="liechtenstein")
+
+
+@page("GET", NEW, access=Action.MAP_MANAGE, query=(_NAMED,))
+async def new(request: Call) -> Response[bytes]:
+    """The form to upload a map file."""
+    return await _form(request, Typed(area=request.query_params.get("area", "")))
+
+
+@page(
+    "POST",
+    NEW,
+    access=Action.MAP_MANAGE,
+    streamed=True,
+    refuses=(BadMapFile, MapsBusy, uploads.FileTooLarge, uploads.TooSlow),
+)
+async def upload(request: Call) -> Response[bytes]:
+    """Take in a map file, and have it imported as soon as all of it is here."""
+    keeper = rim_of(request).maps
+    try:
+        async with forms.arriving(request, most=keeper.most_bytes) as arriving:
+            area, country = _checked(arriving.form, has_file=arriving.file is not None)
+            assert arriving.file is not None
+            async with keeper.arrival(area, country=country) as arrival:
+                async for piece in arriving.file:
+                    await arrival.write(piece)
+                # It may have taken an hour.
+                await visitor_of(request)
+                await arrival.finish()
+    except Refusal as refusal:
+        if refusal.kind in forms.NOT_OF_FORM:
+            raise
+        if isinstance(refusal, _OF_FILE):
+            refusal.field = "file"
+        sent = forms.sent(request)
+        return await _form(request, Typed() if sent is None else sent.typed, error=refusal)
+    return views.moved(request, maps.PATH)
+
+
+@page(
+    "POST",
+    f"{maps.PATH}/{{area}}/continue",
+    access=Action.MAP_MANAGE,
+    in_path=(AREA,),
+    refuses=(MapsBusy, NothingToContinue),
+)
+async def go_on(request: Call) -> Response[bytes]:
+    """Go on with an import that was interrupted or failed, behind the last step that was finished."""
+    await forms.read(request)
+    await visitor_of(request)
+    await rim_of(request).maps.go_on(request.path_params["area"])
+    return views.moved(request, maps.PATH)
+
+
+@page("GET", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,))
+async def ask_to_remove(request: Call) -> Response[bytes]:
+    """What goes with the map of an area."""
+    return await _removal(request)
+
+
+@page("POST", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
+async def remove(request: Call) -> Response[bytes]:
+    """Remove the map of an area, and an import of it that ended before it was done."""
+    form = await forms.read(request)
+    await visitor_of(request)
+    keeper, area = rim_of(request).maps, request.path_params["area"]
+    found = await keeper.maps()
+    try:
+        deletions.require_confirmed(form, _word(found, area))
+        await keeper.remove(area)
+    except (deletions.NotConfirmed, MapsBusy) as refusal:
+        return await _removal(request, error=refusal)
+    had_map = any(each.name == area for each in found.known)
+    notice = "portal.maps.removed" if had_map else "portal.maps.discarded"
+    return views.moved(request, maps.PATH, notice=notice, name=area)
+
+
+def _checked(form: Form, *, has_file: bool) -> tuple[str, str]:
+    """Name of the area and country, when every field keeps its rule. Raises `BadParameter`."""
+    area, country = form.text("area"), form.text("country").upper()
+    check = fields.Checks()
+    if not area:
+        check.refuse(BadParameter.missing("area"))
+    elif NAME.fullmatch(area) is None:
+        check.refuse(BadParameter("map_name", field="area"))
+    if COUNTRY.fullmatch(country) is None:
+        check.refuse(BadParameter("country", field="country"))
+    if not has_file:
+        check.refuse(BadParameter.missing("file"))
+    check.end()
+    return area, country
+
+
+async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) -> Response[bytes]:
+    visitor = await visitor_of(request)
+    keeper = rim_of(request).maps
+    found = await keeper.maps()
+    return views.show(
+        request,
+        visitor,
+        "admin/map_form.html",
+        title="portal.maps.new",
+        error=error,
+        labels=_LABELS,
+        typed=typed,
+        areas=[each.name for each in found.known],
+        most_mib=keeper.most_bytes >> 20,
+        blocked=found.under_way if error is None and maps.under_way(found) else None,
+        up=maps.PATH,
+    )
+
+
+async def _removal(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
+    visitor = await visitor_of(request)
+    area, found = request.path_params["area"], await rim_of(request).maps.maps()
+    known = next((each for each in found.known if each.name == area), None)
+    ended = found.under_way if found.under_way and found.under_way.told.name == area else None
+    if known is None and (ended is None or ended.stage is ImportState.RUNNING):
+        raise NotFound("map", name=area)
+    goes = []
+    if known is not None:
+        roads = 0 if known.area is None else known.area.roads
+        goes = [visitor.say("portal.maps.goes.roads", n=roads)] if roads else []
+        goes.append(visitor.say("portal.maps.goes.base_map"))
+    if ended is not None:
+        goes.append(visitor.say("portal.maps.goes.import"))
+    return views.show(
+        request,
+        visitor,
+        "deletion.html",
+        title="portal.maps.remove",
+        error=error,
+        labels={"confirm": "portal.goes.confirm"},
+        name=visitor.say("portal.maps.title"),
+        text=visitor.say("portal.maps.remove_text" if known else "portal.maps.remove_import_text", name=area),
+        submit=visitor.say("portal.maps.remove_submit", name=area),
+        goes=goes,
+        word=_word(found, area),
+        blocked=visitor.say("portal.maps.busy") if maps.under_way(found) or isinstance(error, MapsBusy) else None,
+        up=maps.PATH,
+    )
+
+
+def _word(found: Maps, area: str) -> str | None:
+    """What is to be typed before a map is removed; None where nothing is lost that works."""
+    return area if any(each.name == area and each.lost is None for each in found.known) else None
+
+
+handlers: Final[list[Any]] = [new, upload, go_on, ask_to_remove, remove]
