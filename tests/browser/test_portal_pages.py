@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.once("what a page shows"), pytest.mark.slow]
 
 PARTS = {
     *(f"/fleet/{kind}/count" for kind in ("companies", "directors", "drivers", "sensors", "vehicles")),
-    *("/admin/services/count", "/fleet/companies/sizes"),
+    *("/admin/maps/{area}/progress", "/admin/services/count", "/fleet/companies/sizes"),
     *("/import/{draftId}/columns", "/import/{draftId}/progress", "/import/{draftId}/rows/{row}"),
     *("/", "/fleet"),
 }

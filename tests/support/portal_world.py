@@ -11,10 +11,11 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from tests.support import faults, fleet, mail, portal_life, servers
+from tests.support import faults, fleet, mail, map_files, portal_life, servers
 from tests.support.fleet import Company
 from tests.support.portal_life import Visit
 from tests.support.portal_tour import Stop
+from tripline.chores import maps
 
 COMPANIES = (("empty", "nothing-yet", 0), ("one", "one-van", 1), ("full", "seoul-taxi", 60))
 """Name, service type, vehicles."""
@@ -73,6 +74,7 @@ def serving(data: Path) -> Iterator[World]:
                 guests.append(Guest(role, life.enter_context(Visit(server.api, email)).session))
             platform = life.enter_context(Visit(server.api, SYSTEM_EMAIL))
             portal_life.rejected(platform)
+            _maps(data)
             someone = company.get("/api/tre/v1/drivers", limit=1)["data"][0]["id"]["id"]
             guests.append(Guest("platform", platform.session, states=(portal_life.barred(platform, someone),)))
             yield World(server.api, tuple(guests))
@@ -158,6 +160,19 @@ def _partner(company: Company, service_type: str, number: int, vehicles: list[di
     company.post(f"/api/tre/v1/company/{own}/relation/company", {"toCompanyId": partner["id"]})
     for vehicle in vehicles[number::10][:3]:
         company.post(f"/api/tre/v1/company/{partner['id']['id']}/relation/vehicle", {"vehicleId": vehicle["id"]})
+
+
+def _maps(data: Path) -> None:
+    """An area that can be read, one that cannot, and an import that failed."""
+    folder = data / "maps"
+    street = map_files.street(data / "street.osm.pbf")
+    for name in ("high-street", "lost"):
+        maps.imported(folder, street, name=name, country="", told=lambda _: None)
+    (lost,) = (each for each in folder.glob("lost.*") if each.is_dir())
+    (lost / "lat.npy").unlink()
+    street.write_bytes(street.read_bytes()[:-20])
+    with contextlib.suppress(maps.MapFileError):
+        maps.imported(folder, street, name="cut-off", country="", told=lambda _: None)
 
 
 def _apply(api: str, number: int) -> None:
