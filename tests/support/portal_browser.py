@@ -122,7 +122,8 @@ def _is_outside(address: str, origin: str) -> bool:
 
 
 def axe(page: Page) -> list[str]:
-    """What axe finds on the page."""
+    """What axe finds on the page, seen from its top: wherever one scrolls to, the bar covers some link in part."""
+    page.evaluate("scrollTo(0, 0)")
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate(
         "(tags) => axe.run({ runOnly: tags }).then((result) => JSON.stringify(result.violations))", TAGS
