@@ -28,7 +28,34 @@ def written(
     return file
 
 
+TOWN_ROADS = 320
+
+
 def street(file: Path, **tags: str) -> Path:
     """A map of one street of 3 km due north, way 7, of nodes every 300 m."""
     nodes = {no: (47.0 + no * 300 / 111_195.08, 9.5) for no in range(1, 12)}
     return written(file, nodes, [(7, list(nodes), {"highway": "secondary", "name": "High Street", **tags})])
+
+
+def town(file: Path) -> Path:
+    """A map of 320 streets that cross each other every 100 m, with 19,600 houses: its import takes a second or two."""
+    streets, step = TOWN_ROADS // 2, 100 / 111_195.0
+    nodes = {
+        1 + north * streets + east: (47.0 + north * step, 9.5 + east * step)
+        for north in range(streets)
+        for east in range(streets)
+    }
+    ways: list[tuple[int, Sequence[int], Mapping[str, str]]] = []
+    for no in range(streets):
+        tags = {"highway": "residential", "maxspeed": "30"}
+        along = [1 + no * streets + east for east in range(streets)]
+        across = [1 + north * streets + no for north in range(streets)]
+        ways.append((1 + 2 * no, along, {**tags, "name": f"Street {no}"}))
+        ways.append((2 + 2 * no, across, {**tags, "name": f"Avenue {no}"}))
+    for no in range(19_600):
+        lat, lon = 47.0 + (no // 140 + 0.3) * step, 9.5 + (no % 140 + 0.3) * step
+        first = 1 + streets**2 + 4 * no
+        corners = ((0.0, 0.0), (0.0, 0.3), (0.3, 0.3), (0.3, 0.0))
+        nodes.update({first + at: (lat + up * step, lon + right * step) for at, (up, right) in enumerate(corners)})
+        ways.append((1_000 + no, [first, first + 1, first + 2, first + 3, first], {"building": "yes"}))
+    return written(file, nodes, ways)

@@ -16,13 +16,12 @@ import httpx
 import numpy as np
 import pytest
 from tests.support import map_files as made
-from tests.support import reference, servers
+from tests.support import servers
 
 from tripline.adapters import map_files, map_imports
 from tripline.chores import maps
 from tripline.domain.maps import ImportState
 
-LIECHTENSTEIN = reference.ROOT / "evaluation" / "maps" / "liechtenstein.osm.pbf"
 KILLS = int(os.environ.get("TRIPLINE_TESTS_KILLS", "12"))
 SEED = int(os.environ.get("TRIPLINE_TESTS_SEED") or random.randrange(10**6))
 """Other moments in each run: what one run's kills do not hit, another's do."""
@@ -30,8 +29,13 @@ PATIENCE_S = 60.0
 MAPS = "/api/tre/v1_3/maps"
 
 
-def importing(data, *flags) -> subprocess.Popen[bytes]:
-    command = servers.command("map", "import", str(LIECHTENSTEIN), "--name", "area", "--data", str(data), *flags)
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    return made.town(tmp_path_factory.mktemp("town") / "town.osm.pbf")
+
+
+def importing(town, data) -> subprocess.Popen[bytes]:
+    command = servers.command("map", "import", str(town), "--name", "area", "--data", str(data))
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, env=servers.environment())
 
 
@@ -52,23 +56,23 @@ def left(folder):
     return sorted(each.name for each in folder.iterdir() if each.name not in owned)
 
 
-def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_one(tmp_path):
+def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_one(tmp_path, town):
     print(f"TRIPLINE_TESTS_SEED={SEED}")
     moments = random.Random(SEED)
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
     street = made.street(tmp_path / "street.osm.pbf")
     began = time.monotonic()
-    assert importing(data).wait(PATIENCE_S) == 0
+    assert importing(town, data).wait(PATIENCE_S) == 0
     took_s = time.monotonic() - began
     new = maps.listed(folder)[0]
     former = maps.imported(folder, street, name="area", country="", told=lambda _: None)
     expected = {former.map: map_files.load(folder, former)[0]}
-    again = maps.imported(tmp_path / "other", LIECHTENSTEIN, name="area", country="", told=lambda _: None)
+    again = maps.imported(tmp_path / "other", town, name="area", country="", told=lambda _: None)
     expected[new.map] = map_files.load(tmp_path / "other", again)[0]
     found = []
 
     for _ in range(KILLS):
-        process = importing(data)
+        process = importing(town, data)
         # Most of an import comes after the start of the program; and later than its end nothing is killed.
         time.sleep(moments.uniform(0.1, 1.1) * took_s)
         process.kill()
@@ -79,7 +83,7 @@ def test_import_that_is_killed_at_any_moment_leaves_the_former_map_or_the_new_on
         if found[-1] == new.map:
             maps.imported(folder, street, name="area", country="", told=lambda _: None)
 
-    assert importing(data).wait(PATIENCE_S) == 0
+    assert importing(town, data).wait(PATIENCE_S) == 0
     assert (whole(folder, expected), left(folder)) == (new.map, []), SEED
     assert former.map in found, SEED
 
@@ -123,26 +127,26 @@ def logged(server, number):
     return found
 
 
-def test_files_that_come_over_rest_are_imported_beside_each_other(tmp_path):
+def test_files_that_come_over_rest_are_imported_beside_each_other(tmp_path, town):
     street = made.street(tmp_path / "a.osm.pbf", maxspeed="50")
-    cut = LIECHTENSTEIN.read_bytes()[:-1_000]
+    cut = town.read_bytes()[:-1_000]
 
     with servers.serving(tmp_path / "data") as server, administered(server) as http:
-        began = sent(http, LIECHTENSTEIN.read_bytes(), "liechtenstein")
+        began = sent(http, town.read_bytes(), "town")
         first = settled(http)
         sent(http, street.read_bytes(), "b")
         second = settled(http)
-        sent(http, cut, "liechtenstein")
+        sent(http, cut, "town")
         third = settled(http)
         log = logged(server, 3)
 
     folder = tmp_path / "data" / "maps"
     assert (began["state"], began["step"]) == ("RUNNING", "ROADS")
-    assert [(each["area"], each["roads"]) for each in first["maps"]] == [("liechtenstein", 5122)]
-    assert [(each["area"], each["roads"]) for each in second["maps"]] == [("b", 1), ("liechtenstein", 5122)]
+    assert [(each["area"], each["roads"]) for each in first["maps"]] == [("town", made.TOWN_ROADS)]
+    assert [(each["area"], each["roads"]) for each in second["maps"]] == [("b", 1), ("town", made.TOWN_ROADS)]
     assert (first["import"], second["import"], third["maps"]) == (None, None, second["maps"])
     assert (third["import"]["state"], third["import"]["canContinue"]) == ("FAILED", False)
-    assert third["import"]["reason"].startswith("liechtenstein.osm.pbf is damaged or cut off: ")
+    assert third["import"]["reason"].startswith("town.osm.pbf is damaged or cut off: ")
     assert left(folder) == [".import", ".uploads"]
     assert ["map.import_ended" in line for line in log] == [False, False, True]
 
@@ -169,10 +173,10 @@ def is_there(pid):
         return False
 
 
-def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp_path):
+def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp_path, town):
     folder = tmp_path / "data" / "maps"
     with servers.serving(tmp_path / "data") as server, administered(server) as http:
-        sent(http, LIECHTENSTEIN.read_bytes())
+        sent(http, town.read_bytes())
         pid = process_of(folder)
         until = time.monotonic() + PATIENCE_S
         while os.getpriority(os.PRIO_PROCESS, pid) <= os.getpriority(os.PRIO_PROCESS, server.process.pid):
@@ -186,15 +190,15 @@ def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp
     assert (interrupted["maps"], interrupted["import"]["state"]) == ([], "INTERRUPTED")
     assert interrupted["import"]["canContinue"] is True
     assert again["state"] == "RUNNING"
-    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [5122])
+    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [made.TOWN_ROADS])
     assert left(folder) == [".uploads"]
 
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
-def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, way):
+def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, town, way):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
     with servers.serving(data) as server, administered(server) as http:
-        sent(http, LIECHTENSTEIN.read_bytes())
+        sent(http, town.read_bytes())
         pid = process_of(folder)
         server.stop(with_signal=way)
     until = time.monotonic() + PATIENCE_S
@@ -210,15 +214,15 @@ def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, way):
         done = settled(http)
 
     assert begun["state"] == "RUNNING"
-    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [5122])
+    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [made.TOWN_ROADS])
 
 
-def test_upload_that_is_cut_off_leaves_nothing_of_itself(tmp_path):
+def test_upload_that_is_cut_off_leaves_nothing_of_itself(tmp_path, town):
     folder = tmp_path / "data" / "maps"
-    content = LIECHTENSTEIN.read_bytes()
+    content = town.read_bytes()
 
     def pieces():
-        yield content[:500_000]
+        yield content[: len(content) // 2]
         raise ConnectionAbortedError
 
     with servers.serving(tmp_path / "data") as server, administered(server) as http:
@@ -232,18 +236,18 @@ def test_upload_that_is_cut_off_leaves_nothing_of_itself(tmp_path):
     assert list((folder / ".uploads").iterdir()) == []
 
 
-def test_upload_whose_server_is_killed_leaves_nothing_that_counts(tmp_path):
+def test_upload_whose_server_is_killed_leaves_nothing_that_counts(tmp_path, town):
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
-    content = LIECHTENSTEIN.read_bytes()
+    content = town.read_bytes()
 
     with servers.serving(data) as server, administered(server) as http:
 
         def pieces():
-            yield content[:500_000]
+            yield content[: len(content) // 2]
             while not list(folder.glob(".uploads/*")):
                 time.sleep(0.01)
             server.kill()
-            yield content[500_000:]
+            yield content[len(content) // 2 :]
 
         with pytest.raises(httpx.HTTPError):
             http.post("/api/tre/v1_3/map/area", content=pieces())
@@ -256,6 +260,6 @@ def test_upload_whose_server_is_killed_leaves_nothing_that_counts(tmp_path):
 
     assert standing is not None
     assert (standing.stage, standing.can_continue, refused) == (ImportState.INTERRUPTED, False, 409)
-    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [5122])
+    assert (done["import"], [each["roads"] for each in done["maps"]]) == (None, [made.TOWN_ROADS])
     assert left(folder) == [".uploads"]
     assert list((folder / ".uploads").iterdir()) == []
