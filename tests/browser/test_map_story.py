@@ -130,7 +130,7 @@ def test_form_that_is_refused_keeps_what_was_typed_and_a_good_one_is_taken(place
         until = time.monotonic() + PATIENCE_S
         while not scripts and "is being imported" in page.locator("#content").inner_text():
             assert time.monotonic() < until
-            page.get_by_role("link", name="Look again").click()
+            page.get_by_role("link", name="Check again").click()
         page.locator("#areas tbody tr").wait_for()
 
     assert (kept, troubles) == ("street", [])

@@ -179,7 +179,7 @@ def unusable(server, link):
         "/account/set-password", data={"token": token, "password": "12345678", "again_password": "12345678"}
     )
     program = server.code("POST", "/api/noauth/setPassword", {"token": token, "password": "12345678"})
-    told = "does not work any more"
+    told = "no longer works"
     return (page.status_code, told in page.text, sent.status_code, told in sent.text, program) == (
         400,
         True,

@@ -229,9 +229,9 @@ FAILING = readiness.Report(
                 "The map of town cannot be read (no such folder)",
                 "tripline map import FILE --name town",
                 "tripline map remove town",
-                "Without its map no speed limits are known",
-                "Links to set a password and decisions on applications go out by mail.",
-                "To be mended",
+                "Without a map, the speed limits of its area are unknown",
+                "Password links and decisions on applications are sent by mail.",
+                "Needs fixing",
             ),
         ),
         (
@@ -277,7 +277,7 @@ def test_health_of_a_sound_installation_has_nothing_to_mend(tmp_path: Path) -> N
 
     assert "0 jobs wait" in text
     # The clock of these tests is not that of a database server.
-    assert ("Everything works." in text, "To be mended" in text) == (
+    assert ("Everything works." in text, "Needs fixing" in text) == (
         (False, True) if stores.on_postgresql() else (True, False)
     )
 
@@ -310,7 +310,7 @@ def test_health_with_something_to_look_at_does_not_say_that_everything_works(tmp
     assert "Everything works." not in text
     # The clock of these tests is not that of a database server.
     if not stores.on_postgresql():
-        assert "Nothing has to be mended. 1 thing is to be looked at." in text
+        assert "Nothing needs fixing. 1 thing needs a look." in text
 
 
 @pytest.mark.parametrize(("days", "told"), [(30, True), (5_000, False)])
@@ -336,7 +336,7 @@ def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authori
 
 
 @pytest.mark.parametrize(
-    ("language", "meaning"), [("en", "The message is no valid JSON."), ("ko", "올바른 JSON이 아닙니다.")]
+    ("language", "meaning"), [("en", "The message is not valid JSON."), ("ko", "올바른 JSON이 아닙니다.")]
 )
 def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(
     tmp_path: Path, language: str, meaning: str

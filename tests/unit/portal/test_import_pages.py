@@ -178,7 +178,7 @@ def test_work_under_way_is_shown_and_can_be_stopped(tmp_path):
 
     shown, polled, over, noted, registered = rest.run(tmp_path, scenario)
 
-    assert "none of the rows is" in shown.text
+    assert "Nothing is registered until the work is done" in shown.text
     assert ("hx-location" in polled.headers, "/import/" in over.headers["hx-location"]) == (False, True)
     assert "<h1" not in polled.text
     assert "The work was stopped. Nothing was registered." in noted.text
@@ -228,7 +228,7 @@ def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the_reade
     assert lines[0] == "차량번호,주행거리,메모,Row,Reason"
     assert [line.split(",")[3] for line in lines[1:]] == ["3", "4", "5"]
     assert english.headers["content-disposition"].startswith("attachment")
-    assert korean.content.decode("utf-8-sig").splitlines()[0].endswith(",행,이유")
+    assert korean.content.decode("utf-8-sig").splitlines()[0].endswith(",행,사유")
 
 
 def test_sample_is_for_those_who_may_import_it(tmp_path):

@@ -51,7 +51,7 @@ def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
     ("failure", "status", "told"),
     [
         (CarrierRefusedError("<i>unpaid</i>"), 400, "&lt;i&gt;unpaid&lt;/i&gt;"),
-        (Outage("away"), 503, "it is not known whether the pause was lifted"),
+        (Outage("away"), 503, "it is unknown whether the pause was lifted"),
     ],
 )
 def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status, told):

@@ -85,8 +85,8 @@ def test_activation_is_followed_without_reload_until_it_is_done(tmp_path):
     assert "<html" not in requested
     assert [polled(text) for text in (requested, acknowledged, done)] == [address, address, None]
     assert "The request was sent." in requested
-    assert "The device has set about it." in acknowledged
-    assert "The device reported success: the sensor is on the vehicle." in done
+    assert "The device has begun." in acknowledged
+    assert "The device reported success. The sensor is on the vehicle." in done
     assert "센서가 차량에 장착되었습니다." in korean
 
 
@@ -109,7 +109,7 @@ def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(tmp_path,
     assert "&lt;b&gt;ignition is off&lt;/b&gt;" in text
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "연결되어 있지 않습니다")])
+@pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "접속해 있지 않습니다")])
 def test_device_that_is_not_there_is_told_in_the_form(tmp_path, language, told):
     async def scenario(app, _):
         of, sensor, _ = await world(app)
@@ -181,6 +181,6 @@ def test_calls_of_a_sensor_are_listed_with_their_state(tmp_path):
 
     empty, address, page = play(tmp_path, scenario)
 
-    assert "Nothing was asked of this device yet" in empty
+    assert "This device has not been called yet" in empty
     assert address in page.hrefs
     assert "acknowledged" in page.text

@@ -212,7 +212,7 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
 @pytest.mark.parametrize(
     ("language", "named", "why"),
     [
-        ({}, "A score is disputed, or that is decided", "HTTP status 404."),
+        ({}, "Score disputed, or dispute decided", "HTTP status 404."),
         (KOREAN, "점수에 대한 이의 제기와 처리 결과", "서버의 응답은 HTTP 404입니다."),
     ],
     ids=["en", "ko"],

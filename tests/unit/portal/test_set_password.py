@@ -93,7 +93,7 @@ def test_link_that_is_none_of_ours_is_told_without_repeating_it(tmp_path: Path, 
 
     for answer in support.run(tmp_path, scenario):
         assert answer.status_code == 400
-        assert "does not work any more" in answer.text
+        assert "no longer works" in answer.text
         assert PATH not in [(each["action"] or "").partition("?")[0] for each in Page(answer.text).all("form")]
         assert "<script>" not in answer.text
 

@@ -214,7 +214,7 @@ def test_export_is_its_owners_alone(tmp_path):
         asked = await desk.ask()
         await desk.exporter().make_next()
         for work in (desk.read, desk.file):
-            with refused(NotFound, match="not there any more"):
+            with refused(NotFound, match="no longer there"):
                 await work(asked, LEE)
         assert await desk.store.read(lambda tx: exports.own(tx, actor=LEE)) == []
         return [each.id for each in await desk.store.read(lambda tx: exports.own(tx, actor=KIM))] == [asked.id]
