@@ -247,3 +247,20 @@ def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
 
     assert "<html" not in text
     assert "<title>Delegation</title>" in text
+
+
+def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
+    async def scenario(app, of, vehicles):
+        manager, idle = (
+            await delegating.director(app, of.owner, "manager"),
+            await delegating.director(app, of.owner, "idle"),
+        )
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
+        shown_to_idle = await shown(app, idle, f"/fleet/directors/{manager.user_id}")
+        shown_to_manager = await shown(app, manager, f"/fleet/directors/{idle.user_id}")
+        return shown_to_idle.text, shown_to_manager.text
+
+    of_manager, of_idle = play(tmp_path, scenario)
+
+    assert "Vehicles you may not see" in of_manager
+    assert "This director manages no vehicle." in of_idle
