@@ -45,7 +45,7 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	@echo "16,700 tests, half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
+	@echo "17,700 tests, half an hour on two cores (tests/README.md says why); \`make check\` is the short one."
 	$(BIN)/python -m pytest $(EVERY_CORE) --store=both --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
