@@ -6,7 +6,6 @@ What the base map looks like is in `test_map_pages.py`.
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 from tests.support import map_files, portal_browser, portal_life, reference, servers
@@ -41,18 +40,7 @@ def uploaded(page, area, file):
 
 def killed(folder):
     """Kill the process that imports a file of this folder."""
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        for place in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = place.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"import" in words and any(word.startswith(str(folder).encode()) for word in words):
-                os.kill(int(place.parent.name), signal.SIGKILL)
-                return
-        time.sleep(0.01)
-    raise AssertionError(folder)
+    os.kill(map_files.process_of(folder), signal.SIGKILL)
 
 
 def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(place, tmp_path):

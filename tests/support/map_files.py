@@ -1,5 +1,6 @@
 """Small map files, made from nothing: roads of a few nodes with their tags."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def written(
 
 
 TOWN_ROADS = 320
+PATIENCE_S = 60.0
 
 
 def street(file: Path, **tags: str) -> Path:
@@ -59,3 +61,18 @@ def town(file: Path) -> Path:
         nodes.update({first + at: (lat + up * step, lon + right * step) for at, (up, right) in enumerate(corners)})
         ways.append((1_000 + no, [first, first + 1, first + 2, first + 3, first], {"building": "yes"}))
     return written(file, nodes, ways)
+
+
+def process_of(folder: Path) -> int:
+    """The process that imports a file of this folder of maps."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        for place in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = place.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"import" in words and any(word.startswith(str(folder).encode()) for word in words):
+                return int(place.parent.name)
+        time.sleep(0.01)
+    raise AssertionError(folder)

@@ -151,21 +151,6 @@ def test_files_that_come_over_rest_are_imported_beside_each_other(tmp_path, town
     assert ["map.import_ended" in line for line in log] == [False, False, True]
 
 
-def process_of(folder):
-    """The process that imports a file of this folder of maps."""
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        for place in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = place.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"import" in words and any(word.startswith(str(folder).encode()) for word in words):
-                return int(place.parent.name)
-        time.sleep(0.01)
-    raise AssertionError(folder)
-
-
 def is_there(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -177,7 +162,7 @@ def test_import_whose_process_dies_is_interrupted_and_goes_on_by_one_request(tmp
     folder = tmp_path / "data" / "maps"
     with servers.serving(tmp_path / "data") as server, administered(server) as http:
         sent(http, town.read_bytes())
-        pid = process_of(folder)
+        pid = made.process_of(folder)
         until = time.monotonic() + PATIENCE_S
         while os.getpriority(os.PRIO_PROCESS, pid) <= os.getpriority(os.PRIO_PROCESS, server.process.pid):
             assert time.monotonic() < until, "it has no low priority"
@@ -199,7 +184,7 @@ def test_import_ends_with_its_server_and_another_one_goes_on(tmp_path, town, way
     data, folder = tmp_path / "data", tmp_path / "data" / "maps"
     with servers.serving(data) as server, administered(server) as http:
         sent(http, town.read_bytes())
-        pid = process_of(folder)
+        pid = made.process_of(folder)
         server.stop(with_signal=way)
     until = time.monotonic() + PATIENCE_S
     while is_there(pid) and time.monotonic() < until:
