@@ -24,7 +24,7 @@ class _Open(msgspec.Struct):
 
 
 class Given(NamedTuple):
-    """What was read ahead, in two."""
+    """Messages that were read ahead, in two."""
 
     batch: BusBatch
     """Under way from now on."""

@@ -178,7 +178,7 @@ def _pairs(body: bytes, bounds: _Bounds) -> Form:
 
 
 def _boundary(request: Call) -> str | None:
-    """What stands between the parts of a multipart body; None for a body of another kind."""
+    """The boundary of a multipart body; None for a body of another kind."""
     media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
     return options.get("boundary", "") if media_type.lower() == uploads.FORM else None
 
@@ -196,7 +196,7 @@ async def _believed(request: Call, form: Form) -> Form:
 
 
 async def _events(request: Call, boundary: str, bounds: _Bounds) -> AsyncGenerator[Any, None]:
-    """What a multipart body holds: of each part its head, then pieces of its content."""
+    """The parts of a multipart body: the head of each, then pieces of its content."""
     try:
         with multipart.PushMultipartParser(boundary, max_segment_count=bounds.fields) as parser:
             async for piece in uploads.pieces(request):

@@ -1,6 +1,6 @@
 """Pages that change maps: taking in a file, going on with an import, removing an area.
 
-Not here: the page that they lead back to (`maps.py`), who keeps maps (`domain/maps.py`).
+Not here: the page that they lead back to (`maps.py`), who keeps maps (`ports/maps.py`).
 """
 
 from typing import Any, Final
@@ -9,7 +9,7 @@ from litestar.response import Response
 
 from tripline.domain import fields
 from tripline.domain.access import Action
-from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportState, Maps, MapsBusy, NothingToContinue
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportState, KnownMap, Maps, MapsBusy, NothingToContinue
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
 from tripline.http.operations import Value
@@ -95,8 +95,7 @@ async def remove(request: Call) -> Response[bytes]:
         await keeper.remove(area)
     except (deletions.NotConfirmed, MapsBusy) as refusal:
         return await _removal(request, error=refusal)
-    had_map = any(each.name == area for each in found.known)
-    notice = "portal.maps.removed" if had_map else "portal.maps.discarded"
+    notice = "portal.maps.removed" if _known(found, area) else "portal.maps.discarded"
     return views.moved(request, maps.PATH, notice=notice, name=area)
 
 
@@ -138,7 +137,7 @@ async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) ->
 async def _removal(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     visitor = await visitor_of(request)
     area, found = request.path_params["area"], await rim_of(request).maps.maps()
-    known = next((each for each in found.known if each.name == area), None)
+    known = _known(found, area)
     ended = found.under_way if found.under_way and found.under_way.told.name == area else None
     if known is None and (ended is None or ended.stage is ImportState.RUNNING):
         raise NotFound("map", name=area)
@@ -166,9 +165,14 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
     )
 
 
+def _known(found: Maps, area: str) -> KnownMap | None:
+    return next((each for each in found.known if each.name == area), None)
+
+
 def _word(found: Maps, area: str) -> str | None:
-    """What is to be typed before a map is removed; None where nothing is lost that works."""
-    return area if any(each.name == area and each.lost is None for each in found.known) else None
+    """The word to type before a map is removed; None when no map that works is lost."""
+    known = _known(found, area)
+    return area if known is not None and known.lost is None else None
 
 
 handlers: Final[list[Any]] = [new, upload, go_on, ask_to_remove, remove]
