@@ -81,6 +81,7 @@ EVENTS: Final[dict[str, str]] = {
     "score.done": "trips were scored",
     "map.imported": "a map that came over REST was imported; its area",
     "map.import_ended": "an import that came over REST ended without a map; its area, and what was said",
+    "map.import_cancelled": "an import was cancelled over REST; its area",
     "map.removed": "a map was removed over REST; its area",
     "map.none": "a Valhalla server is to find roads, and no map is imported that tells their limits",
     "map.lost": "an imported map cannot be read any more (docs/operating.md)",

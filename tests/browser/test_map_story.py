@@ -1,4 +1,4 @@
-"""The story of a map in a real browser: uploaded, followed without a reload, gone on with, removed.
+"""The story of a map in a real browser: uploaded, followed without a reload, cancelled, gone on with, removed.
 
 What the base map looks like is in `test_map_pages.py`.
 """
@@ -58,6 +58,12 @@ def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(plac
         troubles += watched.troubles()
         uploaded(page, "liechtenstein", LIECHTENSTEIN)
         page.get_by_role("heading", name="The map of liechtenstein is being imported").wait_for()
+        troubles += watched.troubles()
+        page.get_by_role("button", name="Cancel the import").press("Enter")
+        page.get_by_text("The import of liechtenstein is cancelled").wait_for()
+        page.get_by_text("No map is imported").wait_for()
+        uploaded(page, "liechtenstein", LIECHTENSTEIN)
+        page.get_by_role("heading", name="The map of liechtenstein is being imported").wait_for()
         page.evaluate("window.untouched = true")
         troubles += watched.troubles()
         killed(server.data / "maps")
@@ -76,8 +82,7 @@ def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(plac
         page.get_by_text("The import of street failed").wait_for()
         failed = page.locator("#map-import").inner_text()
         troubles += watched.troubles()
-        page.get_by_role("link", name="Discard this import").press("Enter")
-        page.get_by_role("button", name="Remove street").press("Enter")
+        page.get_by_role("button", name="Discard this import").press("Enter")
         page.get_by_text("The import of street is discarded.").wait_for()
         page.get_by_role("link", name="Remove liechtenstein").press("Enter")
         page.wait_for_url("**/delete")
@@ -95,7 +100,9 @@ def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(plac
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_form_that_is_refused_keeps_what_was_typed_and_a_good_one_is_taken(place, tmp_path, scripts):
+def test_form_that_is_refused_keeps_what_was_typed_and_a_good_one_is_taken_and_can_be_cancelled(
+    place, tmp_path, scripts
+):
     server, session = place
     foreign = tmp_path / "foreign.osm.pbf"
     foreign.write_bytes(b"x" * 3_000_000)
@@ -112,8 +119,12 @@ def test_form_that_is_refused_keeps_what_was_typed_and_a_good_one_is_taken(place
         watched.complaints.clear()  # the browser complains of the refusal's status
         troubles = watched.troubles() if scripts else []
         kept = page.locator("[name=area]").input_value()
-        page.set_input_files("input[type=file]", str(street))
+        page.set_input_files("input[type=file]", str(LIECHTENSTEIN))
         page.get_by_role("button", name="Upload and import").press("Enter")
+        page.wait_for_url("**/admin/maps")
+        page.get_by_role("button", name="Cancel the import").press("Enter")
+        page.get_by_text("The import of street is cancelled").wait_for()
+        uploaded(page, "street", street)
         page.wait_for_url("**/admin/maps")
         until = time.monotonic() + PATIENCE_S
         while not scripts and "is being imported" in page.locator("#content").inner_text():

@@ -73,6 +73,7 @@ SPECIAL = {
     "delegations.list_delegating": (SEEN,),
     "delegations.list_received": (SEEN,),
     "delegations.take_back": (BORROWER, VEHICLE),
+    "maps.cancel_import": (),
     "maps.continue_import": (),
     "maps.import_map": (),
     "maps.remove_map": (),

@@ -122,6 +122,7 @@ COMPANIES = {
     "GET /api/tre/v1_3/maps": "U.FF FFFFFF FFFF FFF",
     "POST /api/tre/v1_3/map/{unknown}": "UBFF FFFFFF FFFF FFF",
     "POST /api/tre/v1_3/map/{unknown}/continuation": "UBFF FFFFFF FFFF FFF",
+    "POST /api/tre/v1_3/map/{unknown}/cancellation": "UNFF FFFFFF FFFF FFF",
     "DELETE /api/tre/v1_3/map/{unknown}": "UNFF FFFFFF FFFF FFF",
     "GET /company/{P}/admins?limit=5": "U.FF ..FFFF FFFF FFF",
     "GET /company/{other}/admins?limit=5": "U.FF FFFFF. FFFF FFF",

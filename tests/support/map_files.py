@@ -1,11 +1,14 @@
 """Small map files, made from nothing: roads of a few nodes with their tags."""
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import osmium
 from osmium.osm import mutable
+
+from tripline.adapters import map_cancels
 
 Place = tuple[float, float]
 """Latitude, longitude."""
@@ -61,6 +64,15 @@ def town(file: Path) -> Path:
         nodes.update({first + at: (lat + up * step, lon + right * step) for at, (up, right) in enumerate(corners)})
         ways.append((1_000 + no, [first, first + 1, first + 2, first + 3, first], {"building": "yes"}))
     return written(file, nodes, ways)
+
+
+async def cancelling(folder: Path) -> None:
+    """Returns once the import of this folder of maps is to end."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if map_cancels.marked(folder) is not None:
+                return
+            await asyncio.sleep(0.01)
 
 
 def process_of(folder: Path) -> int:

@@ -15,10 +15,11 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 from msgspec.structs import replace
 
 from tripline import observe
-from tripline.adapters import map_imports, map_locks, map_process
+from tripline.adapters import map_cancels, map_imports, map_locks, map_process
 from tripline.adapters.map_imports import Telling
 from tripline.domain.maps import (
     BadMapFile,
+    ImportCancelled,
     ImportState,
     ImportStep,
     KnownMap,
@@ -43,6 +44,8 @@ _PBF: Final = b"OSMHeader"
 """Every map file has these bytes near its beginning."""
 _SUFFIX: Final = ".osm.pbf"
 _PART: Final = ".part"
+_ENDS_S: Final = 30.0
+"""How long an import may take to end once it is cancelled: what it is at when it does not look is done in less."""
 _log = observe.logger("map")
 
 
@@ -74,8 +77,9 @@ class MapDesk:
         """Takes in the file of an area; nothing of it is left unless it was taken in whole."""
         arriving = Arrival(self._folder, name, country, self._clock, self._orders.put_nowait)
         try:
-            with _written():
-                yield arriving
+            async with _ended_by(arriving.is_cancelled):
+                with _written():
+                    yield arriving
         finally:
             arriving.end()
 
@@ -85,8 +89,17 @@ class MapDesk:
         self._orders.put_nowait(order)
         return _running(order)
 
+    async def cancel(self, name: str) -> None:
+        """End the import of an area, or forget one that ended. Raises `NotFound`, `MapsBusy`, `Outage`."""
+        if not await asyncio.to_thread(self._marked, name) or not await self._settled(name):
+            raise NotFound("map_import", name=name)
+
     async def run(self) -> None:
-        """Import what was taken in, until cancelled."""
+        """Import what was taken in, until cancelled; first carry through a cancellation that was killed."""
+        name = await asyncio.to_thread(map_cancels.marked, self._folder)
+        if name is not None:
+            with contextlib.suppress(MapsBusy, Outage):
+                await self._settled(name)
         while True:
             told, held = await self._orders.get()
             try:
@@ -94,11 +107,13 @@ class MapDesk:
             except OSError as error:
                 ended = map_process.Ended(-1, str(error))
             finally:
+                # Nobody takes the mark away before the lock is given back.
+                is_cancelled = map_cancels.marked(self._folder) == told.name
                 os.close(held)
-            if ended.code:
-                _log.warning("map.import_ended", map=told.name, code=ended.code, error=ended.said)
-            else:
+            if not ended.code:
                 _log.info("map.imported", map=told.name)
+            elif not is_cancelled:  # of that whoever cancelled tells
+                _log.warning("map.import_ended", map=told.name, code=ended.code, error=ended.said)
 
     def _maps(self) -> Maps:
         known = []
@@ -107,6 +122,40 @@ class MapDesk:
             area = None if isinstance(each, map_files.LostAreaError) else each
             known.append(KnownMap(name=each.name, area=area, lost=None if error is None else error.why))
         return Maps(known, map_imports.standing(self._folder))
+
+    def _marked(self, name: str) -> bool:
+        with _written():
+            return map_cancels.mark(self._folder, name)
+
+    async def _settled(self, name: str) -> bool:
+        """Whether an import of this area that is to end left something, once nothing of it is left."""
+        try:
+            async with asyncio.timeout(_ENDS_S):
+                while True:
+                    if (done := await asyncio.to_thread(self._settle, name)) is not None:
+                        return done
+                    await asyncio.sleep(map_cancels.LOOK_S)
+        except TimeoutError as error:
+            raise MapsBusy from error
+
+    def _settle(self, name: str) -> bool | None:
+        """As `_settled`; None: whoever works on it has not ended."""
+        with _written():
+            try:
+                held = map_locks.take(self._folder)
+            except map_locks.BusyError:
+                if map_cancels.marked(self._folder) != name:
+                    return True  # somebody else was quicker
+                return None if map_imports.is_of(self._folder, name) else False
+            try:
+                if map_cancels.marked(self._folder) != name:
+                    return True
+                found = map_cancels.settle(self._folder) == name
+            finally:
+                os.close(held)
+        if found:
+            _log.info("map.import_cancelled", map=name)
+        return found
 
     def _remove(self, name: str) -> None:
         if not map_files.is_known(self._folder, name):
@@ -161,6 +210,10 @@ class Arrival:
         """A thread goes on when who waits for it does not."""
         self._is_over = False
 
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled it on its way. Cheap."""
+        return self._telling is not None and map_cancels.marked(self._folder) == self._about.name
+
     async def write(self, piece: bytes) -> None:
         """Take in a piece. Raises `BadMapFile` for what is no map file, `MapsBusy`, `OSError`."""
         if self._file is None:
@@ -187,11 +240,15 @@ class Arrival:
             self._leave()
 
     def _leave(self) -> None:
+        is_cancelled = self.is_cancelled()
         if self._file is not None:
             self._file.close()
             self._part.unlink(missing_ok=True)
         if self._telling is not None:
             map_imports.tell(self._folder, self._before)
+        if is_cancelled:
+            map_cancels.settle(self._folder)
+            _log.info("map.import_cancelled", map=self._about.name)
         if self._held is not None:
             os.close(self._held)
 
@@ -233,6 +290,31 @@ class Arrival:
             return self._order
 
 
+@contextlib.asynccontextmanager
+async def _ended_by(is_over: Callable[[], bool]) -> AsyncIterator[None]:
+    """Breaks off what goes on within once this is so. Raises `ImportCancelled`."""
+    loop = asyncio.get_running_loop()
+    next_look: asyncio.TimerHandle
+
+    def look() -> None:
+        nonlocal next_look
+        if is_over():
+            scope.reschedule(loop.time())
+        else:
+            next_look = loop.call_later(map_cancels.LOOK_S, look)
+
+    next_look = loop.call_later(map_cancels.LOOK_S, look)
+    try:
+        async with asyncio.timeout(None) as scope:
+            yield
+    except TimeoutError as error:
+        if not scope.expired():
+            raise
+        raise ImportCancelled from error
+    finally:
+        next_look.cancel()
+
+
 @contextlib.contextmanager
 def _written() -> Iterator[None]:
     """Turns a failed write into an outage."""
@@ -248,6 +330,13 @@ def _running(order: _Order) -> Standing:
 
 def _lock(folder: Path) -> int:
     try:
-        return map_locks.take(folder)
+        held = map_locks.take(folder)
     except map_locks.BusyError as error:
         raise MapsBusy from error
+    try:
+        with _written():
+            map_cancels.settle(folder)
+    except BaseException:
+        os.close(held)
+        raise
+    return held

@@ -124,7 +124,7 @@ def put(folder: Path, area: Area) -> Area:
     map_locks.sync(described)
     described.replace(folder / f"{area.name}.json")
     map_locks.sync(folder)
-    _clear(folder, area.name)
+    clear(folder, area.name)
     return put
 
 
@@ -142,16 +142,16 @@ def remove(folder: Path, name: str) -> None:
     if _is_there(folder, name):
         (folder / f"{name}.json").unlink()
         map_locks.sync(folder)
-    _clear(folder, name)
+    clear(folder, name)
 
 
-def _is_there(folder: Path, name: str) -> bool:
-    return NAME.fullmatch(name) is not None and (folder / f"{name}.json").exists()
-
-
-def _clear(folder: Path, name: str) -> None:
+def clear(folder: Path, name: str) -> None:
     """Delete folders of an area that no description names: former maps, and those of imports that were killed."""
     in_use = {area.folder for area in areas(folder)}
     for each in folder.glob(f"{name}.*"):
         if each.is_dir() and each.name not in in_use:
             shutil.rmtree(each, ignore_errors=True)
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return NAME.fullmatch(name) is not None and (folder / f"{name}.json").exists()

@@ -91,9 +91,14 @@ def tell(folder: Path, told: MapImport | None) -> None:
     if told is None:
         (folder / _STATE).unlink(missing_ok=True)
         return
+    put(folder, _STATE, msgspec.json.encode(told))
+
+
+def put(folder: Path, name: str, content: bytes) -> None:
+    """Write a file in one step; what is left of one whose writer was killed goes with what imports leave (`clear`)."""
     fresh = folder / f"{_STATE}-{secrets.token_hex(4)}"
-    fresh.write_bytes(msgspec.json.encode(told))
-    fresh.replace(folder / _STATE)
+    fresh.write_bytes(content)
+    fresh.replace(folder / name)
 
 
 def forget(folder: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action
-from tripline.domain.maps import COUNTRY, NAME, BadMapFile, MapsBusy, NothingToContinue
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportCancelled, MapsBusy, NothingToContinue
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
 from tripline.http.operations import Value, operation
@@ -53,7 +53,7 @@ async def list_maps(request: Call) -> ASGIApp:
             example="LI",
         ),
     ),
-    refuses=(BadMapFile, MapsBusy, uploads.BadForm, uploads.FileTooLarge, uploads.TooSlow),
+    refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.BadForm, uploads.FileTooLarge, uploads.TooSlow),
 )
 async def import_map(request: Call) -> ASGIApp:
     """Import an OpenStreetMap extract (`.osm.pbf`) as the map of an area, in place of the former one.
@@ -92,6 +92,24 @@ async def continue_import(request: Call) -> ASGIApp:
 
 
 @operation(
+    "POST",
+    "/api/tre/v1_3/map/{area}/cancellation",
+    access=Action.MAP_MANAGE,
+    answer=None,
+    in_path=AREA,
+    refuses=(MapsBusy,),
+)
+async def cancel_import(request: Call) -> ASGIApp:
+    """Cancel the import of an area, or forget one that ended before it was done. The former map stays.
+
+    The answer comes when nothing of the import is left. One that is just being put in place is done before that: 404.
+    """
+    await permission.permitted(request)
+    await rim_of(request).maps.cancel(request.path_params["area"])
+    return answers.ok({})
+
+
+@operation(
     "DELETE", "/api/tre/v1_3/map/{area}", access=Action.MAP_MANAGE, answer=None, in_path=AREA, refuses=(MapsBusy,)
 )
 async def remove_map(request: Call) -> ASGIApp:
@@ -104,4 +122,4 @@ async def remove_map(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-handlers: Final[list[Any]] = [list_maps, import_map, continue_import, remove_map]
+handlers: Final[list[Any]] = [list_maps, import_map, continue_import, cancel_import, remove_map]

@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tripline import clock
-from tripline.adapters import map_features, map_files, map_import, map_imports, map_locks, map_tiles, map_work
+from tripline.adapters import (
+    map_cancels,
+    map_features,
+    map_files,
+    map_import,
+    map_imports,
+    map_locks,
+    map_tiles,
+    map_work,
+)
 from tripline.adapters.map_files import LostAreaError
 from tripline.adapters.map_import import MapFileError
 from tripline.adapters.map_imports import Telling
@@ -21,22 +30,30 @@ from tripline.roads.index import UNITS, RoadIndex, Texts
 
 
 def imported(
-    folder: Path, file: Path, *, name: str, country: str, told: Callable[[int], None], held: int | None = None
+    folder: Path,
+    file: Path,
+    *,
+    name: str,
+    country: str,
+    told: Callable[[int], None],
+    cancelled: Callable[[], None] | None = None,
+    held: int | None = None,
 ) -> Area:
     """Make a map of the file and put it in place of the former one of this name, if there is one.
 
     An import of the same file that was killed goes on where it was. `told`: how many roads, then tiles, were made so
-    far. `country`: that of roads which lie in none that the file has whole. `held`: the lock of the folder, where it
-    was taken for this import. Raises `MapFileError`, `NoAreaError`; what was there stays then.
+    far. `country`: that of roads which lie in none that the file has whole. `cancelled`: ends this process once
+    somebody cancels the import, on another thread; None: that cannot be. `held`: the lock of the folder, where it was
+    taken for this import. Raises `MapFileError`, `NoAreaError`; what was there stays then.
     """
-    with map_locks.changing(folder, held):
+    with _changing(folder, held):
         source = Source(file.absolute())
         now_ms = clock.now_ms()
         about = MapImport(
             name=name, country=country, file=str(source.file), begun_ms=now_ms, told_ms=now_ms, step=ImportStep.ROADS
         )
         with _told_of(folder, about) as telling:
-            area = _made(folder, source, telling, told)
+            area = _made(folder, source, telling, told, cancelled)
         map_imports.forget(folder)
         return area
 
@@ -58,8 +75,17 @@ def under_way(folder: Path) -> Standing | None:
 
 def removed(folder: Path, name: str) -> None:
     """Forget a map. Raises `NoAreaError`."""
-    with map_locks.changing(folder):
+    with _changing(folder):
         map_files.remove(folder, name)
+
+
+@contextmanager
+def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
+    """Keeps others from changing the folder of maps, and carries through what they left undone."""
+    with map_locks.changing(folder, held):
+        if held is None:
+            map_cancels.settle(folder)
+        yield
 
 
 @contextmanager
@@ -85,7 +111,13 @@ def _unwritten(error: OSError) -> NoAreaError:
     return NoAreaError(f"The maps cannot be written: {error.strerror}.")
 
 
-def _made(folder: Path, source: Source, telling: Telling, told: Callable[[int], None]) -> Area:
+def _made(
+    folder: Path,
+    source: Source,
+    telling: Telling,
+    told: Callable[[int], None],
+    cancelled: Callable[[], None] | None,
+) -> Area:
     about = telling.told
 
     def count(done: int) -> None:
@@ -100,11 +132,12 @@ def _made(folder: Path, source: Source, telling: Telling, told: Callable[[int], 
     if len(others) >= map_files.MOST_AREAS:
         raise NoAreaError(f"There are {len(others)} maps already; remove one first.")
     with map_work.begun(folder, source, country=about.country) as work:
-        work.step("roads", read)
-        index, texts = map_files.opened(work.place)
-        bounds = _bounds(index)
-        telling.step(ImportStep.TILES)
-        work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, told=count))
+        with map_cancels.heeded(folder, about.name, cancelled):
+            work.step("roads", read)
+            index, texts = map_files.opened(work.place)
+            bounds = _bounds(index)
+            telling.step(ImportStep.TILES)
+            work.step("tiles", lambda: _draw(source.file, work, index, texts, bounds=bounds, told=count))
         telling.step(ImportStep.PLACE)
         area = Area(
             name=about.name,

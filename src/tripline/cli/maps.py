@@ -1,6 +1,8 @@
 """`tripline map`: maps that tell the roads of trips and their limits."""
 
+import os
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -66,7 +68,15 @@ def import_map(
     config = base.settings(place, {})
     try:
         with progress.counting("roads and tiles", every=_TOLD_EVERY) as tell:
-            area = chores.imported(config.maps, file, name=called, country=country, told=tell, held=held)
+            area = chores.imported(
+                config.maps,
+                file,
+                name=called,
+                country=country,
+                told=tell,
+                cancelled=partial(_end_cancelled, called),
+                held=held,
+            )
     except (map_import.MapFileError, map_locks.NoAreaError) as error:
         base.complain(base.printable(str(error)))
         return base.FAILED
@@ -80,6 +90,12 @@ def import_map(
     if offer is None or offer.trips or not offer.whole:
         base.line(f"stored scores stay until you run: {_command(area.name, place)}")
     return base.OK
+
+
+def _end_cancelled(area: str) -> None:
+    progress.leave()
+    base.complain(f"The import of {area} was cancelled.")
+    os._exit(base.FAILED)  # the main thread computes; whoever cancelled deletes what is left
 
 
 def _command(area: str, place: base.Place | None) -> str:

@@ -8,6 +8,11 @@ from rich.console import Console
 from tripline.cli import base
 
 
+def leave() -> None:
+    """Leave a terminal as it was, for a process that ends at once."""
+    Console().show_cursor()
+
+
 @contextmanager
 def counting(noun: str, *, every: int) -> Iterator[Callable[[int], None]]:
     """Yields what takes how many are done so far. `noun`: what is counted; `every`: how many there are to a line."""

@@ -108,6 +108,13 @@ class MapsBusy(Refusal):
     kind = Kind.CONFLICT
 
 
+class ImportCancelled(Refusal):
+    """Somebody cancelled the import while its file was on its way."""
+
+    code = "map.import_cancelled"
+    kind = Kind.CONFLICT
+
+
 class NothingToContinue(Refusal):
     """No import of this area ended before it was done, or its file is gone."""
 

@@ -1,4 +1,4 @@
-"""Pages that change maps: taking in a file, going on with an import, removing an area.
+"""Pages that change maps: taking in a file, going on with an import or cancelling it, removing an area.
 
 Not here: the page that they lead back to (`maps.py`), who keeps maps (`ports/maps.py`).
 """
@@ -9,7 +9,7 @@ from litestar.response import Response
 
 from tripline.domain import fields
 from tripline.domain.access import Action
-from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportState, KnownMap, Maps, MapsBusy, NothingToContinue
+from tripline.domain.maps import COUNTRY, NAME, BadMapFile, ImportCancelled, KnownMap, Maps, MapsBusy, NothingToContinue
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
 from tripline.http.operations import Value
@@ -37,7 +37,7 @@ async def new(request: Call) -> Response[bytes]:
     NEW,
     access=Action.MAP_MANAGE,
     streamed=True,
-    refuses=(BadMapFile, MapsBusy, uploads.FileTooLarge, uploads.TooSlow),
+    refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.FileTooLarge, uploads.TooSlow),
 )
 async def upload(request: Call) -> Response[bytes]:
     """Take in a map file, and have it imported as soon as all of it is here."""
@@ -77,6 +77,22 @@ async def go_on(request: Call) -> Response[bytes]:
     return views.moved(request, maps.PATH)
 
 
+@page("POST", f"{maps.PATH}/{{area}}/cancel", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
+async def cancel(request: Call) -> Response[bytes]:
+    """End an import, or forget one that ended before it was done. The former map of the area stays."""
+    form = await forms.read(request)
+    await visitor_of(request)
+    keeper, area = rim_of(request).maps, request.path_params["area"]
+    running = maps.under_way(await keeper.maps(), area)
+    try:
+        await keeper.cancel(area)
+    except NotFound:
+        # It came to its end a moment ago.
+        return maps.over(request, await keeper.maps(), area, since=form.text("since"))
+    notice = "portal.maps.cancelled" if running else "portal.maps.discarded"
+    return views.moved(request, maps.PATH, notice=notice, name=area)
+
+
 @page("GET", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,))
 async def ask_to_remove(request: Call) -> Response[bytes]:
     """What goes with the map of an area."""
@@ -85,18 +101,18 @@ async def ask_to_remove(request: Call) -> Response[bytes]:
 
 @page("POST", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
 async def remove(request: Call) -> Response[bytes]:
-    """Remove the map of an area, and an import of it that ended before it was done."""
+    """Remove the map of an area, with an import of it that ended before it was done."""
     form = await forms.read(request)
     await visitor_of(request)
     keeper, area = rim_of(request).maps, request.path_params["area"]
     found = await keeper.maps()
+    known = _known(found, area)
     try:
-        deletions.require_confirmed(form, _word(found, area))
+        deletions.require_confirmed(form, _word(known))
         await keeper.remove(area)
     except (deletions.NotConfirmed, MapsBusy) as refusal:
         return await _removal(request, error=refusal)
-    notice = "portal.maps.removed" if _known(found, area) else "portal.maps.discarded"
-    return views.moved(request, maps.PATH, notice=notice, name=area)
+    return views.moved(request, maps.PATH, notice="portal.maps.removed", name=area)
 
 
 def _checked(form: Form, *, has_file: bool) -> tuple[str, str]:
@@ -138,15 +154,10 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
     visitor = await visitor_of(request)
     area, found = request.path_params["area"], await rim_of(request).maps.maps()
     known = _known(found, area)
-    ended = found.under_way if found.under_way and found.under_way.told.name == area else None
-    if known is None and (ended is None or ended.stage is ImportState.RUNNING):
-        raise NotFound("map", name=area)
-    goes = []
-    if known is not None:
-        roads = 0 if known.area is None else known.area.roads
-        goes = [visitor.say("portal.maps.goes.roads", n=roads)] if roads else []
-        goes.append(visitor.say("portal.maps.goes.base_map"))
-    if ended is not None:
+    roads = 0 if known.area is None else known.area.roads
+    goes = [visitor.say("portal.maps.goes.roads", n=roads)] if roads else []
+    goes.append(visitor.say("portal.maps.goes.base_map"))
+    if found.under_way is not None and found.under_way.told.name == area:
         goes.append(visitor.say("portal.maps.goes.import"))
     return views.show(
         request,
@@ -156,23 +167,25 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
         error=error,
         labels={"confirm": "portal.goes.confirm"},
         name=visitor.say("portal.maps.title"),
-        text=visitor.say("portal.maps.remove_text" if known else "portal.maps.remove_import_text", name=area),
+        text=visitor.say("portal.maps.remove_text", name=area),
         submit=visitor.say("portal.maps.remove_submit", name=area),
         goes=goes,
-        word=_word(found, area),
+        word=_word(known),
         blocked=visitor.say("portal.maps.busy") if maps.under_way(found) or isinstance(error, MapsBusy) else None,
         up=maps.PATH,
     )
 
 
-def _known(found: Maps, area: str) -> KnownMap | None:
-    return next((each for each in found.known if each.name == area), None)
+def _known(found: Maps, area: str) -> KnownMap:
+    known = next((each for each in found.known if each.name == area), None)
+    if known is None:
+        raise NotFound("map", name=area)
+    return known
 
 
-def _word(found: Maps, area: str) -> str | None:
+def _word(known: KnownMap) -> str | None:
     """The word to type before a map is removed; None when no map that works is lost."""
-    known = _known(found, area)
-    return area if known is not None and known.lost is None else None
+    return known.name if known.lost is None else None
 
 
-handlers: Final[list[Any]] = [new, upload, go_on, ask_to_remove, remove]
+handlers: Final[list[Any]] = [new, upload, go_on, cancel, ask_to_remove, remove]

@@ -19,6 +19,9 @@ from tripline.ports.maps import NO_MAP
 
 PATH: Final = "/admin/maps"
 AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
+_SINCE: Final = Value(name="since", type=str, meaning="when the import began, epoch ms", example="1735700000000")
+_DIGITS: Final = 13
+"""Of an instant, epoch ms."""
 _STEPS: Final = tuple(ImportStep)
 
 
@@ -32,7 +35,7 @@ async def show(request: Call) -> Response[bytes]:
     return _shown(request, visitor, found, bounds=shown.bounds, attribution=shown.attribution)
 
 
-@page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,))
+@page("GET", f"{PATH}/{{area}}/progress", access=Action.MAP_MANAGE, in_path=(AREA,), query=(_SINCE,))
 async def progress(request: Call) -> Response[bytes]:
     """How far the import of an area is; back to all maps when it is over."""
     visitor = await visitor_of(request)
@@ -40,7 +43,14 @@ async def progress(request: Call) -> Response[bytes]:
     area = request.path_params["area"]
     if under_way(found, area):
         return _shown(request, visitor, found, fragment="progress", bounds=None, attribution="")
-    if found.under_way is None and any(each.name == area and each.lost is None for each in found.known):
+    return over(request, found, area, since=request.query_params.get("since", ""))
+
+
+def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes]:
+    """Back to all maps; that of the area is told of when an import brought it since then, epoch ms."""
+    since_ms = int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
+    brought = (each.area for each in found.known if each.name == area and each.lost is None)
+    if found.under_way is None and any(each is not None and each.imported_ms >= since_ms for each in brought):
         return views.moved(request, PATH, notice="portal.maps.imported", name=area)
     return views.moved(request, PATH)
 

@@ -85,7 +85,7 @@ class BaseMap(Protocol):
 
 
 class MapArrival(Protocol):
-    """A map file on its way. Raises `BadMapFile`, `MapsBusy`, `OSError`."""
+    """A map file on its way. Raises `BadMapFile`, `ImportCancelled`, `MapsBusy`, `OSError`."""
 
     async def write(self, piece: bytes) -> None:
         """Take in a piece."""
@@ -108,6 +108,9 @@ class MapKeeper(Protocol):
 
     async def go_on(self, name: str) -> Standing:
         """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
+
+    async def cancel(self, name: str) -> None:
+        """End the import of an area, or forget one that ended; the former map stays. Raises `NotFound`, `MapsBusy`."""
 
     async def remove(self, name: str) -> None:
         """Forget the map of an area, and an import of it that ended. Raises `NotFound`, `MapsBusy`."""

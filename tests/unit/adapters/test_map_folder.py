@@ -174,7 +174,7 @@ def test_import_of_anything_else_begins_anew(folder, tmp_path, monkeypatch, chan
         (map_tiles, "write"),
         (map_work.Work, "moved"),
         (map_files, "put"),
-        (map_files, "_clear"),
+        (map_files, "clear"),
     ],
 )
 def test_import_that_was_killed_anywhere_leaves_the_former_map_or_the_new_one(

@@ -10,7 +10,7 @@ import pytest
 from tests.support import map_files as made
 from tests.support import rest
 
-from tripline.adapters import map_imports, map_locks
+from tripline.adapters import map_cancels, map_desk, map_imports, map_locks
 from tripline.chores import maps
 from tripline.domain.access import Authority
 from tripline.domain.maps import ImportState, ImportStep
@@ -346,6 +346,139 @@ def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(tmp_pat
     assert (told["state"], told["canContinue"]) == ("INTERRUPTED", False)
     assert refused[:2] == (409, 2)
     assert (removed, listed) == ({}, NOTHING)
+
+
+CANCEL = f"{MAP}/cancellation"
+UNKNOWN = (404, 32, "There is no import of area.")
+
+
+def interrupted(tmp_path):
+    """The area with a map, and an import of it that was killed."""
+    area = imported(tmp_path)
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        maps.imported(tmp_path / "maps", tmp_path / "a.osm.pbf", name="area", country="LI", told=killed)
+    return area
+
+
+def test_file_on_its_way_is_cancelled_and_nothing_of_it_is_left(tmp_path):
+    area = imported(tmp_path)
+    content = made.street(tmp_path / "a.osm.pbf", maxspeed="30").read_bytes()
+
+    async def scenario(app, root):
+        begun = asyncio.Event()
+
+        async def pieces():
+            yield content
+            begun.set()
+            await asyncio.Event().wait()
+
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
+        await begun.wait()
+        unknown = await app.refused(root, "POST", "/api/tre/v1_3/map/other/cancellation")
+        cancelled = await app.post(root, CANCEL)
+        answer = await first
+        after = left(tmp_path), await app.get(root, MAPS)
+        return cancelled, unknown, (answer.status_code, answer.json()["message"]), after, await sent(app, root, content)
+
+    cancelled, unknown, answer, (remains, listed), (status, _) = played(tmp_path, scenario)
+
+    assert (cancelled, unknown) == ({}, (404, 32, "There is no import of other."))
+    assert answer == (409, "The import was cancelled before all of its file was here.")
+    assert (remains, [each["map"] for each in listed["maps"]], listed["import"]) == ([".uploads"], [area.map], None)
+    assert status == 200
+
+
+def test_import_that_waits_is_cancelled_once_whoever_has_it_lets_go(tmp_path):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        await sent(app, root, content)
+        both = asyncio.gather(app.post(root, CANCEL), app.call(root, "POST", CANCEL))
+        await made.cancelling(tmp_path / "maps")
+        os.close(app.rim.maps._orders.get_nowait().held)
+        first, second = await both
+        return first, second.status_code, await app.get(root, MAPS), await app.refused(root, "POST", CANCEL)
+
+    first, second, listed, again = played(tmp_path, scenario)
+
+    assert (first, second in (200, 404), listed, again) == ({}, True, NOTHING, UNKNOWN)
+    assert left(tmp_path) == [".uploads"]
+
+
+def test_import_that_ended_is_cancelled_and_the_former_map_stays(tmp_path):
+    area = interrupted(tmp_path)
+
+    async def scenario(app, root):
+        return await app.post(root, CANCEL), await app.get(root, MAPS)
+
+    cancelled, listed = played(tmp_path, scenario)
+
+    assert (cancelled, [each["map"] for each in listed["maps"]], listed["import"]) == ({}, [area.map], None)
+    assert left(tmp_path) == []
+    assert (tmp_path / "a.osm.pbf").exists()  # the operator's own
+
+
+def test_import_that_does_not_end_is_told_so_and_ends_with_the_next_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(map_desk, "_ENDS_S", 0.3)
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+
+    async def scenario(app, root):
+        await sent(app, root, content)
+        refused = await app.refused(root, "POST", CANCEL)
+        os.close(app.rim.maps._orders.get_nowait().held)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await app.rim.maps.run()
+        return refused[:2], await app.get(root, MAPS)
+
+    assert played(tmp_path, scenario) == ((409, 2), NOTHING)
+    assert left(tmp_path) == [".uploads"]
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["same area", "other area"])
+def test_cancellation_that_came_to_no_end_touches_no_later_import(tmp_path, other):
+    content = made.street(tmp_path / "a.osm.pbf").read_bytes()
+    folder = tmp_path / "maps"
+
+    async def scenario(app, root):
+        await sent(app, root, content)
+        os.close(app.rim.maps._orders.get_nowait().held)
+        assert map_cancels.mark(folder, "area")
+        begun = await sent(app, root, content, "/api/tre/v1_3/map/other" if other else MAP)
+        return begun[1], (await app.get(root, MAPS))["import"]
+
+    begun, told = played(tmp_path, scenario)
+
+    assert begun == told
+    assert map_cancels.marked(folder) is None
+    assert left(tmp_path) == [".import", ".uploads", f".uploads/{begun['area']}.osm.pbf"]
+
+
+def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_is_being_placed(tmp_path):
+    folder, file = tmp_path / "maps", made.street(tmp_path / "a.osm.pbf")
+    ended = []
+
+    class EndedError(BaseException):
+        pass
+
+    def end():
+        ended.append(map_cancels.marked(folder))
+        raise EndedError
+
+    def told(_):
+        map_cancels.mark(folder, "area")
+
+    with pytest.raises(EndedError):
+        maps.imported(folder, file, name="area", country="", told=told, cancelled=end)
+
+    assert (ended, maps.listed(folder)) == (["area"], [])
+    maps.imported(folder, file, name="area", country="", told=lambda _: None, cancelled=end)
+    assert (ended, len(maps.listed(folder)), left(tmp_path)) == (["area"], 1, [])
 
 
 def test_import_that_failed_says_why_in_the_readers_language(tmp_path):

@@ -1,5 +1,6 @@
 """Pages of maps: what is listed, an import that is under way or ended, a file that is taken in, and removal."""
 
+import asyncio
 import os
 
 import pytest
@@ -140,7 +141,7 @@ def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
     assert (answer.status_code, answer.headers["location"], country) == (303, PATH, "LI")
     assert "Reading roads: 0 so far" in shown.text
     assert [each["hx-get"] for _, each in shown.elements if "hx-get" in each and "progress" in each["hx-get"]] == [
-        f"{PATH}/area/progress"
+        f"{PATH}/area/progress?since={rest.NOW_MS}"
     ]
     assert f"{PATH}/area/delete" not in shown.hrefs
     assert (actions(form), actions(removal)) == ([], [])
@@ -260,8 +261,8 @@ def test_import_that_was_interrupted_goes_on_by_a_button(tmp_path):
 
     assert "The import of area was interrupted" in shown.text
     assert "while the roads of a.osm.pbf were read" in shown.text
-    assert actions(shown) == [f"{PATH}/area/continue"]
-    assert {f"{NEW}?area=area", f"{PATH}/area/delete"} <= set(shown.hrefs)
+    assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
+    assert f"{NEW}?area=area" in shown.hrefs
     assert (status, "is being imported" in after.text) == (303, True)
 
 
@@ -287,16 +288,72 @@ def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(
     async def scenario(app, browser):
         shown = await page(browser)
         refused = await browser.post(f"{PATH}/area/continue")
-        asked = await page(browser, f"{PATH}/area/delete")
-        discarded = await browser.post(f"{PATH}/area/delete")
-        return shown, refused.status_code, asked, discarded.status_code, await page(browser)
+        asked = await browser.get(f"{PATH}/area/delete")
+        discarded = await browser.post(f"{PATH}/area/cancel")
+        return shown, refused.status_code, asked.status_code, discarded, await page(browser)
 
-    shown, refused, asked, status, after = played(tmp_path, scenario)
+    shown, refused, asked, discarded, after = played(tmp_path, scenario)
 
-    assert (actions(shown), refused) == ([], 409)
-    assert "There is no map of this area." in asked.text
-    assert [each for each in asked.all("input") if each["name"] == "confirm"] == []
-    assert (status, "No map is imported" in after.text) == (303, True)
+    assert (actions(shown), refused, asked) == ([f"{PATH}/area/cancel"], 409, 404)
+    assert (discarded.status_code, "notice=" in discarded.headers["set-cookie"]) == (303, True)
+    assert "No map is imported" in after.text
+
+
+def test_import_is_cancelled_by_a_button_and_the_former_map_stays(tmp_path):
+    area = imported(tmp_path)
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        await sent(browser, file, {"area": "area"})
+        shown = await page(browser)
+        cancel = asyncio.ensure_future(browser.post(f"{PATH}/area/cancel", {"since": rest.NOW_MS}))
+        await made.cancelling(tmp_path / "maps")
+        let_go(app)
+        cancelled = await cancel
+        polled = await browser.get(f"{PATH}/area/progress?since={area.imported_ms + 1}", **HTMX)
+        over = [await browser.post(f"{PATH}/area/cancel", {"since": area.imported_ms + more}) for more in (0, 1)]
+        return shown, cancelled, polled, over, await page(browser)
+
+    shown, cancelled, polled, over, after = played(tmp_path, scenario)
+
+    assert actions(shown) == [f"{PATH}/area/cancel"]
+    assert [(each.status_code, "notice=" in each.headers.get("set-cookie", "")) for each in (cancelled, *over)] == [
+        (303, True),  # it is cancelled
+        (303, True),  # it was done already
+        (303, False),  # somebody else cancelled it
+    ]
+    assert ("notice=" in polled.headers.get("set-cookie", ""), PATH in polled.headers["hx-location"]) == (False, True)
+    assert ("area" in after.text, "is being imported" in after.text) == (True, False)
+    assert [each.map for each in maps.listed(tmp_path / "maps")] == [area.map]
+
+
+def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_path):
+    file = content(tmp_path)
+
+    async def scenario(app, browser):
+        begun = asyncio.Event()
+        head = (
+            b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
+            b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        )
+
+        async def pieces():
+            yield head + file
+            begun.set()
+            await asyncio.Event().wait()
+
+        headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
+        sending = asyncio.ensure_future(browser.http.post(NEW, headers=headers, content=pieces()))
+        await begun.wait()
+        cancelled = await browser.post(f"{PATH}/area/cancel")
+        return cancelled.status_code, await sending, await page(browser)
+
+    status, answer, after = played(tmp_path, scenario)
+
+    assert (status, answer.status_code) == (303, 409)
+    assert "The import was cancelled before all of its file was here." in Page(answer.text).text
+    assert values(Page(answer.text))["area"] == "area"
+    assert "No map is imported" in after.text
 
 
 def test_map_is_removed_once_its_name_is_typed(tmp_path):
