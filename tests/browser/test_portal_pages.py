@@ -44,9 +44,9 @@ def test_every_page_is_found_and_has_no_trouble(browser, world):
         drawn[guest, portal_browser.rotated(LOOKS_EACH * place + turn % LOOKS_EACH)].append(stop)
     found = {}
     for (guest, look), stops in drawn.items():
-        with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+        with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
             for stop in stops:
-                watched.page.goto(f"{world.origin}{stop.address}")
+                watched.page.goto(f"{guest.origin}{stop.address}")
                 if troubles := watched.troubles():
                     found[f"{stop.pattern} as {guest.name} in {look.name}"] = troubles
                 watched.complaints.clear()
@@ -61,7 +61,7 @@ def by_page(world):
     """Of each page and each state of one: who finds it, by place among the guests, and where."""
     seen = defaultdict(list)
     for place, guest in enumerate(world.guests):
-        for stop in (*portal_tour.walk(world.origin, guest.session, guest.starts), *guest.states):
+        for stop in (*portal_tour.walk(guest.origin, guest.session, guest.starts), *guest.states):
             seen[stop.pattern].append((place, guest, stop))
     return seen
 

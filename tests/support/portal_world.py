@@ -1,5 +1,5 @@
 """A running server with three companies for whoever looks at the portal: one that holds nothing, one with a single row
-of everything, and one with many, whose names are as long as they may get.
+of everything, and one with many, whose names are as long as they may get. Beside it one that was just installed.
 """
 
 import contextlib
@@ -33,6 +33,8 @@ class Guest(msgspec.Struct, frozen=True):
     """Somebody who looks at pages, beginning at these addresses."""
 
     name: str
+    origin: str
+    """Of the server."""
     session: str | None = None
     """The cookie that proves who asks."""
     starts: tuple[str, ...] = STARTS
@@ -44,6 +46,7 @@ class World(msgspec.Struct, frozen=True):
     """What pages are asked of, and who asks."""
 
     origin: str
+    """Of the server with the companies."""
     guests: tuple[Guest, ...]
 
 
@@ -57,27 +60,41 @@ def serving(data: Path) -> Iterator[World]:
             _apply(server.api, number)
         link = _mailed_link(server.api, data)
         starts = ("/", "/sign-in", "/apply", "/apply/sent", "/password/sent", "/offline", "/nowhere", link)
-        guests = [Guest("nobody", starts=(*starts, _sign_in_link(data)))]
+        guests = [Guest("nobody", server.api, starts=(*starts, _sign_in_link(data)))]
         with contextlib.ExitStack() as life:
             for name, service_type, count in COMPANIES:
                 company = life.enter_context(Company(server.api, data, service_type=service_type))
                 _fill(company, service_type, count)
                 visit = life.enter_context(Visit(server.api, f"admin@{service_type}.example"))
                 if name != "full":
-                    guests.append(Guest(name, visit.session))
+                    guests.append(Guest(name, server.api, visit.session))
                     continue
                 states = life.enter_context(portal_life.going_on(server, company, visit))
-                guests.append(Guest(name, visit.session, (*STARTS, *_unlinked(company, visit)), tuple(states)))
+                guests.append(
+                    Guest(name, server.api, visit.session, (*STARTS, *_unlinked(company, visit)), tuple(states))
+                )
             others = {role: f"{role}0@{service_type}.example" for role in ("director", "driver")}
             others |= {"carrier": portal_life.CARRIER_EMAIL, "granted": NEW_EMAIL}
             for role, email in others.items():
-                guests.append(Guest(role, life.enter_context(Visit(server.api, email)).session))
+                guests.append(Guest(role, server.api, life.enter_context(Visit(server.api, email)).session))
             platform = life.enter_context(Visit(server.api, SYSTEM_EMAIL))
             portal_life.rejected(platform)
             _maps(data)
             someone = company.get("/api/tre/v1/drivers", limit=1)["data"][0]["id"]["id"]
-            guests.append(Guest("platform", platform.session, states=(portal_life.barred(platform, someone),)))
+            states = (portal_life.barred(platform, someone),)
+            guests.append(Guest("platform", server.api, platform.session, states=states))
+            guests.append(life.enter_context(_installing(data.with_name("installed"))))
             yield World(server.api, tuple(guests))
+
+
+@contextlib.contextmanager
+def _installing(data: Path) -> Iterator[Guest]:
+    """The platform's administrator on a server that was just installed."""
+    with servers.serving(data) as server:
+        portal_life.make_account(data, "create", SYSTEM_EMAIL)
+        with Visit(server.api, SYSTEM_EMAIL) as visit:
+            states = (Stop("/admin/maps/none", "/admin/maps"),)
+            yield Guest("installing", server.api, visit.session, starts=(), states=states)
 
 
 def _mailed_link(api: str, data: Path) -> str:

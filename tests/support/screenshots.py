@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         portal_browser.browsing() as browser,
     ):
         for guest in world.guests:
-            stops = portal_tour.walk(world.origin, guest.session, guest.starts)
+            stops = portal_tour.walk(guest.origin, guest.session, guest.starts)
             found |= {stop.pattern for stop in stops}
             stops += [*guest.states, NOWHERE]
             # Refused forms come last: one that takes the values after all changes what other pages show.
@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
                 for look in LOOKS:
                     wanted = [stop for stop in stops if is_wanted(name_of(stop, guest.name, look), words)]
                     if wanted:
-                        troubled += take(browser, world.origin, guest, look, wanted)
+                        troubled += take(browser, guest, look, wanted)
     for pattern in sorted(set(portal_tour.patterns()) - found):
         print(f"{pattern}: no link leads to this page")
     print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}, {troubled} pages with trouble")
@@ -72,26 +72,26 @@ def name_of(stop: Stop, who: str, look: Look) -> str:
     return f"{page}.{who}.{look.name}"
 
 
-def taken(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
+def taken(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
     """Take the pages' pictures; how many had trouble."""
     troubled = 0
-    with portal_browser.watching(browser, origin, look, session=guest.session) as watched:
+    with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
         for stop in stops:
-            watched.page.goto(f"{origin}{stop.address}")
+            watched.page.goto(f"{guest.origin}{stop.address}")
             if stop is NOWHERE:
                 watched.complaints.clear()  # the browser complains of the status
             troubled += told(watched, name_of(stop, guest.name, look))
     return troubled
 
 
-def refused(browser: Browser, origin: str, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
+def refused(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
     """Take pictures of the pages' forms when nothing in them is right; how many had trouble."""
     troubled = 0
     if guest.name not in REFUSED_OF:
         return troubled
-    with portal_browser.watching(browser, origin, look, session=guest.session) as watched:
+    with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
         for stop in stops:
-            watched.page.goto(f"{origin}{stop.address}")
+            watched.page.goto(f"{guest.origin}{stop.address}")
             if refuse(watched.page):
                 watched.complaints.clear()  # the browser complains of the refusal's status
                 troubled += told(watched, name_of(stop, f"{guest.name}-{REFUSED}", look))
