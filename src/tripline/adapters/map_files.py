@@ -29,7 +29,7 @@ _TEXTS: Final = "texts.json"
 
 
 class LostAreaError(NoAreaError):
-    """An area was imported, and cannot be read any more."""
+    """An area was imported, and cannot be read any more. `why`: part of a sentence, kept (`language/kept.py`)."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"The map of {name} cannot be read: {why}.")
@@ -52,7 +52,8 @@ def described(folder: Path) -> Iterator[Area | LostAreaError]:
         except FileNotFoundError:
             continue  # removed a moment ago
         except (OSError, msgspec.MsgspecError) as error:
-            yield LostAreaError(file.stem, f"{file}: {error}")
+            why = error.strerror if isinstance(error, OSError) else error
+            yield LostAreaError(file.stem, f"its description {file} cannot be read ({why})")
 
 
 def areas(folder: Path) -> list[Area]:
@@ -83,21 +84,25 @@ def look(folder: Path, area: Area) -> None:
     """See whether its files are there as they were written, by their size. Cheap. Raises `LostAreaError`."""
     if area.format != FORMAT:
         raise LostAreaError(area.name, "another version of Tripline imported it")
+    place = folder / area.folder
     try:
-        size = sum(file.stat().st_size for file in (folder / area.folder).iterdir())
+        size = sum(file.stat().st_size for file in place.iterdir())
+    except FileNotFoundError as error:
+        raise LostAreaError(area.name, f"its folder {place} is gone") from error
     except OSError as error:
-        raise LostAreaError(area.name, str(error)) from error
+        raise LostAreaError(area.name, f"its folder {place} cannot be read ({error.strerror})") from error
     if size != area.size:
-        raise LostAreaError(area.name, f"its files in {folder / area.folder} have {size} bytes, not {area.size}")
+        raise LostAreaError(area.name, f"its files in {place} have {size} bytes, not {area.size}")
 
 
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
     """Its index; the arrays stay on disk until something of them is needed. Raises `LostAreaError`."""
     look(folder, area)
+    place = folder / area.folder
     try:
-        return opened(folder / area.folder)
+        return opened(place)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise LostAreaError(area.name, str(error)) from error
+        raise LostAreaError(area.name, f"its files in {place} are damaged ({error})") from error
 
 
 def write(place: Path, index: RoadIndex, texts: Texts) -> None:

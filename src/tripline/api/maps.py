@@ -31,9 +31,11 @@ async def list_maps(request: Call) -> ASGIApp:
     await permission.permitted(request)
     language = languages.asked_of(request)
     found = await rim_of(request).maps.maps()
-    failed = found.under_way and found.under_way.told.reason
-    reason = phrases.said((kept.phrase_of(failed),), language) if failed else None
-    return answers.ok(rest_maps.every(found, reason=reason), language=language)
+
+    def say(text: str) -> str:
+        return phrases.said((kept.phrase_of(text),), language)
+
+    return answers.ok(rest_maps.every(found, say=say), language=language)
 
 
 @operation(

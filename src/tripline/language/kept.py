@@ -2,7 +2,7 @@
 
 Why a message or a mail could not be sent is kept with it as one sentence; what a store or a bus lacks is one, too. The
 English texts whose keys begin with `kept.` are those sentences; what is none of them was said by another program, and
-stays in its words.
+stays in its words. Why something is so (`{why}`) may be a part of a sentence that is kept, too.
 
 Not here: the sentences where they are made (`adapters/`, `store/database/`, `services/push/`).
 """
@@ -17,6 +17,7 @@ from tripline.language.phrases import Phrase
 
 KEYS: Final = "kept."
 """How the keys of the sentences begin."""
+_WHY: Final = "why"
 
 
 def phrase_of(text: str, *, joint: str = "; ") -> Phrase:
@@ -27,7 +28,10 @@ def phrase_of(text: str, *, joint: str = "; ") -> Phrase:
     for key, pattern in _patterns():
         found = pattern.fullmatch(text)
         if found is not None:
-            return phrases.phrase(key, joint=joint, **found.groupdict())
+            values: dict[str, str | Phrase] = {**found.groupdict()}
+            if _WHY in values:
+                values[_WHY] = phrase_of(found[_WHY])
+            return phrases.phrase(key, joint=joint, **values)
     return phrases.phrase("verbatim", joint=joint, text=text)
 
 

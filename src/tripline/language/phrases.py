@@ -17,12 +17,13 @@ class Phrase(msgspec.Struct, frozen=True):
     """A text."""
 
     name: str
-    values: dict[str, Value]
+    values: dict[str, "Value | Phrase"]
+    """What is filled in, phrases in the same language."""
     joint: str
     """What stands between it and the phrase before."""
 
 
-def phrase(name: str, /, *, joint: str = "; ", **values: Value) -> Phrase:
+def phrase(name: str, /, *, joint: str = "; ", **values: Value | Phrase) -> Phrase:
     """The text with this name."""
     return Phrase(name, values, joint)
 
@@ -36,5 +37,9 @@ def said(phrases: Iterable[Phrase], language: Language = DEFAULT) -> str:
     """The phrases as one text."""
     spoken = ""
     for each in phrases:
-        spoken += (each.joint if spoken else "") + catalogue.text(each.name, language, **each.values)
+        values = {
+            name: said((value,), language) if isinstance(value, Phrase) else value
+            for name, value in each.values.items()
+        }
+        spoken += (each.joint if spoken else "") + catalogue.text(each.name, language, **values)
     return spoken

@@ -56,9 +56,10 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
     (gone / "lat.npy").unlink()
 
     async def scenario(app, root):
-        return await app.get(root, MAPS)
+        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+        return await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
 
-    listed = played(tmp_path, scenario)
+    listed, korean = played(tmp_path, scenario)
 
     first, second, third = listed["maps"]
     assert listed["import"] is None
@@ -75,7 +76,9 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
     assert (second["area"], second["roads"]) == ("gone", 1)
     assert second["lost"].startswith("its files in ")
     assert (third["area"], third["map"], third["bounds"]) == ("unread", None, None)
-    assert "unread.json" in third["lost"]
+    assert third["lost"].startswith(f"its description {tmp_path}/maps/unread.json cannot be read (")
+    assert [each["lost"] and "폴더의 파일 크기가" in each["lost"] for each in korean["maps"]] == [None, True, False]
+    assert korean["maps"][2]["lost"].startswith("지도 정보 파일을 읽을 수 없음: ")
 
 
 def test_installation_without_maps_has_none(tmp_path):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support import reference
 
+from tripline.adapters.map_files import LostAreaError
 from tripline.language import catalogue, kept, phrases
 from tripline.language.catalogue import Language
 from tripline.ports import webhooks
@@ -19,6 +20,7 @@ TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].item
 MADE = {
     ("webhook_", "mail_", "bus_", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
     ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError"),
+    ("map_files",): ("LostAreaError",),
 }
 """Errors whose text is kept with what was not sent or imported, or shown as what is wrong: by how files begin."""
 
@@ -43,7 +45,7 @@ def sentences() -> Iterator[str]:
         if made and "options" not in path.name:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in made and node.args:
-                    yield literal(node.args[0])
+                    yield literal(node.args[-1] if "LostAreaError" in made else node.args[0])
 
 
 def said(text: str, language: Language) -> str:
@@ -53,7 +55,7 @@ def said(text: str, language: Language) -> str:
 def test_kept_sentences_are_those_that_the_program_makes() -> None:
     system = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ENETUNREACH, errno.EHOSTUNREACH)
     made = [*sentences(), webhooks.UNANSWERED, attempts.NO_ADDRESS, "HTTP status 410."]
-    made += ["TLS failed: WRONG_VERSION_NUMBER."]
+    made += ["TLS failed: WRONG_VERSION_NUMBER.", str(LostAreaError("area", "some"))]
     made += [str(faults.outage(each, "some")) for each in Fault]
     made += [f"The connection failed: {os.strerror(each)}." for each in system]
 
@@ -74,6 +76,11 @@ def test_kept_sentences_are_those_that_the_program_makes() -> None:
             "The mail server mx.example:25 will not take it: 550 no such\nuser",
             "메일 서버(mx.example:25)가 받기를 거절했습니다: 550 no such\nuser",
         ),
+        (
+            str(LostAreaError("area", "its folder /m/area.1 is gone")),
+            "지도 area: 읽을 수 없습니다. 이유: /m/area.1 폴더가 없음",
+        ),
+        ("its folder /m/area.1 cannot be read (Permission denied)", "/m/area.1 폴더를 읽을 수 없음(Permission denied)"),
         ("550 no such user", "550 no such user"),
         ("It is {reason}.", "It is {reason}."),
     ],

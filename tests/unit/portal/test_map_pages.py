@@ -94,7 +94,8 @@ def test_areas_are_listed_with_what_is_known_of_them(tmp_path):
     assert [each for each in ("a.osm.pbf", area.map) if each not in english.text] == []
     assert english.text.count("Cannot be read") == 2
     assert ("its files in " in english.text, "unread.json" in english.text) == (True, True)
-    assert korean.text.count("읽을 수 없음") == 2
+    assert ("폴더의 파일 크기가" in korean.text, "지도 정보 파일" in korean.text) == (True, True)
+    assert [each for each in ("its files", "its description") if each in korean.text] == []
     assert "tripline rescore --map area" in english.text
 
 

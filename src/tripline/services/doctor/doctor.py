@@ -195,7 +195,7 @@ def maps(lost: Sequence[LostMap]) -> list[Finding]:
         Finding(
             "maps",
             False,
-            (phrase("doctor.maps.lost", name=each.name, why=each.why),),
+            (phrase("doctor.maps.lost", name=each.name, why=kept.phrase_of(each.why)),),
             phrase("doctor.maps.mend", name=each.name),
         )
         for each in lost

@@ -1,6 +1,7 @@
 """JSON of maps: those that are imported, and the import that has not come to a good end. All ours, not of the
 interface."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     roads: Annotated[int | None, Meta(description="how many roads it has", examples=[5122])]
     size: Annotated[int | None, Meta(description="bytes that it takes on disk", examples=[2134017])]
     bounds: Annotated[Bounds | None, Meta(description="what its roads lie within", examples=_BOUNDS)]
-    lost: Annotated[str | None, Meta(description="why it cannot be read; null: it can", examples=[None])]
+    lost: Annotated[str | None, Meta(description="why it cannot be read, for people; null: it can", examples=[None])]
 
 
 class MapImport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -64,10 +65,12 @@ class Maps(msgspec.Struct, frozen=True, rename={"under_way": "import"}):
     under_way: Annotated[MapImport | None, Meta(description="the import; null: there is none", examples=[None])]
 
 
-def every(found: EveryMap, *, reason: str | None) -> Maps:
-    """All maps as JSON has them; `reason`: why the import failed, for whoever reads it."""
+def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
+    """All maps as JSON has them; `say`: reasons for whoever reads them."""
+    failed = None if found.under_way is None else found.under_way.told.reason
+    reason = None if failed is None else say(failed)
     under_way = None if found.under_way is None else map_import(found.under_way, reason=reason)
-    return Maps([_map(each) for each in found.known], under_way)
+    return Maps([_map(each, None if each.lost is None else say(each.lost)) for each in found.known], under_way)
 
 
 def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
@@ -87,7 +90,7 @@ def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
     )
 
 
-def _map(found: KnownMap) -> Map:
+def _map(found: KnownMap, lost: str | None) -> Map:
     area = found.area
     return Map(
         area=found.name,
@@ -97,5 +100,5 @@ def _map(found: KnownMap) -> Map:
         roads=None if area is None else area.roads,
         size=None if area is None else area.size,
         bounds=None if area is None else Bounds(*area.bounds),
-        lost=found.lost,
+        lost=lost,
     )
