@@ -179,7 +179,7 @@ class MapDesk:
             told = map_imports.read(self._folder)
             if told is None or told.name != name or not map_imports.has_file(told):
                 raise NothingToContinue(name=name)
-            order = _Order(Telling(self._folder, replace(told, reason=None), self._clock).told, held)
+            order = _Order(Telling(self._folder, replace(told, reason=None, bad_file=False), self._clock).told, held)
             opened.pop_all()
             return order
 

@@ -30,6 +30,10 @@ class MapFileError(Exception):
     """The file is no map that can be used; the text is the one line to show."""
 
 
+class UnreadFileError(MapFileError):
+    """What is in the file was not found out; another try may do better."""
+
+
 def read(file: Path, *, scratch: Path, told: Callable[[int], None]) -> Builder:
     """Its roads and areas. `scratch`: a folder for what does not fit; `told`: how many roads were read so far.
 
@@ -58,7 +62,7 @@ def look(file: Path) -> None:
         with file.open("rb") as opened:
             head = opened.read(64)
     except OSError as error:
-        raise MapFileError(f"{file} cannot be read: {error.strerror}.") from error
+        raise UnreadFileError(f"{file} cannot be read: {error.strerror}.") from error
     if not head:
         raise MapFileError(f"{file} is empty.")
     if _PBF not in head:

@@ -8,6 +8,7 @@ Not here: what an import makes (`map_work.py`).
 
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -24,6 +25,7 @@ WORK: Final = ".work-"
 """How the names of work folders begin."""
 _STATE: Final = ".import"
 _TOLD_EVERY_S: Final = 1.0
+_NS_PER_MS: Final = 1_000_000
 
 
 class Telling:
@@ -50,9 +52,10 @@ class Telling:
         if time.monotonic() - self._at_s > _TOLD_EVERY_S:
             self._tell(replace(self._told, done=done))
 
-    def failed(self, reason: str) -> None:
-        """It failed, and does not go on by itself."""
-        self._tell(replace(self._told, reason=reason.replace(self._told.file, Path(self._told.file).name)))
+    def failed(self, reason: str, *, bad_file: bool = False) -> None:
+        """It failed, and does not go on by itself. `bad_file`: for what is in its file."""
+        named = reason.replace(self._told.file, Path(self._told.file).name)
+        self._tell(replace(self._told, reason=named, bad_file=bad_file))
 
     def _tell(self, told: MapImport) -> None:
         self._told = replace(told, told_ms=self._clock())
@@ -76,8 +79,14 @@ def standing(folder: Path) -> Standing | None:
 
 
 def has_file(told: MapImport) -> bool:
-    """Whether the whole file of an import is on this machine."""
-    return told.step is not ImportStep.UPLOAD and Path(told.file).is_file()
+    """Whether the whole file of an import is on this machine, and another one than what the import failed for."""
+    try:
+        found = Path(told.file).stat()
+    except OSError:
+        return False
+    # The time of change is new however another file takes its place, by `mv` and `cp -p`, too.
+    is_same = found.st_ctime_ns // _NS_PER_MS <= told.told_ms
+    return stat.S_ISREG(found.st_mode) and told.step is not ImportStep.UPLOAD and not (told.bad_file and is_same)
 
 
 def is_of(folder: Path, name: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tripline.adapters import map_files, map_import, map_imports, map_locks
-from tripline.adapters.map_import import MapFileError
+from tripline.adapters.map_import import MapFileError, UnreadFileError
 
 _DONE: Final = ".done"
 _SCRATCH: Final = "scratch"
@@ -33,15 +33,15 @@ class Source:
         """Which map it is: the beginning of the SHA-256 of the file."""
 
     def check(self) -> None:
-        """Raise `MapFileError` when it changed."""
+        """Raise `UnreadFileError` when it changed."""
         if self._look() != self._seen:
-            raise MapFileError(f"{self.file} changed while it was imported.")
+            raise UnreadFileError(f"{self.file} changed while it was imported.")
 
     def _look(self) -> tuple[int, int, int]:
         try:
             found = self.file.stat()
         except OSError as error:
-            raise MapFileError(f"{self.file} cannot be read: {error.strerror}.") from error
+            raise UnreadFileError(f"{self.file} cannot be read: {error.strerror}.") from error
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 

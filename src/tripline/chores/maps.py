@@ -21,7 +21,7 @@ from tripline.adapters import (
     map_work,
 )
 from tripline.adapters.map_files import LostAreaError
-from tripline.adapters.map_import import MapFileError
+from tripline.adapters.map_import import MapFileError, UnreadFileError
 from tripline.adapters.map_imports import Telling
 from tripline.adapters.map_locks import NoAreaError
 from tripline.adapters.map_work import Source, Work
@@ -99,8 +99,9 @@ def _told_of(folder: Path, about: MapImport) -> Iterator[Telling]:
             telling.failed(str(_unwritten(error)))
             raise
         except (MapFileError, NoAreaError) as error:
-            telling.failed(str(error))
-            if isinstance(error, MapFileError):
+            is_of_file = isinstance(error, MapFileError)
+            telling.failed(str(error), bad_file=is_of_file and not isinstance(error, UnreadFileError))
+            if is_of_file:
                 map_imports.clear(folder)
             raise
     except OSError as error:

@@ -53,6 +53,8 @@ class MapImport(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the step: bytes that came, roads that were read, or tiles that were made."""
     reason: str | None = None
     """Why it failed, an English sentence."""
+    bad_file: bool = False
+    """Whether it failed for what is in its file."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +63,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     told: MapImport
     stage: ImportState
     can_continue: bool
-    """Whether it ended, and this machine has its file."""
+    """Whether it ended, and this machine has its file, which may be good."""
 
 
 class Area(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from tripline.store.database import faults
 TEXTS = {key: text for key, text in catalogue.of(Language.ENGLISH)["texts"].items() if key.startswith(kept.KEYS)}
 MADE = {
     ("webhook_", "mail_", "bus_", "postgres"): ("WebhookFailedError", "LetterRefusedError", "Outage"),
-    ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError"),
+    ("map_import", "map_work", "maps"): ("MapFileError", "NoAreaError", "UnreadFileError"),
     ("map_files",): ("LostAreaError",),
 }
 """Errors whose text is kept with what was not sent or imported, or shown as what is wrong: by how files begin."""

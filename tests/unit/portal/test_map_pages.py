@@ -1,6 +1,7 @@
 """Pages of maps: what is listed, an import that is under way or ended, a file that is taken in, and removal."""
 
 import asyncio
+import errno
 import os
 
 import pytest
@@ -280,6 +281,43 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
     assert "cut.osm.pbf 파일이 손상되었거나 " in korean.text
     assert "The former map of this area counts" in english.text
     assert english.hrefs.count(f"{PATH}/area/delete") == 1
+
+
+def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(tmp_path):
+    failed(tmp_path)
+    good = made.street(tmp_path / "good.osm.pbf")
+
+    async def scenario(app, browser):
+        before = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+        korean = await page(browser, **KOREAN)
+        good.replace(tmp_path / "cut.osm.pbf")
+        after = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+        let_go(app)
+        return *before, korean, *after
+
+    before, refused, korean, after, status = played(tmp_path, scenario)
+
+    assert (actions(before), refused) == ([f"{PATH}/area/cancel"], 409)
+    assert ("The same file fails each time." in before.text, "체크섬" in korean.text) == (True, True)
+    assert (actions(after), status) == ([f"{PATH}/area/continue", f"{PATH}/area/cancel"], 303)
+    assert "The same file fails each time." not in after.text
+
+
+def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tripline.adapters.map_import.read", full)
+    with pytest.raises(map_locks.NoAreaError):
+        imported(tmp_path)
+
+    async def scenario(app, browser):
+        return await page(browser)
+
+    shown = played(tmp_path, scenario)
+
+    assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
+    assert "The same file fails each time." not in shown.text
 
 
 def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(tmp_path):
