@@ -1,6 +1,7 @@
 """Maps are imported and removed while two workers score: each trip is judged by one map or by none, and none is lost.
 
-One worker is a server, the other a scorer in this process, on a store of its own. A map is given away by its road and
+The workers are two servers on one PostgreSQL; on the store of this run one is a server, the other a scorer in this
+process. A map is given away by its road and
 by its limit, which lie in different files of it: a trip that names one map and has a road or a limit of another one
 was judged by a mixture.
 """
@@ -11,8 +12,9 @@ import json
 import time
 import zoneinfo
 from collections import Counter
+from functools import partial
 
-from tests.support import map_files, servers, stores
+from tests.support import databases, map_files, postgres, servers, stores
 from tests.support.scoring_rows import Rig, sample
 
 from tripline.adapters.roads_osm import OsmRoads
@@ -22,6 +24,7 @@ from tripline.scoring import quality
 from tripline.scoring.rules import Rules
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
+from tripline.store.database.postgres import PostgresStore
 
 METRES = 111_195.08
 TRIPS = 300
@@ -91,45 +94,50 @@ async def verdicts(rig):
     return {no: (told[no], frozenset(events[no]), counted.get(no), len(events[no])) for no in told}
 
 
-def test_each_trip_is_judged_by_one_map_and_none_is_lost_whatever_is_imported_meanwhile(tmp_path):
-    data = tmp_path / "data"
-    folder = data / "maps"
+def scorer_of(rig, folder):
+    """One in this process."""
+    zone = zoneinfo.ZoneInfo("Asia/Seoul")
+    return Scorer(
+        store=rig.store,
+        rules=Rules(),
+        ids=rig.ids,
+        signals=rig.hints,
+        clock=lambda: time.time_ns() // 1_000_000,
+        zone=zone,
+        roads=OsmRoads(folder, zone=zone),
+    )
+
+
+async def story(tmp_path, store, folder, rescore, *, scores_here):
+    """Trips come while the map changes, and are scored by whoever is there; then they are scored anew.
+
+    How often the map changed, how many trips this process scored, verdicts before and after, what rescoring said.
+    """
     files = {"old": street(tmp_path, *OLD), "new": street(tmp_path, *NEW)}
+    rig = Rig(tmp_path, store=store)
+    added = asyncio.Event()
 
-    async def story():
-        rig = Rig(tmp_path, store=stores.Database(data).open())
-        async with chores.numbering(rig.store) as maker:
-            rig.ids = maker
-            zone = zoneinfo.ZoneInfo("Asia/Seoul")
-            scorer = Scorer(
-                store=rig.store,
-                rules=Rules(),
-                ids=maker,
-                signals=rig.hints,
-                clock=lambda: time.time_ns() // 1_000_000,
-                zone=zone,
-                roads=OsmRoads(folder, zone=zone),
-            )
-            await rig.add_vehicle()
-            added = asyncio.Event()
+    async def adding():
+        for _ in range(TRIPS):
+            await rig.add_trip(drive())
+            await asyncio.sleep(0.01)
+        added.set()
 
-            async def adding():
-                for _ in range(TRIPS):
-                    await rig.add_trip(drive())
-                    await asyncio.sleep(0.01)
-                added.set()
+    async with chores.numbering(store) as maker:
+        rig.ids = maker
+        await rig.add_vehicle()
+        beside = scoring(scorer_of(rig, folder), added) if scores_here else asyncio.sleep(0, 0)
+        changes, own, _ = await asyncio.gather(changing(folder, files, added), beside, adding())
+        await everything_scored(rig)
+        found = await verdicts(rig)
+        anew = await asyncio.to_thread(rescore)
+        after = await verdicts(rig)
+    await store.close()
+    return changes, own, found, anew, after
 
-            changes, own, _ = await asyncio.gather(changing(folder, files, added), scoring(scorer, added), adding())
-            await everything_scored(rig)
-            found = await verdicts(rig)
-            anew = await asyncio.to_thread(servers.run, "rescore", "--data", str(data), "--map", "town")
-            after = await verdicts(rig)
-        await rig.store.close()
-        return changes, own, found, anew, after
 
-    with servers.serving(data):
-        changes, own, found, anew, after = asyncio.run(story())
-
+def judged_by_one_map(found, anew, after):
+    """Each trip by the old map, the new one or none, and in the end by the new one."""
     kinds = Counter(found.values())
     named = {maps: (roads, counted, events) for maps, roads, counted, events in kinds}
     assert len(named) == len(kinds) == 3, kinds
@@ -140,8 +148,50 @@ def test_each_trip_is_judged_by_one_map_and_none_is_lost_whatever_is_imported_me
     assert named[()] == (frozenset(), 0, 0)
     assert all(counted == events > 0 for maps, (_, counted, events) in named.items() if maps)
     assert sum(kinds.values()) == len(found) == TRIPS
-    assert changes > 10 and 0 < own < TRIPS, (changes, own)
     others = TRIPS - sum(count for (maps, *_), count in kinds.items() if maps == (new,))
     assert anew.stdout.startswith(f"trips judged {others}: scores moved "), anew
     assert Counter(maps for maps, *_ in after.values()) == {(new,): TRIPS}
     assert {(roads, counted == events) for _, roads, counted, events in after.values()} == {(frozenset({NEW}), True)}
+    return {maps: count for (maps, *_), count in kinds.items()}
+
+
+def test_each_trip_is_judged_by_one_map_and_none_is_lost_whatever_is_imported_meanwhile(tmp_path):
+    data = tmp_path / "data"
+    rescore = partial(servers.run, "rescore", "--data", str(data), "--map", "town")
+
+    with servers.serving(data):
+        played = story(tmp_path, stores.Database(data).open(), data / "maps", rescore, scores_here=True)
+        changes, own, found, anew, after = asyncio.run(played)
+
+    judged_by_one_map(found, anew, after)
+    assert changes > 10 and 0 < own < TRIPS, (changes, own)
+
+
+def scored_by(server):
+    """How many trips a server scored."""
+    events = (json.loads(line) for line in server.log() if line.startswith("{"))
+    return sum(each["trips"] for each in events if each["event"] == "score.done")
+
+
+def test_each_trip_is_judged_by_one_map_beside_two_servers_on_one_postgresql(tmp_path):
+    postgres.need("maps that change beside two servers")
+    folder = tmp_path / "maps"
+    with databases.fresh() as database:
+        variables = {"TRIPLINE_STORE_URL": database.url, "TRIPLINE_MAP_DIR": str(folder), "TRIPLINE_LOG_FORMAT": "json"}
+        shares = []
+
+        def rescore():
+            shares.extend([scored_by(one), scored_by(two)])  # servers and command share in what is scored anew
+            return servers.run("rescore", "--map", "town", variables=variables)
+
+        with (
+            servers.serving(tmp_path / "one", variables=variables) as one,
+            servers.serving(tmp_path / "two", variables=variables) as two,
+        ):
+            played = story(tmp_path, PostgresStore(database.url), folder, rescore, scores_here=False)
+            changes, own, found, anew, after = asyncio.run(played)
+
+    counts = judged_by_one_map(found, anew, after)
+    print(f"{changes} changes; trips by map {counts}; scored by each server {shares}")
+    assert own == 0
+    assert changes > 10 and min(shares) > 0, (changes, shares)
