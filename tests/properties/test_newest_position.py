@@ -24,6 +24,22 @@ SAMPLES = st.builds(
 )
 
 
+MESSAGES = st.lists(SAMPLES, min_size=1, max_size=8).map(b"".join)
+TIMELESS = SAMPLES.map(lambda packed: packed[:-2] + b"\0\0")
+
+
+def told(packed: bytes) -> list[bytes]:
+    """The samples of a message that can be the newest: those with a position and a time of their own, or the last."""
+    every = [packed[at : at + samples.RECORD.size] for at in range(0, len(packed), samples.RECORD.size)]
+    valid = [each for each in every if not math.isnan(samples.RECORD.unpack(each)[1])]
+    return [each for each in valid if samples.RECORD.unpack(each)[5] == 1] or valid[-1:]
+
+
+def rank(packed: bytes) -> tuple[int, float, float, float]:
+    time_ms, lat, lon, speed, _, _ = samples.RECORD.unpack(packed)
+    return time_ms, lat, lon, -1.0 if math.isnan(speed) else speed
+
+
 def ended(messages: list[bytes]) -> bytes:
     """What is kept after these messages."""
     tail = b""
@@ -64,3 +80,15 @@ def test_shortcut_for_a_single_newer_sample_is_the_rule(first, second):
 
     assert is_next == (last_ms > newest_ms and not math.isnan(samples.RECORD.unpack(second)[1]))
     assert not is_next or ended([first, second]) == tail + second
+
+
+@given(MESSAGES, st.lists(SAMPLES | TIMELESS, min_size=1, max_size=8).map(b"".join), st.booleans())
+def test_newest_of_a_message_are_the_last_of_all_samples_in_their_order(before, packed, in_order):
+    if in_order:
+        packed = b"".join(sorted(told(packed), key=rank))
+    tail, last_ms = ended([before]), max((each[0] for each in samples.RECORD.iter_unpack(packed)), default=0)
+
+    newest = positions.newest(tail, packed, last_ms=last_ms)
+
+    ranked = {rank(each): each for each in (*told(tail), *told(packed))}
+    assert newest == b"".join(ranked[key] for key in sorted(ranked)[-positions.KEPT :])

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from tripline.domain import samples
 from tripline.domain.ids import VehicleId
-from tripline.domain.samples import Unpacked
 
 MOVING_KMH: Final = 5.0
 """From this speed on a vehicle drives, and has a heading: below it the receiver's noise turns it round and round."""
@@ -36,6 +35,9 @@ DEGREE_M: Final = 111_195.0
 _SIZE: Final = samples.RECORD.size
 _LAT_OF_ONE: Final = struct.Struct("<8xd20x")
 """A record of which only the latitude is read."""
+_LAT_AND_FLAGS: Final = struct.Struct("<8xd18xH")
+_LAST: Final = struct.Struct("<" + "qd18xH" * KEPT)
+"""Time, latitude and flags of each of `KEPT` records."""
 
 
 class _Way(NamedTuple):
@@ -94,14 +96,14 @@ def newest(tail: bytes, packed: bytes, *, last_ms: int) -> bytes:
     two with one time the northern, then the eastern one is the newer, so that the order of arrival decides nothing.
     `last_ms` is the largest time in `packed`.
     """
-    found = _usable(packed[-TAIL_BYTES:])
-    # As a rule samples come in order; a long message is not unpacked for three of them.
-    if len(packed) > TAIL_BYTES and not (
-        len(found) == KEPT and found[0].time_ms < found[1].time_ms < found[2].time_ms == last_ms
-    ):
-        found = _usable(packed)
-    merged = {_order(each): each for each in (*_usable(tail), *found)}
-    return b"".join(samples.RECORD.pack(*merged[key]) for key in sorted(merged)[-KEPT:])
+    last = packed[-TAIL_BYTES:]
+    # As a rule samples come in order, and a message has newer ones than the message before.
+    if len(last) == TAIL_BYTES and _tells_newest(last, last_ms=last_ms):
+        if not tail or time_of(tail) < time_of(last[:_SIZE]):
+            return last
+        packed = last
+    found = {_order(each): each for each in (*_usable(tail), *_usable(packed))}
+    return b"".join(found[key] for key in sorted(found)[-KEPT:])
 
 
 def last_of(tail: bytes) -> bytes:
@@ -151,13 +153,31 @@ def _way(north_deg: float, east_deg: float, lat: float, *, ms: int, speed_kmh: f
     return _Way(speed_kmh, int(math.degrees(math.atan2(east, north)) * 10.0 + 3_600.5) % 3_600 / 10.0)
 
 
-def _usable(packed: bytes) -> list[Unpacked]:
+def _tells_newest(last: bytes, *, last_ms: int) -> bool:
+    """Whether the last `KEPT` samples of a message are its newest ones in their order, each with a valid position and
+    a time of its own."""
+    first_ms, lat, own, second_ms, second_lat, second_own, third_ms, third_lat, third_own = _LAST.unpack(last)
+    return bool(
+        first_ms < second_ms < third_ms == last_ms
+        and own & second_own & third_own & samples.FLAG_OWN_TIME
+        and lat == lat
+        and second_lat == second_lat
+        and third_lat == third_lat
+    )
+
+
+def _usable(packed: bytes) -> list[bytes]:
     """The samples with a valid position and a time of their own; the last of them where none has."""
-    valid = [each for each in map(Unpacked._make, samples.RECORD.iter_unpack(packed)) if each.lat == each.lat]
-    return [each for each in valid if each.flags & samples.FLAG_OWN_TIME] or valid[-1:]
+    valid, timed = b"", []
+    for at, (lat, flags) in enumerate(_LAT_AND_FLAGS.iter_unpack(packed)):
+        if lat == lat:
+            valid = packed[at * _SIZE : (at + 1) * _SIZE]
+            if flags & samples.FLAG_OWN_TIME:
+                timed.append(valid)
+    return timed or ([valid] if valid else [])
 
 
-def _order(sample: Unpacked) -> tuple[int, float, float, bool, float]:
-    time_ms, lat, lon, speed, _, _ = sample
+def _order(sample: bytes) -> tuple[int, float, float, bool, float]:
+    time_ms, lat, lon, speed, _, _ = samples.RECORD.unpack(sample)
     unknown = speed != speed
     return time_ms, lat, lon, not unknown, 0.0 if unknown else speed

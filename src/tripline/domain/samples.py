@@ -6,23 +6,12 @@ joined bytes as an array (`services/scores/arrays.py` holds the same layout as a
 
 import functools
 import struct
-from typing import Final, NamedTuple
+from typing import Final
 
 LAYOUT: Final = "<qdddhH"
 """time_ms (epoch ms), lat, lon (degrees WGS84), speed_kmh (each NaN when absent or invalid), em (0..255, -1), flags."""
 
 RECORD: Final = struct.Struct(LAYOUT)
-
-
-class Unpacked(NamedTuple):
-    """The fields of a record, as `LAYOUT` says."""
-
-    time_ms: int
-    lat: float
-    lon: float
-    speed_kmh: float
-    em: int
-    flags: int
 
 
 @functools.lru_cache(maxsize=64)
