@@ -100,6 +100,21 @@ def ingress(
     return Ingress(intake=intake, listener=listener)
 
 
+def bus_batches(config: Config, ground: Ground, pipeline: Intake, positions: PositionKeeper) -> BusBatches:
+    """What takes in batches of customers' messages, from the bus or from a file."""
+    return BusBatches(
+        store=ground["store"],
+        ids=ground["ids"],
+        signals=ground["signals"],
+        zone=zoneinfo.ZoneInfo(config.time_zone),
+        grace_s=config.bus.grace_s,
+        max_items=config.devices.max_items,
+        devices=pipeline,
+        log=pipeline.rejected,
+        positions=positions,
+    )
+
+
 def bus_consumer(
     config: Config, ground: Ground, others: Adapters, pipeline: Intake | None, positions: PositionKeeper
 ) -> tuple[Worker, ...]:
@@ -111,17 +126,7 @@ def bus_consumer(
     consumer = BusConsumer(
         reader=others.customers,
         writer=others.letters,
-        batches=BusBatches(
-            store=store,
-            ids=ground["ids"],
-            signals=signals,
-            zone=zoneinfo.ZoneInfo(config.time_zone),
-            grace_s=config.bus.grace_s,
-            max_items=config.devices.max_items,
-            devices=pipeline,
-            log=pipeline.rejected,
-            positions=positions,
-        ),
+        batches=bus_batches(config, ground, pipeline, positions),
         topics=config_bus.topics(config.bus),
         dead_letters=config.bus.dead_letters,
         clock=clock,

@@ -9,18 +9,16 @@ Not here: what is printed (`cli/ingest.py`), what happens to a batch (`services/
 
 import asyncio
 import contextlib
-import zoneinfo
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO, Final
 
-from tripline import clock, config_bus, observe
+from tripline import clock, config_bus, observe, wiring_ingest
 from tripline.adapters import signals_local
 from tripline.chores import stores
 from tripline.config import Config
 from tripline.config_bus import Carried
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome, Refused
-from tripline.services.ingest.intake import Intake
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.wire.bus import envelopes as bus_envelopes
 from tripline.wire.bus import files as bus_files
@@ -65,29 +63,10 @@ async def _batches(config: Config) -> AsyncIterator[BusBatches]:
     observe.configure_logging(level="warning", as_json=False)
     async with stores.store_of(config) as store, stores.numbering(store) as maker:
         # Servers look for themselves every few seconds, so this process gives no hints.
-        signals = signals_local.LocalSignals()
-        positions = PositionKeeper(store=store, signals=signals)
-        devices = Intake(
-            store=store,
-            settings=config.ingest,
-            scoring_grace_s=config.scoring.grace_s,
-            max_items=config.devices.max_items,
-            ids=maker,
-            signals=signals,
-            clock=clock.now_ms,
-            positions=positions,
-        )
-        yield BusBatches(
-            store=store,
-            ids=maker,
-            signals=signals,
-            zone=zoneinfo.ZoneInfo(config.time_zone),
-            grace_s=config.bus.grace_s,
-            max_items=config.devices.max_items,
-            devices=devices,
-            log=devices.rejected,
-            positions=positions,
-        )
+        ground = wiring_ingest.Ground(store=store, ids=maker, signals=signals_local.LocalSignals(), clock=clock.now_ms)
+        positions = PositionKeeper(store=store, signals=ground["signals"])
+        devices = wiring_ingest.pipeline_intake(config, ground, positions)
+        yield wiring_ingest.bus_batches(config, ground, devices, positions)
         await devices.settle_rejected()
         await positions.finish()
 
