@@ -14,11 +14,12 @@ from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import uploads
 from tripline.http.operations import Value
 from tripline.http.rim import Call, rim_of
+from tripline.language import catalogue
 from tripline.portal import deletions, forms, maps, views
 from tripline.portal.forms import Form, Typed
 from tripline.portal.maps import AREA
 from tripline.portal.page import page
-from tripline.portal.visitors import visitor_of
+from tripline.portal.visitors import Visitor, visitor_of
 
 NEW: Final = f"{maps.PATH}/new"
 _LABELS: Final = {"area": "portal.maps.area", "country": "portal.maps.country", "file": "portal.maps.file"}
@@ -135,6 +136,7 @@ async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) ->
     visitor = await visitor_of(request)
     keeper = rim_of(request).maps
     found = await keeper.maps()
+    under_way = error is None and maps.under_way(found)
     return views.show(
         request,
         visitor,
@@ -145,7 +147,8 @@ async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) ->
         typed=typed,
         areas=[each.name for each in found.known],
         most_mib=keeper.most_bytes >> 20,
-        blocked=found.under_way if error is None and maps.under_way(found) else None,
+        blocked=_busy(visitor) if under_way else None,
+        imported=found.under_way,
         up=maps.PATH,
     )
 
@@ -171,9 +174,14 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
         submit=visitor.say("portal.maps.remove_submit", name=area),
         goes=goes,
         word=_word(known),
-        blocked=visitor.say("portal.maps.busy") if maps.under_way(found) or isinstance(error, MapsBusy) else None,
+        blocked=_busy(visitor) if maps.under_way(found) or isinstance(error, MapsBusy) else None,
         up=maps.PATH,
     )
+
+
+def _busy(visitor: Visitor) -> str:
+    """Why maps cannot be changed now."""
+    return catalogue.sentence(MapsBusy(), visitor.language)
 
 
 def _known(found: Maps, area: str) -> KnownMap:

@@ -68,3 +68,16 @@ def test_log_of_a_refusal_names_its_case_and_field_and_no_value():
 def test_class_is_found_by_its_code():
     assert class_of("sensor.serial_taken") is sensors.SerialTaken
     assert class_of("sensor.unheard_of") is None
+
+
+@pytest.mark.parametrize("language", Language)
+def test_portal_repeats_no_sentence_of_a_refusal(language):
+    sentences = set(catalogue.of(language)["refusals"].values())
+
+    repeated = {
+        name
+        for name, text in catalogue.of_portal(language).items()
+        if text in sentences and not name.startswith("portal.refusal.")
+    }
+
+    assert repeated == set()
